@@ -1,0 +1,109 @@
+"""Which names may share memory, and which elements keep their value.
+
+Names that one may view, copy or merge into one another form a class; activity and stores are
+tracked per class.  The home of a class is the innermost region that holds all its names: each
+run of that region works on memory of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tapec.analyses.regions import Region, Regions, common
+from tapec.syntax.core import Assign, Function, Name, Op, Push, Stmt, Store, walk
+from tapec.syntax.types import Array, Stack, Type
+
+VIEWS = frozenset({"view", "transpose", "reshape", "permute"})
+ALLOCATIONS = frozenset({"empty", "zeros"})
+
+
+def is_memory(type_: Type | None) -> bool:
+    return isinstance(type_, Array | Stack)
+
+
+class Aliases:
+    """Union-find over array and stack names."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def find(self, name: str) -> str:
+        root = name
+        while self._parent.get(root, root) != root:
+            root = self._parent[root]
+        while self._parent.get(name, name) != root:
+            self._parent[name], name = root, self._parent[name]
+        return root
+
+    def join(self, first: str, second: str) -> None:
+        self._parent[self.find(first)] = self.find(second)
+
+
+def aliases(function: Function) -> Aliases:
+    """Classes of names that may share memory."""
+    result = Aliases()
+    for stmt in walk(function.body):
+        match stmt:
+            case Assign(target=target, value=value) if is_memory(function.types.get(target)):
+                for source in _sources(value):
+                    if is_memory(function.types.get(source)):
+                        result.join(target, source)
+            case Push(stack=stack, value=Name(id=value)) if is_memory(function.types.get(value)):
+                result.join(stack, value)
+    return result
+
+
+def _sources(value: object) -> list[str]:
+    """The names whose memory an expression hands on."""
+    match value:
+        case Name(id=ident):
+            return [ident]
+        case Op(fn="ifelse", args=(_, first, second)):
+            return [a.id for a in (first, second) if isinstance(a, Name)]
+        case Op(fn=fn, args=(Name(id=ident), *_)) if fn in VIEWS or fn == "pop":
+            return [ident]
+    return []
+
+
+@dataclass
+class Memory:
+    """Stores per class, and the questions asked about them."""
+
+    regions: Regions
+    aliases: Aliases
+    stores: dict[str, list[Stmt]] = field(default_factory=dict)
+    homes: dict[str, Region] = field(default_factory=dict)
+
+    def stable(self, stmt: Stmt, array: str) -> bool:
+        """Whether no store can follow `stmt` on the memory of `array` that `stmt` sees."""
+        cls = self.aliases.find(array)
+        home = self.homes[cls]
+        here = self.regions.of[id(stmt)]
+        place = self.regions.place[id(stmt)]
+        around = {id(r) for r in here.loops() if r.inside(home) and r is not home}
+        for store in self.stores.get(cls, ()):
+            if self.regions.place[id(store)] > place:
+                return False
+            if any(id(r) in around for r in self.regions.of[id(store)].loops()):
+                return False
+        return True
+
+    def local_to(self, array: str, region: Region) -> bool:
+        """Whether each run of `region` has its own memory for `array`."""
+        return self.homes[self.aliases.find(array)].inside(region)
+
+
+def memory(function: Function, regions: Regions, found: Aliases, constants: frozenset[str]) -> Memory:
+    """Collect stores and homes of all classes."""
+    result = Memory(regions, found)
+    for name, type_ in function.types.items():
+        if not is_memory(type_) or (name not in regions.home and name not in constants):
+            continue
+        home = regions.home.get(name, regions.root)
+        cls = found.find(name)
+        known = result.homes.get(cls)
+        result.homes[cls] = home if known is None else common(known, home)
+    for stmt in walk(function.body):
+        if isinstance(stmt, Store):
+            result.stores.setdefault(found.find(stmt.array), []).append(stmt)
+    return result

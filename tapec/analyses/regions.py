@@ -1,0 +1,116 @@
+"""Where statements and names live: the tree of blocks, and each name's home in it.
+
+A region is the function's body, a loop's body or a branch of an `if`.  The home of a name is the
+innermost region that holds all its assignments; within one run of that region the name, once
+set, keeps its value, except that a loop's merge names change from trip to trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, writes
+
+
+@dataclass(eq=False)
+class Region:
+    """A block and its place in the tree; `owner` is the statement that holds it."""
+
+    block: Block
+    parent: Region | None
+    owner: Stmt | None
+    depth: int
+
+    @property
+    def is_loop(self) -> bool:
+        return isinstance(self.owner, For | Loop)
+
+    def ancestors(self) -> Iterator[Region]:
+        """This region and those around it, innermost first."""
+        region: Region | None = self
+        while region is not None:
+            yield region
+            region = region.parent
+
+    def loops(self) -> list[Region]:
+        """The loop bodies around (and including) this region, innermost first."""
+        return [region for region in self.ancestors() if region.is_loop]
+
+    def inside(self, other: Region) -> bool:
+        return other in self.ancestors()
+
+
+@dataclass
+class Regions:
+    """The region tree of a function.
+
+    body[id(stmt)]   regions of a statement's own blocks, in order
+    of[id(stmt)]     the region that a statement stands in
+    place[id(stmt)]  position in program order
+    home[name]       see the module
+    defs[name]       the statements that assign a name; parameters have none
+    """
+
+    root: Region
+    body: dict[int, tuple[Region, ...]] = field(default_factory=dict)
+    of: dict[int, Region] = field(default_factory=dict)
+    place: dict[int, int] = field(default_factory=dict)
+    home: dict[str, Region] = field(default_factory=dict)
+    defs: dict[str, list[Stmt]] = field(default_factory=dict)
+
+    def merged(self, name: str) -> bool:
+        """Whether a name is assigned at more than one place."""
+        return len(self.defs.get(name, ())) > 1
+
+    def loop_of(self, name: str) -> Region | None:
+        """For a merge name that a loop carries, that loop's body."""
+        home = self.home[name]
+        for stmt in self.defs.get(name, ()):
+            region: Region = self.of[id(stmt)]
+            inner = [r for r in region.ancestors() if r.inside(home) and r is not home and r.is_loop]
+            if inner:
+                return inner[-1]
+        return None
+
+
+def regions(function: Function) -> Regions:
+    """Build the region tree."""
+    root = Region(function.body, None, None, 0)
+    result = Regions(root)
+    for param in function.params:
+        result.home[param] = root
+        result.defs[param] = []
+    _visit(result, root)
+    return result
+
+
+def _visit(result: Regions, region: Region) -> None:
+    for stmt in region.block:
+        result.of[id(stmt)] = region
+        result.place[id(stmt)] = len(result.place)
+        inner = tuple(Region(block, region, stmt, region.depth + 1) for block in blocks(stmt))
+        result.body[id(stmt)] = inner
+        # a loop's variable belongs to its body
+        home = inner[0] if isinstance(stmt, For) else region
+        for name in writes(stmt):
+            result.defs.setdefault(name, []).append(stmt)
+            known = result.home.get(name)
+            result.home[name] = home if known is None else common(known, home)
+        for child in inner:
+            _visit(result, child)
+
+
+def common(first: Region, second: Region) -> Region:
+    """The innermost region around both."""
+    around = set(map(id, first.ancestors()))
+    for region in second.ancestors():
+        if id(region) in around:
+            return region
+    raise ValueError("regions of different functions")
+
+
+def branches(stmt: If, regions: Regions) -> tuple[Region, Region]:
+    """The regions of an `if`'s two sides."""
+    body, orelse = regions.body[id(stmt)]
+    return body, orelse

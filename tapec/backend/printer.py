@@ -1,0 +1,282 @@
+"""Core form to Python text: the same bytes for the same program, whatever the Python version."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tapec.errors import Span
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Print,
+    Push,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+)
+
+INDENT = "    "
+
+# binding strength of infix operators, as in Python's grammar
+_STRENGTH = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 4),
+    "|": 5,
+    "^": 6,
+    "&": 7,
+    "<<": 8,
+    ">>": 8,
+    "+": 9,
+    "-": 9,
+    **dict.fromkeys(("*", "/", "//", "%"), 10),
+    "neg": 11,
+    "pos": 11,
+    "~": 11,
+    "**": 12,
+}
+_PREFIX = {"neg": "-", "pos": "+", "~": "~", "not": "not "}
+_ATOM = 14
+_CASTS = {"float64": "float", "int64": "int", "bool": "bool"}
+
+
+def expression(expr: Expr) -> str:
+    """The text of an expression, with the parentheses it needs and no others."""
+    return _text(expr)[0]
+
+
+def _text(expr: Expr) -> tuple[str, int]:
+    """Text and binding strength."""
+    if isinstance(expr, Name):
+        return expr.id, _ATOM
+    if isinstance(expr, Const):
+        return _literal(expr.value)
+    fn, args = expr.fn, expr.args
+    if fn in _PREFIX and len(args) == 1:
+        strength = _STRENGTH[fn]
+        return _PREFIX[fn] + _at(args[0], strength), strength
+    if fn in _STRENGTH and len(args) == 2:
+        strength = _STRENGTH[fn]
+        comparison = strength == 4
+        left = strength + 1 if fn == "**" or comparison else strength
+        right = strength - 1 if fn == "**" else strength + 1
+        # `2 ** -x` needs no parentheses, `(-x) ** 2` does
+        return f"{_at(args[0], left)} {fn} {_at(args[1], max(right, 11) if fn == '**' else right)}", strength
+    if fn == "ifelse":
+        test, body, orelse = args
+        return f"{_at(body, 1)} if {_at(test, 1)} else {_at(orelse, 1)}", 0
+    return _primary(fn, args), _ATOM
+
+
+def _at(expr: Expr, strength: int) -> str:
+    text, own = _text(expr)
+    return text if own >= strength else f"({text})"
+
+
+def _literal(value: object) -> tuple[str, int]:
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "np.nan", _ATOM
+        if math.isinf(value):
+            return ("np.inf", _ATOM) if value > 0 else ("-np.inf", 11)
+    text = repr(value)
+    return text, 11 if text.startswith("-") else _ATOM
+
+
+def _list(args: Iterable[Expr]) -> str:
+    return ", ".join(expression(arg) for arg in args)
+
+
+def _primary(fn: str, args: tuple[Expr, ...]) -> str:
+    match fn:
+        case "load":
+            return f"{_at(args[0], _ATOM)}[{_list(args[1:]) or '()'}]"
+        case "view":
+            subs = ", ".join(_subscript(arg) for arg in args[1:])
+            return f"{_at(args[0], _ATOM)}[{subs}]"
+        case "dim":
+            return f"{_at(args[0], _ATOM)}.shape[{expression(args[1])}]"
+        case "stride":
+            return f"{_at(args[0], _ATOM)}.strides[{expression(args[1])}]"
+        case "transpose":
+            return f"{_at(args[0], _ATOM)}.T"
+        case "permute":
+            return f"np.transpose({expression(args[0])}, {_tuple(args[1:])})"
+        case "reshape":
+            return f"{_at(args[0], _ATOM)}.reshape({_tuple(args[1:])})"
+        case "empty" | "zeros":
+            return f"np.{fn}({_shape(args[1:])}{_dtype(args[0])})"
+        case "copy":
+            return f"{_at(args[0], _ATOM)}.copy()"
+        case "pop":
+            return f"{_at(args[0], _ATOM)}.pop()"
+        case "stack":
+            return f"[{_stacked(args)} for _ in range(0)]"
+        case "stop_gradient" | "pos":
+            return expression(args[0])
+        case "index":
+            return f"unsigned({expression(args[0])})"
+        case "abs" | "min" | "max" | "round" | "divmod" | "len":
+            return f"{fn}({_list(args)})"
+    if fn.startswith("cast."):
+        dtype = fn.removeprefix("cast.")
+        return f"{_CASTS.get(dtype, f'np.{dtype}')}({_list(args)})"
+    name, *keywords = fn.split(";")
+    texts = [expression(arg) for arg in args]
+    open_keywords = [k for k in keywords if k.endswith("=")]
+    for place, keyword in enumerate(open_keywords, len(texts) - len(open_keywords)):
+        texts[place] = keyword + texts[place]
+    texts += [k for k in keywords if not k.endswith("=")]
+    return f"{name}({', '.join(texts)})"
+
+
+def _stacked(args: tuple[Expr, ...]) -> str:
+    """A value of a stack's element type; the list made of it is empty but typed."""
+    dtype, *array = (arg.value for arg in args if isinstance(arg, Const))
+    if not array:
+        zero = {"float64": "0.0", "int64": "0", "bool": "False"}
+        return zero.get(str(dtype), f"np.{dtype}(0)")
+    ndim, layout = array
+    assert isinstance(ndim, int)
+    zeros = ", ".join("0" * ndim)
+    made = f"np.empty(({zeros},){_dtype(Const(dtype))})" if ndim else f"np.empty((){_dtype(Const(dtype))})"
+    if layout == "F":
+        return f"{made}.T"
+    return made if layout == "C" else f"{made}[{', '.join(['::2'] * ndim)}]"
+
+
+def _tuple(args: tuple[Expr, ...]) -> str:
+    return f"({_list(args)},)" if len(args) == 1 else f"({_list(args)})"
+
+
+def _shape(args: tuple[Expr, ...]) -> str:
+    return expression(args[0]) if len(args) == 1 else f"({_list(args)})"
+
+
+def _dtype(dtype: Expr) -> str:
+    assert isinstance(dtype, Const)
+    if dtype.value == "float64":
+        return ""
+    return ", dtype=np.bool_" if dtype.value == "bool" else f", dtype=np.{dtype.value}"
+
+
+def _subscript(arg: Expr) -> str:
+    if isinstance(arg, Op) and arg.fn == "slice":
+        low, high, step = ("" if a == Const(None) else _at(a, 1) for a in arg.args)
+        return f"{low}:{high}" + (f":{step}" if step else "")
+    return expression(arg)
+
+
+def statements(block: Block, depth: int, quote: bool = True) -> list[str]:
+    """The lines of a block; `quote` adds the user's line above what comes from it."""
+    writer = _Writer(quote)
+    writer.block(block, depth)
+    return writer.lines
+
+
+class _Writer:
+    def __init__(self, quote: bool) -> None:
+        self.lines: list[str] = []
+        self.quote = quote
+        self.last: tuple[str, int] | None = None
+
+    def block(self, block: Block, depth: int) -> None:
+        if not block:
+            self.lines.append(INDENT * depth + "pass")
+        for stmt in block:
+            self.cite(stmt.span, depth)
+            self.statement(stmt, depth)
+
+    def cite(self, span: Span | None, depth: int) -> None:
+        """Quote the user's line, once for a run of statements that come from it."""
+        if not self.quote or span is None or not span.text.strip():
+            return
+        here = (span.file, span.line)
+        if here != self.last:
+            self.last = here
+            self.lines.append(f"{INDENT * depth}# {span.text.strip()}")
+
+    def statement(self, stmt: Stmt, depth: int) -> None:
+        pad = INDENT * depth
+        match stmt:
+            case Assign(target=target, value=value):
+                self.lines.append(pad + _assignment(target, value))
+            case Store(array=array, index=index, value=value, accumulate=accumulate):
+                place = f"{array}[{_list(index) or '()'}]"
+                if accumulate and isinstance(value, Op) and value.fn == "neg":
+                    self.lines.append(f"{pad}{place} -= {_at(value.args[0], 9)}")
+                else:
+                    self.lines.append(f"{pad}{place} {'+=' if accumulate else '='} {expression(value)}")
+            case If():
+                self.conditional(stmt, depth, "if")
+            case For(var=var, parallel=parallel):
+                self.lines.append(f"{pad}for {var} in {_range(stmt, parallel)}:")
+                self.block(stmt.body, depth + 1)
+            case Loop(body=body):
+                self.lines.append(f"{pad}while True:")
+                self.block(body, depth + 1)
+            case Break():
+                self.lines.append(f"{pad}break")
+            case Push(stack=stack, value=value):
+                self.lines.append(f"{pad}{stack}.append({expression(value)})")
+            case Raise(exception=exception, args=args):
+                self.lines.append(f"{pad}raise {exception}({_list(args)})")
+            case Print(args=args):
+                self.lines.append(f"{pad}print({_list(args)})")
+            case Call(targets=targets, function=function, args=args):
+                call = _primary(function, args)
+                left = ", ".join(targets) + ("," if len(targets) == 1 else "")
+                self.lines.append(f"{pad}{left} = {call}" if targets else f"{pad}{call}")
+            case Return(values=values):
+                self.lines.append(f"{pad}return {_list(values)}".rstrip())
+
+    def conditional(self, stmt: If, depth: int, word: str) -> None:
+        pad = INDENT * depth
+        body, orelse, test = stmt.body, stmt.orelse, expression(stmt.test)
+        if not body and orelse:
+            test, body, orelse = f"not {_at(stmt.test, 4)}", orelse, ()
+        self.lines.append(f"{pad}{word} {test}:")
+        self.block(body, depth + 1)
+        if len(orelse) == 1 and isinstance(orelse[0], If) and orelse[0].body:
+            self.conditional(orelse[0], depth, "elif")
+        elif orelse:
+            self.lines.append(f"{pad}else:")
+            self.block(orelse, depth + 1)
+
+
+def _assignment(target: str, value: Expr) -> str:
+    """`x += y` where that is what it says."""
+    if isinstance(value, Op) and value.fn in ("+", "-", "*", "/") and value.args[0] == Name(target):
+        return f"{target} {value.fn}= {expression(value.args[1])}"
+    return f"{target} = {expression(value)}"
+
+
+def _range(stmt: For, parallel: bool) -> str:
+    word = "numba.prange" if parallel else "range"
+    if stmt.step != Const(1):
+        return f"{word}({_list((stmt.start, stmt.stop, stmt.step))})"
+    if stmt.start != Const(0):
+        return f"{word}({_list((stmt.start, stmt.stop))})"
+    return f"{word}({expression(stmt.stop)})"
+
+
+def function(core: Function, quote: bool = True, doc: str = "") -> str:
+    """The text of a function definition."""
+    lines = [f"def {core.name}({', '.join(core.params)}):"]
+    if doc:
+        lines.append(f'{INDENT}"""{doc}"""')
+    lines += statements(core.body, 1, quote)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,255 @@
+"""Assignments and the simple statements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import elementwise, indexing, operators
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.merge import leaves
+from tapec.frontend.values import (
+    NONE,
+    Items,
+    Lst,
+    Slice,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    number,
+)
+from tapec.syntax.core import Assign, Const, Name, Print, Raise
+from tapec.syntax.types import Array
+
+
+def assign(ev: Evaluator, node: gast.Assign) -> None:
+    value = ev.expr(node.value)
+    first = node.targets[0]
+    if isinstance(value, elementwise.Lazy) and not _only_stored(node):
+        base = first.id if isinstance(first, gast.Name) else "t"
+        value = ev.materialise(value, base)
+    for target in node.targets:
+        bind(ev, target, value, node)
+
+
+def _only_stored(node: gast.Assign) -> bool:
+    """Whether an elementwise value goes straight into an array."""
+    return len(node.targets) == 1 and isinstance(node.targets[0], gast.Subscript)
+
+
+def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
+    """`target = value` for any target."""
+    match target:
+        case gast.Name():
+            ev.frame.env[target.id] = named(ev, ev.materialise(value), target.id)
+        case gast.Tuple() | gast.List():
+            _unpack(ev, target, value, node)
+        case gast.Subscript():
+            owner = ev.expr(target.value)
+            indexing.store(ev, owner, operators.index(ev, target.slice), value, node)
+        case gast.Starred():
+            bind(ev, target.value, value, node)
+        case _:
+            ev.fail(UnsupportedSyntax, "cannot assign to an attribute", target)
+
+
+def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
+    items = unpacked(ev, value, len(target.elts), node)
+    starred = [k for k, elt in enumerate(target.elts) if isinstance(elt, gast.Starred)]
+    if starred:
+        place, after = starred[0], len(target.elts) - starred[0] - 1
+        if len(items) < len(target.elts) - 1:
+            ev.fail(TypeMismatch, f"cannot unpack {len(items)} values into {len(target.elts)} names", node)
+        middle = Tup(items[place : len(items) - after])
+        items = (*items[:place], middle, *items[len(items) - after :])
+    if len(items) != len(target.elts):
+        ev.fail(TypeMismatch, f"cannot unpack {len(items)} values into {len(target.elts)} names", node)
+    for elt, item in zip(target.elts, items, strict=True):
+        bind(ev, elt, item, node)
+
+
+def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value, ...]:
+    """The items of a value that is unpacked into `count` names."""
+    if isinstance(value, Tup):
+        return value.items
+    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+        return contents.values
+    if is_array(value) or isinstance(value, Lst):
+        if isinstance(value, Sym) and isinstance(value.type, Array):
+            extent = elementwise.dim(ev, value, 0)
+            wrong = ev.op("!=", extent, number(count))
+            side: list[Any] = []
+            outer, ev.block = ev.block, side
+            ev.raise_("ValueError", f"cannot unpack an array into {count} names")
+            ev.block = outer
+            ev.emit(_open_if(ev, wrong, side))
+        return tuple(indexing.load(ev, value, number(k), node) for k in range(count))
+    ev.fail(TypeMismatch, f"cannot unpack {describe(value)}", node)
+
+
+def _open_if(ev: Evaluator, test: Sym, side: list[Any]) -> Any:
+    return operators.OpenIf(test.atom, side, [], ev.span)
+
+
+def named(ev: Evaluator, value: Value, ident: str) -> Value:
+    """Give the temporary that was just computed the user's name."""
+    if not isinstance(value, Sym) or not isinstance(value.atom, Name) or value.atom.id not in ev.temporary:
+        return value
+    old = value.atom.id
+    last = ev.block[-1] if ev.block else None
+    if not isinstance(last, Assign) or last.target != old or _known_elsewhere(ev, old):
+        return value
+    new = ev.define(ident, value.type)
+    ev.block[-1] = Assign(new, last.value, last.span)
+    for table in (ev.dims, ev.dim_keys):
+        for key in [key for key in table if key[0] == old]:
+            table[new, key[1]] = table.pop(key)  # type: ignore[index, attr-defined]
+    for key, extent in ev.dims.items():
+        if extent == Name(old):
+            ev.dims[key] = Name(new)
+    for key, (base, offset) in ev.dim_keys.items():
+        if base == Name(old):
+            ev.dim_keys[key] = Name(new), offset
+    if old in ev.roots:
+        roots = ev.roots.pop(old)
+        ev.roots[new] = frozenset({new}) if roots == frozenset({old}) else roots
+    return Sym(Name(new), value.type)
+
+
+def _known_elsewhere(ev: Evaluator, name: str) -> bool:
+    """Whether another variable holds the temporary already (`a = b = x * x`)."""
+    atom = Name(name)
+    return any(
+        leaf.atom == atom for frame in ev.frames for held in frame.env.values() for _, leaf in leaves(held)
+    )
+
+
+def ann_assign(ev: Evaluator, node: gast.AnnAssign) -> None:
+    if node.value is not None:
+        value = ev.expr(node.value)
+        bind(ev, node.target, value, node)
+
+
+def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
+    fn = operators.SIGNS.get(type(node.op), "@")
+    if isinstance(node.target, gast.Subscript):
+        owner = ev.expr(node.target.value)
+        index = operators.index(ev, node.target.slice)
+        indexing.update(ev, owner, index, fn, lambda: ev.expr(node.value), node)
+        return
+    if not isinstance(node.target, gast.Name):
+        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node.target)
+    ident = node.target.id
+    old = operators.name(ev, gast.copy_location(gast.Name(ident, gast.Load(), None, None), node.target))
+    value = ev.expr(node.value)
+    if isinstance(old, Sym) and isinstance(old.type, Array) and old.type.ndim > 0 and fn != "@":
+        if old.type.readonly:
+            ev.fail(TypeMismatch, "cannot store into a read-only array", node)
+        indexing.update_array(ev, old, fn, value, node)
+        return
+    if isinstance(old, Lst) and fn == "+":
+        ev.extend_list(old, value, node)
+        return
+    result = ev.materialise(operators.binary(ev, fn, old, value, node), ident)
+    ev.frame.env[ident] = named(ev, result, ident)
+
+
+def expression(ev: Evaluator, node: gast.Expr) -> None:
+    if not isinstance(node.value, gast.Constant):
+        ev.expr(node.value)
+
+
+def pass_(ev: Evaluator, node: Any) -> None:
+    """Nothing to do."""
+
+
+def assert_(ev: Evaluator, node: gast.Assert) -> None:
+    test = ev.truth(ev.expr(node.test), node.test)
+    message = ""
+    if isinstance(node.msg, gast.Constant):
+        message = str(node.msg.value)
+    if test.constant is True:
+        return
+    failed = ev.op("not", test)
+    if failed.constant is True:
+        ev.raise_("AssertionError", message)
+        ev.dead = True
+        return
+    side: list[Any] = []
+    outer, ev.block = ev.block, side
+    ev.raise_("AssertionError", message)
+    ev.block = outer
+    ev.emit(_open_if(ev, failed, side))
+
+
+def raise_(ev: Evaluator, node: gast.Raise) -> None:
+    exc = node.exc
+    args: list[str] = []
+    if isinstance(exc, gast.Call):
+        for arg in exc.args:
+            text = ""
+            if isinstance(arg, gast.Constant):
+                text = str(arg.value)
+            elif isinstance(value := _text(ev, arg), Static):
+                text = str(value.obj)
+            args.append(text)
+        exc = exc.func
+    if exc is None:
+        ev.fail(UnsupportedSyntax, "a bare `raise` has nothing to raise again", node)
+    cls = ev.expr(exc)
+    if not isinstance(cls, Static) or not isinstance(cls.obj, type) or not issubclass(cls.obj, Exception):
+        ev.fail(UnsupportedSyntax, "only built-in exceptions can be raised", node)
+    ev.emit(Raise(cls.obj.__name__, tuple(Const(arg) for arg in args), ev.span))
+    ev.dead = True
+
+
+def _text(ev: Evaluator, node: Any) -> Value:
+    """A message: known text, or nothing where it depends on the run."""
+    outer, ev.block = ev.block, []
+    try:
+        return ev.expr(node)
+    finally:
+        ev.block = outer
+
+
+def function_def(ev: Evaluator, node: gast.FunctionDef) -> None:
+    ev.frame.env[node.name] = operators.closure(ev, node)
+
+
+def delete(ev: Evaluator, node: gast.Delete) -> None:
+    for target in node.targets:
+        if not isinstance(target, gast.Name):
+            ev.fail(UnsupportedSyntax, "only names can be deleted", node)
+        ev.frame.env.pop(target.id, None)
+
+
+def print_(ev: Evaluator, args: list[Value]) -> Value:
+    """`print` of numbers and known text."""
+    shown: list[Any] = []
+    for arg in args:
+        if isinstance(arg, Static):
+            shown.append(Const(str(arg.obj)))
+        elif isinstance(arg, Sym):
+            shown.append(arg.atom)
+    ev.emit(Print(tuple(shown), ev.span))
+    return NONE
+
+
+HANDLERS: dict[type, Any] = {
+    gast.Assign: assign,
+    gast.AnnAssign: ann_assign,
+    gast.AugAssign: aug_assign,
+    gast.Expr: expression,
+    gast.Pass: pass_,
+    gast.Assert: assert_,
+    gast.Raise: raise_,
+    gast.FunctionDef: function_def,
+    gast.Delete: delete,
+}
+
+__all__ = ["HANDLERS", "Slice", "bind", "named", "print_"]

@@ -1,0 +1,330 @@
+"""Elementwise array expressions: kept as trees, then written as loops over scalars.
+
+`y = a * x + b` makes one loop and one array.  Broadcasting is resolved here, once: an axis that
+is known to have the output's extent is indexed by the loop's variable; one that may have extent
+1 is indexed by the variable times 0 or 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import TypeMismatch
+from tapec.frontend import numba_types
+from tapec.frontend.evaluator import Evaluator, OpenLoop
+from tapec.frontend.values import Lazy, Sym, Tup, Value, describe, is_array, number
+from tapec.syntax.core import Assign, Atom, Const, Name, Op, Store
+from tapec.syntax.types import INT64, Array, Scalar, Type
+
+
+def alloc(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = False, base: str = "t") -> Sym:
+    """Emit a fresh C-contiguous array."""
+    type_ = Array(dtype, len(dims), "C")
+    fn = "zeros" if zero else "empty"
+    result = ev.assign(Op(fn, (Const(dtype), *(d.atom for d in dims))), type_, base)
+    assert isinstance(result.atom, Name)
+    ev.roots[result.atom.id] = frozenset({result.atom.id})
+    for axis, extent in enumerate(dims):
+        ev.dims[result.atom.id, axis] = extent.atom
+    return result
+
+
+def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
+    """The extent of an axis, read once per array."""
+    assert isinstance(array.atom, Name)
+    key = (array.atom.id, axis)
+    if key not in ev.dims:
+        base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "n"
+        ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom
+        ev.temporary.add(ev.block[-1].target)  # a user's `n = x.shape[0]` renames it
+    return Sym(ev.dims[key], INT64)
+
+
+def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:
+    """What identifies an extent: two axes with equal keys are equally long."""
+    assert isinstance(array.atom, Name)
+    key = ev.dim_keys.get((array.atom.id, axis))
+    if key is not None:
+        return key
+    return dim(ev, array, axis).atom, 0
+
+
+def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = None) -> Value:
+    """Apply a scalar function to numbers, or lazily to arrays."""
+    args = tuple(_operand(ev, arg, node) for arg in args)
+    if not any(is_array(arg) for arg in args):
+        return ev.op(fn, *args, node=node)
+    types = [arg.type for arg in args if isinstance(arg, Sym | Lazy)]
+    result = _array_type(ev, fn, types, node)
+    if result.ndim == 0:
+        return ev.op(fn, *(element(ev, arg, ()) if is_array(arg) else arg for arg in args), node=node)
+    return Lazy(fn, args, result)
+
+
+def _operand(ev: Evaluator, arg: Value, node: Any) -> Value:
+    if isinstance(arg, Sym | Lazy):
+        return arg
+    if isinstance(arg, Tup):
+        return ev.as_array(arg, node)
+    ev.fail(TypeMismatch, f"arithmetic on {describe(arg)}", node)
+
+
+def _array_type(ev: Evaluator, fn: str, types: list[Type], node: Any) -> Array:
+    """The type of an elementwise result: dtype from Numba, rank from broadcasting."""
+    ndim = max(t.ndim if isinstance(t, Array) else 0 for t in types)
+    if fn.startswith("cast."):
+        return Array(fn.removeprefix("cast."), ndim)
+    if fn in ("stop_gradient", "pos"):
+        first = types[0]
+        assert isinstance(first, Array)
+        return Array(first.dtype, ndim)
+    if fn == "ifelse":
+        dtypes = [np.dtype(t.dtype) for t in types[1:] if isinstance(t, Scalar | Array)]
+        return Array(str(np.result_type(*dtypes)), ndim)
+    if fn == "not":
+        return Array("bool", ndim)
+    found = numba_types.result_type(numba_types.callable_of(fn), tuple(types))
+    result = None if found is None else numba_types.from_numba(found)
+    if result is None:
+        # functions that Numba has for scalars only, and clip, round: the scalar rule decides
+        scalars = [Sym(Const(None), t.element if isinstance(t, Array) else t) for t in types]
+        result = ev.scalar_type(fn, scalars, node)
+    assert isinstance(result, Scalar | Array)
+    return Array(result.dtype, ndim)
+
+
+def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Sym:
+    """The number at `index`, which has as many entries as `value` has axes."""
+    if isinstance(value, Sym) and isinstance(value.type, Scalar):
+        return value
+    if isinstance(value, Sym):
+        assert isinstance(value.type, Array)
+        return ev.assign(Op("load", (value.atom, *(i.atom for i in index))), value.type.element)
+    assert isinstance(value, Lazy)
+    shape = ev.broadcast_of(value)
+    return _lazy_element(ev, value, index, shape)
+
+
+@dataclass
+class Broadcast:
+    """The shape of an elementwise expression, and how each array in it is indexed.
+
+    extents  one per output axis
+    steps    per (array, axis): None to use the loop's variable, else an atom 0 or 1 to multiply it by
+    """
+
+    extents: tuple[Sym, ...]
+    steps: dict[tuple[str, int], Atom | None]
+    keys: tuple[tuple[Any, int], ...] = ()
+
+
+def broadcast(ev: Evaluator, value: Value) -> Broadcast:
+    """Work out the shape of an elementwise expression; emits the checks that are needed."""
+    arrays = [leaf for leaf in _array_leaves(value)]
+    ndim = max(_rank(array) for array in arrays)
+    extents: list[Sym] = []
+    out_keys: list[tuple[Any, int]] = []
+    steps: dict[tuple[str, int], Atom | None] = {}
+    for axis in range(ndim):
+        members = []
+        for array in arrays:
+            own = axis - (ndim - _rank(array))
+            if own >= 0:
+                members.append((array, own, dim_key(ev, array, own)))
+        keys = {key for _, _, key in members}
+        wide = {key for key in keys if key[0] != Const(1)}
+        if len(wide) <= 1:
+            chosen = next((m for m in members if m[2] in wide), members[0])
+            extents.append(dim(ev, chosen[0], chosen[1]))
+            out_keys.append(chosen[2])
+            for array, own, key in members:
+                narrow = wide and key not in wide
+                steps[_id(array), own] = Const(0) if narrow else None
+            continue
+        extent = _common_extent(ev, [dim(ev, m[0], m[1]) for m in _distinct(members)])
+        extents.append(extent)
+        out_keys.append((extent.atom, 0))
+        for array, own, _ in members:
+            same = ev.op("==", dim(ev, array, own), extent)
+            step = ev.assign(Op("ifelse", (same.atom, Const(1), Const(0))), INT64, "step")
+            steps[_id(array), own] = step.atom
+    return Broadcast(tuple(extents), steps, tuple(out_keys))
+
+
+def _distinct(members: list[Any]) -> list[Any]:
+    seen: dict[Any, Any] = {}
+    for member in members:
+        seen.setdefault(member[2], member)
+    return list(seen.values())
+
+
+def _common_extent(ev: Evaluator, extents: list[Sym]) -> Sym:
+    """NumPy's rule: equal, or one of them 1; otherwise ValueError at run time."""
+    result = extents[0]
+    for other in extents[1:]:
+        result = ev.call_library("broadcast_extent", (result, other))
+    return result
+
+
+def _array_leaves(value: Value) -> list[Sym]:
+    if isinstance(value, Lazy):
+        return [leaf for arg in value.args for leaf in _array_leaves(arg)]
+    if isinstance(value, Sym) and isinstance(value.type, Array):
+        return [value]
+    return []
+
+
+def array_leaves(value: Value) -> list[Sym]:
+    """The arrays in memory that an expression reads."""
+    return _array_leaves(value)
+
+
+def _rank(value: Sym) -> int:
+    assert isinstance(value.type, Array)
+    return value.type.ndim
+
+
+def _id(value: Sym) -> str:
+    assert isinstance(value.atom, Name)
+    return value.atom.id
+
+
+def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broadcast) -> Sym:
+    if isinstance(value, Sym) and isinstance(value.type, Scalar):
+        return value
+    if isinstance(value, Sym):
+        offset = len(index) - _rank(value)
+        own = tuple(
+            _stepped(ev, index[offset + axis], shape.steps.get((_id(value), axis)))
+            for axis in range(_rank(value))
+        )
+        assert isinstance(value.type, Array)
+        return ev.assign(Op("load", (value.atom, *(i.atom for i in own))), value.type.element)
+    assert isinstance(value, Lazy)
+    if value.fn == "ifelse":
+        return _selected(ev, value, index, shape)
+    args = [_lazy_element(ev, arg, index, shape) for arg in value.args]
+    if value.fn == "pos":
+        return args[0]
+    type_ = value.type.element
+    if type_.is_float and not value.fn.startswith("cast."):
+        # an array's arithmetic is in the array's dtype; scalars of another one are converted first
+        args = [
+            ev.cast(arg, type_)
+            if arg.type != type_ and arg.type != Scalar("bool") and not (value.fn == "**" and not arg.type.is_float)
+            else arg
+            for arg in args
+        ]
+    natural = ev.scalar_type(value.fn, args)
+    return ev.cast(ev.op(value.fn, *args, type_=natural), type_)
+
+
+def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadcast) -> Sym:
+    """`np.where`: only the chosen side is computed, so the other one cannot spoil a derivative."""
+    test = ev.truth(_lazy_element(ev, value.args[0], index, shape))
+    type_ = value.type.element
+    if all(isinstance(arg, Sym) and isinstance(arg.type, Scalar) for arg in value.args[1:]):
+        sides = [ev.cast(_lazy_element(ev, arg, index, shape), type_) for arg in value.args[1:]]
+        return ev.assign(Op("ifelse", (test.atom, sides[0].atom, sides[1].atom)), type_)
+    target = ev.define("t", type_, temporary=True)
+
+    def side(arg: Value) -> Any:
+        def write() -> None:
+            chosen = ev.cast(_lazy_element(ev, arg, index, shape), type_)
+            ev.emit(Assign(target, chosen.atom, ev.span))
+
+        return write
+
+    ev.branch(test, side(value.args[1]), side(value.args[2]))
+    return Sym(Name(target), type_)
+
+
+def _stepped(ev: Evaluator, index: Sym, step: Atom | None) -> Sym:
+    if step is None:
+        return index
+    if step == Const(0):
+        return number(0)
+    return ev.op("*", index, Sym(step, INT64))
+
+
+def write_loops(ev: Evaluator, extents: tuple[Sym, ...], body: Any) -> None:
+    """Nested loops over `extents`; `body` is called with the index."""
+    index: list[Sym] = []
+    outer, dims = ev.block, dict(ev.dims)
+    for axis, extent in enumerate(extents):
+        var = ev.define("ijklmn"[axis % 6], INT64)
+        inner: list[Any] = []
+        ev.emit(OpenLoop((var, Const(0), extent.atom, Const(1), False), inner, ev.span))
+        ev.block = inner
+        index.append(Sym(Name(var), INT64))
+    body(tuple(index))
+    ev.block, ev.dims = outer, dims
+
+
+def store_elements(ev: Evaluator, target: Sym, value: Value, accumulate: bool = False) -> None:
+    """Write a number or an elementwise expression into every element of `target`.
+
+    The caller has made sure that `value` reads no element of `target` at another index.
+    """
+    assert isinstance(target.type, Array)
+    array, type_ = _id(target), target.type
+    rank = type_.ndim
+    extents = tuple(dim(ev, target, axis) for axis in range(rank))
+    shape = Broadcast(extents, {})
+    if is_array(value):
+        shape = broadcast_into(ev, target, value)
+
+    def body(index: tuple[Sym, ...]) -> None:
+        item = ev.cast(_lazy_element(ev, value, index[rank - _value_rank(value):], shape), type_.element)
+        ev.emit(Store(array, tuple(i.atom for i in index), item.atom, accumulate, ev.span))
+
+    write_loops(ev, extents, body)
+
+
+def _value_rank(value: Value) -> int:
+    if isinstance(value, Sym | Lazy) and isinstance(value.type, Array):
+        return value.type.ndim
+    return 0
+
+
+def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
+    """Steps for reading `value` at the indices of `target`; ValueError at run time if it does not fit."""
+    assert isinstance(target.type, Array)
+    ndim, rank = target.type.ndim, _value_rank(value)
+    if rank > ndim:
+        ev.fail(TypeMismatch, f"an array of rank {rank} does not fit into one of rank {ndim}")
+    steps: dict[tuple[str, int], Atom | None] = {}
+    for array in _array_leaves(value):
+        for own in range(_rank(array)):
+            axis = own + ndim - _rank(array)
+            target_key, own_key = dim_key(ev, target, axis), dim_key(ev, array, own)
+            if target_key == own_key:
+                steps[_id(array), own] = None
+            elif own_key == (Const(1), 0):
+                steps[_id(array), own] = Const(0)
+            else:
+                step = ev.call_library("fit_extent", (dim(ev, target, axis), dim(ev, array, own)))
+                steps[_id(array), own] = step.atom
+    return Broadcast(tuple(dim(ev, target, axis) for axis in range(ndim)), steps)
+
+
+def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
+    """Write an elementwise expression into a fresh array; other values are returned as they are."""
+    if not isinstance(value, Lazy):
+        return value
+    shape = broadcast(ev, value)
+    result = alloc(ev, value.type.dtype, shape.extents, base=base)
+    assert isinstance(result.atom, Name)
+    name = result.atom.id
+    for axis, key in enumerate(shape.keys):
+        ev.dim_keys[name, axis] = key
+
+    def body(index: tuple[Sym, ...]) -> None:
+        item = _lazy_element(ev, value, index, shape)
+        ev.emit(Store(name, tuple(i.atom for i in index), item.atom, span=ev.span))
+
+    write_loops(ev, shape.extents, body)
+    return result

@@ -1,0 +1,344 @@
+"""The evaluator's state, and how it writes core statements.
+
+`Evaluator` walks a function's tree with the types of its arguments at hand.  Structure is
+executed; numbers are named.  The handlers for each kind of node are in the modules beside this
+one and are joined in `lower.py`; they reach one another through the evaluator alone.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
+from tapec.frontend import numba_types
+from tapec.frontend.liveness import Liveness
+from tapec.frontend.source import FunctionSource
+from tapec.frontend.values import Contents, Items, Lst, State, Sym, Value, describe, is_array, number
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    If,
+    Loop,
+    Name,
+    Op,
+    Raise,
+    Stmt,
+)
+from tapec.syntax.types import FLOATS, Array, Scalar, Type
+
+RESERVED = frozenset(
+    {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "numba", "tapec_runtime", "_"}
+)
+
+
+class DeadCode(Exception):
+    """Raised inside an expression that cannot be reached; caught per statement."""
+
+
+@dataclass
+class OpenIf:
+    """An `if` under construction; its blocks still grow."""
+
+    test: Atom
+    body: list[Any]
+    orelse: list[Any]
+    span: Span | None
+
+
+@dataclass
+class OpenLoop:
+    """A loop under construction; `header` is None for `while True`."""
+
+    header: tuple[str, Atom, Atom, Atom, bool] | None
+    body: list[Any]
+    span: Span | None
+
+
+def freeze(block: Iterable[Any]) -> Block:
+    """Turn a block under construction into core."""
+    out: list[Stmt] = []
+    for item in block:
+        if isinstance(item, list):
+            out.extend(freeze(item))
+        elif isinstance(item, OpenIf):
+            out.append(If(item.test, freeze(item.body), freeze(item.orelse), item.span))
+        elif isinstance(item, OpenLoop) and item.header is None:
+            out.append(Loop(freeze(item.body), item.span))
+        elif isinstance(item, OpenLoop) and item.header is not None:
+            var, start, stop, step, parallel = item.header
+            out.append(For(var, start, stop, step, freeze(item.body), parallel, item.span))
+        else:
+            out.append(item)
+    return tuple(out)
+
+
+class Frame:
+    """One function being lowered: where its names come from and what its variables hold."""
+
+    def __init__(
+        self, source: FunctionSource, names: Callable[[str], Value | None], parent: Frame | None = None
+    ) -> None:
+        self.source = source
+        self.names = names
+        self.parent = parent
+        self.env: dict[str, Value] = {}
+        self.liveness: Liveness | None = None
+        self.local_names: frozenset[str] = frozenset()
+        self.library = False
+
+
+class Evaluator:
+    """Lowers one function, and everything that it calls, to core."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self.types: dict[str, Type] = {}
+        self.taken: set[str] = set(RESERVED) | set(reserved)
+        self.temporary: set[str] = set()
+        self.roots: dict[str, frozenset[str]] = {}
+        self.dim_keys: dict[tuple[str, int], tuple[Any, int]] = {}
+        self.constants: dict[str, np.ndarray[Any, Any]] = {}
+        self.block: list[Any] = []
+        self.frame: Frame = None  # type: ignore[assignment]
+        self.frames: list[Frame] = []
+        self.heap: dict[Lst, Contents] = {}
+        self.dims: dict[tuple[str, int], Atom] = {}
+        self.dead = False
+        self.span: Span | None = None
+        self.loops: list[Any] = []
+        self.expression_handlers: dict[type, Callable[[Evaluator, Any], Value]] = {}
+        self.statement_handlers: dict[type, Callable[[Evaluator, Any], None]] = {}
+        self.call_handler: Callable[..., Value] = None  # type: ignore[assignment]
+        self.functions: dict[Any, FunctionSource] = {}
+        self.reads: dict[tuple[Any, str], Any] = {}
+        self.running: list[Any] = []
+        self.root = self.block
+        self.empty_items = Items(())
+        # what the handlers call in one another; joined in lower.py
+        self.truth: Callable[..., Sym]
+        self.wrap: Callable[..., Value]
+        self.binary: Callable[..., Value]
+        self.select: Callable[..., Value]
+        self.get_attribute: Callable[..., Value]
+        self.materialise: Callable[..., Any]
+        self.broadcast_of: Callable[..., Any]
+        self.branch: Callable[..., None]
+        self.bind_target: Callable[..., None]
+        self.named: Callable[..., Value]
+        self.iteration_length: Callable[..., Sym]
+        self.iteration_item: Callable[..., Value]
+        self.length: Callable[..., Sym]
+        self.list_view: Callable[..., Sym]
+        self.new_list: Callable[..., Value]
+        self.grow: Callable[..., Any]
+        self.extend_list: Callable[..., None]
+        self.list_arithmetic: Callable[..., Value]
+        self.list_from_array: Callable[..., Any]
+        self.as_array: Callable[..., Sym]
+        self.matmul: Callable[..., Value]
+        self.primitive: Callable[..., Value]
+        self.inert: Callable[..., Value]
+        self.method: Callable[..., Value | None]
+        self.write_into: Callable[..., None]
+        self.call_object: Callable[..., Value]
+        self.call_library: Callable[..., Any]
+        self.resolver: Callable[..., Callable[[str], Value | None]]
+        self.source_of: Callable[..., FunctionSource]
+        self.sym: Callable[[Value], Sym]
+        self.recursion: Callable[..., Value | None]
+        self.returned: Callable[..., Value]
+        self.special: Mapping[Any, Any] = {}
+        self.lazy_methods: frozenset[str] = frozenset()
+        self.sym_class: type[Sym] = Sym
+
+    # names
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing uses yet: `base`, or `base_1`, `base_2`, ..."""
+        base = base.lstrip("$") or "t"
+        name, count = base, 0
+        while name in self.taken:
+            count += 1
+            name = f"{base}_{count}"
+        self.taken.add(name)
+        return name
+
+    def define(self, base: str, type_: Type, temporary: bool = False) -> str:
+        name = self.fresh(base)
+        self.types[name] = type_
+        if temporary:
+            self.temporary.add(name)
+        return name
+
+    # state
+
+    def snapshot(self) -> State:
+        return State(dict(self.frame.env), dict(self.heap), dict(self.dims))
+
+    def restore(self, state: State) -> None:
+        self.frame.env = dict(state.env)
+        self.heap = dict(state.heap)
+        self.dims = dict(state.dims)
+
+    # errors
+
+    def where(self, node: Any = None) -> Span | None:
+        """The user's line for `node`; inside library code, the line of the call."""
+        if node is None or self.frame is None or self.frame.library or not hasattr(node, "lineno"):
+            return self.span
+        return self.frame.source.span(node)
+
+    def fail(
+        self, cls: type[TapecError], message: str, node: Any = None, reason: str = "", hint: str = ""
+    ) -> NoReturn:
+        raise cls(message, self.where(node), reason, hint)
+
+    # walking
+
+    def expr(self, node: Any) -> Value:
+        handler = self.expression_handlers.get(type(node))
+        if handler is None:
+            self.fail(UnsupportedSyntax, f"cannot differentiate `{type(node).__name__}`", node)
+        return handler(self, node)
+
+    def statements(self, stmts: list[Any]) -> None:
+        for stmt in stmts:
+            if self.dead:
+                return
+            self.statement(stmt)
+
+    def statement(self, stmt: Any) -> None:
+        handler = self.statement_handlers.get(type(stmt))
+        if handler is None:
+            self.fail(UnsupportedSyntax, f"cannot differentiate a `{type(stmt).__name__}` statement", stmt)
+        outer = self.span
+        self.span = self.where(stmt)
+        try:
+            handler(self, stmt)
+        except DeadCode:
+            self.dead = True
+        finally:
+            self.span = outer
+
+    # emission
+
+    def emit(self, stmt: Any) -> None:
+        self.block.append(stmt)
+
+    def assign(self, value: Expr, type_: Type, base: str = "t") -> Sym:
+        """Emit `name = value` under a fresh name."""
+        name = self.define(base, type_, temporary=base == "t")
+        self.emit(Assign(name, value, self.span))
+        return Sym(Name(name), type_)
+
+    def op(self, fn: str, *args: Value, type_: Type | None = None, node: Any = None) -> Sym:
+        """Emit a scalar operation, typed by Numba; literals are folded."""
+        syms = [self.scalar(arg, node) for arg in args]
+        if type_ is None:
+            type_ = self.scalar_type(fn, syms, node)
+        folded = _fold(fn, syms, type_) or _neutral(fn, syms, type_)
+        if folded is not None:
+            return folded
+        operands = tuple(self._promoted(fn, sym, type_).atom for sym in syms)
+        return self.assign(Op(fn, operands), type_)
+
+    def _promoted(self, fn: str, sym: Sym, type_: Type) -> Sym:
+        """Spell out a promotion that NumPy scalars would make differently from Numba."""
+        if fn in ("ifelse", "not", "and", "or", "stop_gradient") or fn.startswith("cast."):
+            return sym
+        if not (isinstance(type_, Scalar) and isinstance(sym.type, Scalar)):
+            return sym
+        plain = ("float64", "int64", "bool")
+        if sym.type == type_ or (sym.type.dtype in plain and type_.dtype in plain):
+            return sym
+        if type_.is_float and not (fn == "**" and not sym.type.is_float):
+            return self.cast(sym, type_)
+        return sym
+
+    def scalar_type(self, fn: str, syms: list[Sym], node: Any = None) -> Scalar:
+        """The type of a scalar operation, from Numba."""
+        found = numba_types.operation_type(fn, tuple(sym.type for sym in syms))
+        if found is None:
+            types = ", ".join(str(sym.type) for sym in syms)
+            self.fail(TypeMismatch, f"`{fn}` does not accept ({types})", node, reason="Numba has no such operation")
+        return found
+
+    def scalar(self, value: Value, node: Any = None) -> Sym:
+        """`value` as a number; a 0-d array gives its element."""
+        if isinstance(value, Sym) and isinstance(value.type, Scalar):
+            return value
+        if isinstance(value, Sym) and isinstance(value.type, Array) and value.type.ndim == 0:
+            return self.assign(Op("load", (value.atom,)), value.type.element)
+        what = "an array" if is_array(value) else describe(value)
+        self.fail(TypeMismatch, f"a number is needed here, not {what}", node)
+
+    def cast(self, sym: Sym, type_: Type) -> Sym:
+        """`sym` converted to the scalar type `type_`."""
+        if sym.type == type_ or not isinstance(type_, Scalar):
+            return sym
+        if isinstance(sym.atom, Const) and isinstance(sym.atom.value, (int, float)):
+            if type_.dtype == "float64":
+                return number(float(sym.atom.value))
+            if type_.dtype == "int64" and float(sym.atom.value).is_integer():
+                return number(int(sym.atom.value))
+            if type_.dtype == "bool":
+                return number(bool(sym.atom.value))
+        return self.assign(Op(f"cast.{type_.dtype}", (sym.atom,)), type_)
+
+    def raise_(self, exception: str, *args: str) -> None:
+        self.emit(Raise(exception, tuple(Const(arg) for arg in args), self.span))
+
+
+_FOLD: dict[str, Callable[..., Any]] = {
+    **{sign: function for sign, function in numba_types.OPERATORS.items() if sign not in ("<<", ">>")},
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "min": min,
+    "max": max,
+    "abs": abs,
+}
+
+
+def _fold(fn: str, syms: list[Sym], type_: Type) -> Sym | None:
+    """The literal that an operation on literals gives, where Python and Numba agree on it."""
+    if fn not in _FOLD or not all(isinstance(sym.atom, Const) for sym in syms):
+        return None
+    try:
+        result = _FOLD[fn](*(sym.constant for sym in syms))
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    if isinstance(result, bool):
+        expected = "bool"
+    elif isinstance(result, int):
+        expected = "int64"
+    else:
+        expected = "float64"
+    if not isinstance(type_, Scalar) or type_.dtype != expected:
+        return None
+    if expected == "int64" and abs(result) >= 2**62:
+        return None
+    if expected in FLOATS and not isinstance(result, float):
+        return None
+    return number(result)
+
+
+def _neutral(fn: str, syms: list[Sym], type_: Type) -> Sym | None:
+    """Index arithmetic that changes nothing: `i + 0`, `n - 0`, `k * 1`."""
+    if fn not in ("+", "-", "*") or len(syms) != 2 or type_ != Scalar("int64"):
+        return None
+    first, second = syms
+    neutral = 1 if fn == "*" else 0
+    if second.constant == neutral and first.type == type_:
+        return first
+    if first.constant == neutral and second.type == type_ and fn != "-":
+        return second
+    return None

@@ -1,0 +1,241 @@
+"""Bring every `return`, `break` and `continue` into tail position.
+
+Afterwards nothing follows a `break` inside its loop's body, there is no `continue` and no loop `else`,
+and `return` is an assignment to `$return` after which nothing more runs.  Names with a `$` cannot
+collide with the user's.
+
+    for i in range(n):              for i in range(n):
+        if x[i] < 0:                    if x[i] < 0:
+            continue                        pass
+        s += x[i]                       else:
+                                            s += x[i]
+
+Code after an `if` moves into the branch that goes on.  Where a branch leaves on some of its own ways
+only, a number `$exit` remembers how it was left, and the code after it is guarded instead of doubled.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import gast
+
+Statements = list[Any]
+
+RETURN = "$return"
+LEFT = "$left"
+
+
+def tail_exits(body: Statements) -> Statements:
+    """The body of a function with all its exits in tail position."""
+    return _Rewriter().sequence(body, None)
+
+
+class _Loop:
+    """The loop that encloses a statement, with the flags that it needs."""
+
+    def __init__(self, broke: str | None):
+        self.broke = broke
+
+
+class _Rewriter:
+    def __init__(self) -> None:
+        self.count = itertools.count(1)
+
+    def sequence(self, stmts: Statements, loop: _Loop | None) -> Statements:
+        out: Statements = []
+        for position, stmt in enumerate(stmts):
+            rest = stmts[position + 1 :]
+            if isinstance(stmt, gast.Return):
+                value = stmt.value or _constant(None, stmt)
+                out.append(_assign(RETURN, value, stmt))
+                if loop is not None:
+                    out += [_assign(LEFT, _constant(True, stmt), stmt), gast.copy_location(gast.Break(), stmt)]
+                return out
+            if isinstance(stmt, gast.Break):
+                if loop is not None and loop.broke:
+                    out.append(_assign(loop.broke, _constant(True, stmt), stmt))
+                out.append(stmt)
+                return out
+            if isinstance(stmt, gast.Continue):
+                return out
+            if isinstance(stmt, gast.Raise):
+                out.append(stmt)
+                return out
+            if isinstance(stmt, gast.If) and _leaves([stmt]):
+                return out + self.branch(stmt, rest, loop)
+            if isinstance(stmt, (gast.For, gast.While)):
+                rewritten, after, leaves = self.loop(stmt)
+                out += rewritten
+                rest = after + rest
+                if not leaves:
+                    return out + self.sequence(rest, loop)
+                exits: Statements = [gast.copy_location(gast.Break(), stmt)] if loop is not None else []
+                return [*out, _if(_name(LEFT, stmt), exits, self.sequence(rest, loop), stmt)]
+            if isinstance(stmt, gast.If):
+                stmt = _if(stmt.test, self.sequence(stmt.body, loop), self.sequence(stmt.orelse, loop), stmt)
+            elif isinstance(stmt, gast.With):
+                body = self.sequence(stmt.body, loop)
+                stmt = gast.copy_location(gast.With(stmt.items, body, None), stmt)
+            out.append(stmt)
+        return out
+
+    def branch(self, stmt: Any, rest: Statements, loop: _Loop | None) -> Statements:
+        """An `if` that may leave, and what follows it."""
+        body_ends, else_ends = _always_leaves(stmt.body), _always_leaves(stmt.orelse)
+        body_clean, else_clean = not _leaves(stmt.body), not _leaves(stmt.orelse)
+        if not rest or (body_ends and else_ends):
+            return [_if(stmt.test, self.sequence(stmt.body, loop), self.sequence(stmt.orelse, loop), stmt)]
+        if body_ends and (else_clean or not _leaves(rest) or _small(rest)):
+            orelse = self.sequence(stmt.orelse + rest, loop)
+            return [_if(stmt.test, self.sequence(stmt.body, loop), orelse, stmt)]
+        if else_ends and (body_clean or _small(rest)):
+            body = self.sequence(stmt.body + rest, loop)
+            return [_if(stmt.test, body, self.sequence(stmt.orelse, loop), stmt)]
+        return self.guarded(stmt, rest, loop)
+
+    def guarded(self, stmt: Any, rest: Statements, loop: _Loop | None) -> Statements:
+        """Remember in a number how the `if` was left: 0 not, 1 continue, 2 break, 3 return."""
+        if _returns_from_a_loop(stmt):
+            body, orelse = self.sequence(stmt.body + rest, loop), self.sequence(stmt.orelse + rest, loop)
+            return [_if(stmt.test, body, orelse, stmt)]
+        flag = f"$exit{next(self.count)}"
+        inner = _if(stmt.test, _flagged(stmt.body, flag), _flagged(stmt.orelse, flag), stmt)
+        [inner] = _tail_flagged([inner], flag)
+        kinds = _kinds([stmt])
+        exits: Statements = []
+        if "return" in kinds and loop is not None:
+            left = [_assign(LEFT, _constant(True, stmt), stmt), gast.copy_location(gast.Break(), stmt)]
+            exits = [_if(_equals(flag, 3, stmt), left, exits, stmt)]
+        if "break" in kinds:
+            broke = gast.copy_location(gast.Break(), stmt)
+            exits = [_if(_equals(flag, 2, stmt), self.sequence([broke], loop), exits, stmt)]
+        after = _if(_equals(flag, 0, stmt), self.sequence(rest, loop), exits, stmt)
+        return [_assign(flag, _constant(0, stmt), stmt), *self.sequence([inner], loop), after]
+
+    def loop(self, stmt: Any) -> tuple[Statements, Statements, bool]:
+        """A loop, its `else` as statements that follow it, and whether it holds a `return`."""
+        leaves = "return" in _kinds([stmt])
+        broke = f"$broke{next(self.count)}" if stmt.orelse and "break" in _kinds(stmt.body) else None
+        body = self.sequence(stmt.body, _Loop(broke))
+        before: Statements = []
+        if leaves:
+            before.append(_assign(LEFT, _constant(False, stmt), stmt))
+        if broke:
+            before.append(_assign(broke, _constant(False, stmt), stmt))
+        if isinstance(stmt, gast.For):
+            new = gast.For(stmt.target, stmt.iter, body, [], None)
+        else:
+            new = gast.While(stmt.test, body, [])
+        after = list(stmt.orelse)
+        if after and broke:
+            after = [_if(_name(broke, stmt), [_pass(stmt)], after, stmt)]
+        return [*before, gast.copy_location(new, stmt)], after, leaves
+
+
+def _flagged(stmts: Statements, flag: str) -> Statements:
+    """Replace the exits of a branch by assignments to `flag`, marked as leaving the branch."""
+    out: Statements = []
+    for stmt in stmts:
+        if isinstance(stmt, (gast.Continue, gast.Break, gast.Return)):
+            number = {gast.Continue: 1, gast.Break: 2, gast.Return: 3}[type(stmt)]
+            if isinstance(stmt, gast.Return):
+                out.append(_assign(RETURN, stmt.value or _constant(None, stmt), stmt))
+            leave = _assign(flag, _constant(number, stmt), stmt)
+            leave.leaves_branch = True
+            out.append(leave)
+            return out
+        if isinstance(stmt, gast.If):
+            stmt = _if(stmt.test, _flagged(stmt.body, flag), _flagged(stmt.orelse, flag), stmt)
+        out.append(stmt)
+    return out
+
+
+def _tail_flagged(stmts: Statements, flag: str) -> Statements:
+    """Guard what follows a flagged exit inside its branch."""
+    out: Statements = []
+    for position, stmt in enumerate(stmts):
+        rest = stmts[position + 1 :]
+        if isinstance(stmt, gast.If):
+            new = _if(stmt.test, _tail_flagged(stmt.body, flag), _tail_flagged(stmt.orelse, flag), stmt)
+            out.append(new)
+            if rest and _sets_flag(stmt):
+                out.append(_if(_equals(flag, 0, stmt), _tail_flagged(rest, flag), [], stmt))
+                return out
+            continue
+        out.append(stmt)
+    return out
+
+
+def _sets_flag(stmt: Any) -> bool:
+    return any(getattr(node, "leaves_branch", False) for node in gast.walk(stmt))
+
+
+def _returns_from_a_loop(stmt: Any) -> bool:
+    loops = [node for node in gast.walk(stmt) if isinstance(node, (gast.For, gast.While))]
+    return any("return" in _kinds([loop]) for loop in loops)
+
+
+def _kinds(stmts: Statements) -> set[str]:
+    """How a block may leave: "continue" and "break" of its own loop, "return" from anywhere."""
+    found: set[str] = set()
+    for stmt in stmts:
+        match stmt:
+            case gast.Return():
+                found.add("return")
+            case gast.Break():
+                found.add("break")
+            case gast.Continue():
+                found.add("continue")
+            case gast.If():
+                found |= _kinds(stmt.body) | _kinds(stmt.orelse)
+            case gast.For() | gast.While():
+                found |= {"return"} & (_kinds(stmt.body) | _kinds(stmt.orelse))
+            case gast.With():
+                found |= _kinds(stmt.body)
+    return found
+
+
+def _leaves(stmts: Statements) -> bool:
+    return bool(_kinds(stmts))
+
+
+def _always_leaves(stmts: Statements) -> bool:
+    for stmt in stmts:
+        if isinstance(stmt, (gast.Return, gast.Break, gast.Continue, gast.Raise)):
+            return True
+        if isinstance(stmt, gast.If) and _always_leaves(stmt.body) and _always_leaves(stmt.orelse):
+            return True
+    return False
+
+
+def _small(stmts: Statements) -> bool:
+    """Short enough to stand twice."""
+    return sum(1 for stmt in stmts for _ in gast.walk(stmt)) <= 40
+
+
+def _name(name: str, where: Any, store: bool = False) -> Any:
+    context = gast.Store() if store else gast.Load()
+    return gast.copy_location(gast.Name(name, context, None, None), where)
+
+
+def _constant(value: Any, where: Any) -> Any:
+    return gast.copy_location(gast.Constant(value, None), where)
+
+
+def _assign(name: str, value: Any, where: Any) -> Any:
+    return gast.copy_location(gast.Assign([_name(name, where, store=True)], value, None), where)
+
+
+def _pass(where: Any) -> Any:
+    return gast.copy_location(gast.Pass(), where)
+
+
+def _if(test: Any, body: Statements, orelse: Statements, where: Any) -> Any:
+    return gast.copy_location(gast.If(test, body or [_pass(where)], orelse), where)
+
+
+def _equals(name: str, number: int, where: Any) -> Any:
+    compare = gast.Compare(_name(name, where), [gast.Eq()], [_constant(number, where)])
+    return gast.copy_location(compare, where)

@@ -1,0 +1,412 @@
+"""Subscripts: elements, views, and indexing by arrays and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.core import types as nt
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import numba_types
+from tapec.frontend.elementwise import (
+    array_leaves,
+    dim,
+    dim_key,
+    element,
+    elementwise,
+    materialise,
+    store_elements,
+)
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import (
+    Growing,
+    Items,
+    Lazy,
+    Lst,
+    Slice,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_none,
+    is_scalar,
+    number,
+    static_int,
+)
+from tapec.syntax.core import Assign, Atom, Const, Name, Op, Store
+from tapec.syntax.types import Array, Scalar
+
+
+def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
+    """`owner[index]`."""
+    if isinstance(owner, Tup):
+        return tuple_item(ev, owner.items, index, node, owner)
+    if isinstance(owner, Lst):
+        return list_item(ev, owner, index, node)
+    if isinstance(owner, Static):
+        return _static_item(ev, owner, index, node)
+    if isinstance(owner, Lazy):
+        subs = _subs(index)
+        if len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs):
+            return element(ev, owner, tuple(ev.scalar(sub) for sub in subs))
+        owner = ev.materialise(owner)
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+        ev.fail(TypeMismatch, f"{describe(owner)} cannot be indexed", node)
+    subs = _expanded(ev, owner, index, node)
+    if _is_element(owner, subs):
+        atoms = tuple(_index(ev, sub, node).atom for sub in subs)
+        return ev.assign(Op("load", (owner.atom, *atoms)), owner.type.element)
+    if any(_is_advanced(sub) for sub in subs):
+        return _gather(ev, owner, subs, node)
+    return view(ev, owner, subs, node)
+
+
+def _subs(index: Value) -> tuple[Value, ...]:
+    return index.items if isinstance(index, Tup) else (index,)
+
+
+def _expanded(ev: Evaluator, owner: Sym, index: Value, node: Any) -> tuple[Value, ...]:
+    """The subscripts with `...` replaced by full slices, one per axis they cover."""
+    assert isinstance(owner.type, Array)
+    subs = tuple(ev.materialise(sub) if isinstance(sub, Lazy) else sub for sub in _subs(index))
+    subs = tuple(ev.as_array(sub, node) if isinstance(sub, Tup | Lst) else sub for sub in subs)
+    covered = sum(
+        sub.type.ndim if _is_mask(sub) else 1 for sub in subs if not is_none(sub) and not _is_ellipsis(sub)
+    )
+    missing = owner.type.ndim - covered
+    if missing < 0:
+        ev.fail(TypeMismatch, f"{covered} subscripts for an array of rank {owner.type.ndim}", node)
+    out: list[Value] = []
+    for sub in subs:
+        if _is_ellipsis(sub):
+            out += [Slice(None, None, None)] * missing
+            missing = 0
+        else:
+            out.append(sub)
+    return tuple(out)
+
+
+def _is_ellipsis(value: Value) -> bool:
+    return isinstance(value, Static) and value.obj is Ellipsis
+
+
+def _is_mask(value: Value) -> bool:
+    return isinstance(value, Sym) and isinstance(value.type, Array) and value.type.dtype == "bool"
+
+
+def _is_advanced(value: Value) -> bool:
+    return isinstance(value, Sym) and isinstance(value.type, Array)
+
+
+def _is_element(owner: Sym, subs: tuple[Value, ...]) -> bool:
+    assert isinstance(owner.type, Array)
+    return len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs)
+
+
+def _index(ev: Evaluator, sub: Value, node: Any) -> Sym:
+    sym = ev.scalar(sub, node)
+    assert isinstance(sym.type, Scalar)
+    if sym.type.is_float or sym.type.dtype == "bool":
+        ev.fail(TypeMismatch, f"an index must be an integer, not {sym.type}", node)
+    return sym
+
+
+def view(ev: Evaluator, owner: Sym, subs: tuple[Value, ...], node: Any) -> Sym:
+    """Basic indexing: a view on the same memory."""
+    assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
+    args: list[Any] = []
+    kinds: list[nt.Type] = []
+    for sub in subs:
+        if isinstance(sub, Slice):
+            parts = [None if part is None else _index(ev, part, node) for part in (sub.lower, sub.upper, sub.step)]
+            atoms = tuple(Const(None) if part is None else part.atom for part in parts)
+            args.append(Op("slice", atoms))
+            kinds.append(nt.slice2_type if parts[2] is None else nt.slice3_type)
+        elif is_none(sub):
+            args.append(Const(None))
+            kinds.append(nt.none)
+        elif is_scalar(sub):
+            args.append(_index(ev, sub, node).atom)
+            kinds.append(nt.int64)
+        else:
+            ev.fail(UnsupportedSyntax, f"cannot index an array by {describe(sub)}", node)
+    type_ = numba_types.view_type(owner.type, tuple(kinds))
+    if type_ is None:
+        ev.fail(TypeMismatch, f"Numba cannot index {owner.type} this way", node)
+    result = ev.assign(Op("view", (owner.atom, *args)), type_)
+    assert isinstance(result.atom, Name)
+    ev.roots[result.atom.id] = ev.roots.get(owner.atom.id, frozenset())
+    _note_extents(ev, owner, result.atom.id, subs)
+    return result
+
+
+def _note_extents(ev: Evaluator, owner: Sym, result: str, subs: tuple[Value, ...]) -> None:
+    """Remember which extents of a view are known from its owner."""
+    axis = out = 0
+    for sub in subs:
+        if is_none(sub):
+            ev.dims[result, out] = Const(1)
+            out += 1
+            continue
+        if isinstance(sub, Slice):
+            _note_slice(ev, owner, axis, result, out, sub)
+            out += 1
+        axis += 1
+    assert isinstance(owner.type, Array)
+    for rest in range(axis, owner.type.ndim):
+        _note_slice(ev, owner, rest, result, out, Slice(None, None, None))
+        out += 1
+
+
+def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub: Slice) -> None:
+    low = 0 if sub.lower is None else static_int(sub.lower)
+    high = 0 if sub.upper is None else static_int(sub.upper)
+    step = 1 if sub.step is None else static_int(sub.step)
+    if low is None or high is None or step != 1 or low < 0 or high > 0 or (high == 0 and sub.upper is not None):
+        return
+    if low == 0 and high == 0:
+        ev.dims[result, out] = dim(ev, owner, axis).atom
+        ev.dim_keys[result, out] = dim_key(ev, owner, axis)
+        return
+    base, offset = dim_key(ev, owner, axis)
+    # max(0, n - low + high): equal keys are equal extents
+    ev.dim_keys[result, out] = (("slice", base), offset - low + high)
+
+
+def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any, owner: Tup | None = None) -> Value:
+    if isinstance(index, Slice):
+        parts = [None if part is None else static_int(part) for part in (index.lower, index.upper, index.step)]
+        given = [part for part in (index.lower, index.upper, index.step) if part is not None]
+        if any(static_int(part) is None for part in given):
+            ev.fail(UnsupportedSyntax, "a slice of a tuple needs constant bounds", node)
+        return Tup(items[slice(*parts)])
+    position = static_int(index)
+    if position is not None:
+        if not -len(items) <= position < len(items):
+            ev.fail(TypeMismatch, f"index {position} is outside a tuple of {len(items)}", node)
+        return items[position]
+    if not items:
+        ev.fail(TypeMismatch, "an empty tuple cannot be indexed", node)
+    # an index that only the run knows: compare it with each position
+    sym = _index(ev, index, node)
+    negative = ev.op("<", sym, number(0))
+    wrapped = ev.op("ifelse", negative, ev.op("+", sym, number(len(items))), sym)
+    return _choose(ev, items, wrapped, 0, node)
+
+
+def _choose(ev: Evaluator, items: tuple[Value, ...], index: Sym, position: int, node: Any) -> Value:
+    if position == len(items) - 1:
+        return items[position]
+    here = ev.op("==", index, number(position))
+    return ev.select(here, lambda: items[position], lambda: _choose(ev, items, index, position + 1, node), node)
+
+
+def list_item(ev: Evaluator, owner: Lst, index: Value, node: Any) -> Value:
+    contents = ev.heap[owner]
+    if isinstance(contents, Items):
+        if isinstance(index, Slice) or static_int(index) is not None:
+            found = tuple_item(ev, contents.values, index, node)
+            return ev.new_list(Items(found.items)) if isinstance(found, Tup) and isinstance(index, Slice) else found
+        return tuple_item(ev, contents.values, index, node)
+    array = ev.list_view(contents)
+    result = load(ev, array, index, node)
+    if is_array(result):
+        return ev.new_list(ev.list_from_array(result))
+    return result
+
+
+def _static_item(ev: Evaluator, owner: Static, index: Value, node: Any) -> Value:
+    """Subscripts of known Python objects, such as a module's dict of constants."""
+    key: Any = static_int(index)
+    if key is None and isinstance(index, Static):
+        key = index.obj
+    try:
+        return ev.wrap(owner.obj[key], node)
+    except (TypeError, KeyError, IndexError):
+        ev.fail(UnsupportedSyntax, f"cannot index {describe(owner)}", node)
+
+
+def _gather(ev: Evaluator, owner: Sym, subs: tuple[Value, ...], node: Any) -> Value:
+    """Indexing by an integer array or a mask: a copy."""
+    base, axis, index = _advanced(ev, owner, subs, node)
+    if isinstance(index, tuple):
+        return ev.call_library("gather_points", (base, Tup(index)))
+    if _is_mask(index):
+        return ev.call_library("gather_mask", (base, index, number(axis)))
+    return ev.call_library("gather", (base, index, number(axis)))
+
+
+def _advanced(
+    ev: Evaluator, owner: Sym, subs: tuple[Value, ...], node: Any
+) -> tuple[Sym, int, Any]:
+    """Split subscripts into a basic view and the array that indexes one of its axes."""
+    places = [k for k, sub in enumerate(subs) if _is_advanced(sub)]
+    if len(places) > 1:
+        arrays = all(_is_advanced(sub) and not _is_mask(sub) for sub in subs)
+        assert isinstance(owner.type, Array)
+        if arrays and len(subs) == owner.type.ndim:
+            return owner, 0, subs
+        ev.fail(UnsupportedSyntax, "cannot index by several arrays and slices at once", node)
+    place = places[0]
+    index = subs[place]
+    assert isinstance(index, Sym) and isinstance(index.type, Array)
+    if index.type.is_float:
+        ev.fail(TypeMismatch, "an index array must hold integers or booleans", node)
+    ints = [k for k, sub in enumerate(subs) if is_scalar(sub)]
+    if any(not is_scalar(sub) for k in ints for sub in subs[min(k, place) : max(k, place)] if not _is_advanced(sub)):
+        ev.fail(UnsupportedSyntax, "an index array apart from an integer subscript moves axes", node)
+    full = Slice(None, None, None)
+    width = index.type.ndim if _is_mask(index) else 1
+    basic = (*subs[:place], *([full] * width), *subs[place + 1 :])
+    axis = sum(1 for sub in subs[:place] if not is_scalar(sub))
+    if all(isinstance(sub, Slice) and sub == full for sub in basic):
+        return owner, axis, index
+    return view(ev, owner, basic, node), axis, index
+
+
+def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) -> None:
+    """`owner[index] = value`."""
+    if isinstance(owner, Lst):
+        _store_list(ev, owner, index, value, node)
+        return
+    owner = _writable(ev, owner, node)
+    assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
+    subs = _expanded(ev, owner, index, node)
+    if _is_element(owner, subs):
+        atoms = tuple(_index(ev, sub, node).atom for sub in subs)
+        if is_array(value):
+            value = ev.scalar(ev.materialise(value), node)
+        item = ev.cast(ev.scalar(value, node), owner.type.element)
+        ev.emit(Store(owner.atom.id, atoms, item.atom, span=ev.span))
+        return
+    if isinstance(value, Tup | Lst):
+        value = ev.as_array(value, node)
+    if any(_is_advanced(sub) for sub in subs):
+        base, axis, array = _advanced(ev, owner, subs, node)
+        value = separate(ev, owner, ev.materialise(value))
+        if isinstance(array, tuple):
+            ev.call_library("scatter_points", (base, Tup(array), value))
+        elif _is_mask(array):
+            ev.call_library("scatter_mask", (base, array, number(axis), value))
+        else:
+            ev.call_library("scatter", (base, array, number(axis), value))
+        return
+    target = owner if _is_whole(owner, subs) else view(ev, owner, subs, node)
+    write_into(ev, target, value, node)
+
+
+def _is_whole(owner: Sym, subs: tuple[Value, ...]) -> bool:
+    assert isinstance(owner.type, Array)
+    return len(subs) <= owner.type.ndim and all(sub == Slice(None, None, None) for sub in subs)
+
+
+def write_into(ev: Evaluator, target: Sym, value: Value, node: Any) -> None:
+    """Store `value` into all elements of `target`, as if it were complete before the first store."""
+    assert isinstance(target.type, Array)
+    if target.type.ndim == 0:
+        assert isinstance(target.atom, Name)
+        item = ev.cast(ev.scalar(ev.materialise(value), node), target.type.element)
+        ev.emit(Store(target.atom.id, (), item.atom, span=ev.span))
+        return
+    if is_array(value):
+        value = separate(ev, target, value)
+    elif not is_scalar(value):
+        ev.fail(TypeMismatch, f"cannot store {describe(value)} into an array", node)
+    store_elements(ev, target, value)
+
+
+def separate(ev: Evaluator, target: Sym, value: Value) -> Value:
+    """`value`, copied first if it reads memory of `target` at other places than it is written to."""
+    assert isinstance(target.atom, Name)
+    roots = ev.roots.get(target.atom.id, frozenset())
+    for leaf in array_leaves(value):
+        assert isinstance(leaf.atom, Name) and isinstance(leaf.type, Array)
+        if leaf.atom == target.atom:
+            continue
+        if roots & ev.roots.get(leaf.atom.id, frozenset()):
+            copied = elementwise(ev, "pos", (value,)) if isinstance(value, Sym) else value
+            return materialise(ev, copied)
+    return value
+
+
+def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: Any) -> None:
+    """`owner[index] fn= value`, where `make()` evaluates the value."""
+    if isinstance(owner, Lst):
+        old = list_item(ev, owner, index, node)
+        _store_list(ev, owner, index, ev.binary(fn, old, make(), node), node)
+        return
+    owner = _writable(ev, owner, node)
+    assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
+    subs = _expanded(ev, owner, index, node)
+    if _is_element(owner, subs):
+        atoms = tuple(_index(ev, sub, node).atom for sub in subs)
+        old = _pending_load(ev, owner, atoms)
+        block, place = ev.block, len(ev.block)
+        value = make()
+        same = isinstance(value, Sym) and value.type == owner.type.element and owner.type.is_float
+        # only plain assignments since: nothing can have changed the element meanwhile
+        undisturbed = ev.block is block and all(isinstance(s, Assign) for s in block[place:])
+        if fn in ("+", "-") and same and undisturbed:
+            del block[place - 1]
+            item = value if fn == "+" else ev.op("neg", value)
+            ev.emit(Store(owner.atom.id, atoms, ev.scalar(item).atom, True, ev.span))
+            return
+        loaded = Sym(Name(old.target), owner.type.element)
+        item = ev.cast(ev.scalar(ev.binary(fn, loaded, value, node), node), owner.type.element)
+        ev.emit(Store(owner.atom.id, atoms, item.atom, span=ev.span))
+        return
+    if any(_is_advanced(sub) for sub in subs):
+        old_values = _gather(ev, owner, subs, node)
+        store(ev, owner, index, ev.binary(fn, old_values, make(), node), node)
+        return
+    target = owner if _is_whole(owner, subs) else view(ev, owner, subs, node)
+    update_array(ev, target, fn, make(), node)
+
+
+def _pending_load(ev: Evaluator, owner: Sym, atoms: tuple[Atom, ...]) -> Any:
+    """Python reads the old element before it evaluates the right-hand side."""
+    assert isinstance(owner.type, Array)
+    ev.assign(Op("load", (owner.atom, *atoms)), owner.type.element)
+    return ev.block[-1]
+
+
+def update_array(ev: Evaluator, target: Sym, fn: str, value: Value, node: Any) -> None:
+    """`target fn= value` in place, for a whole array or view."""
+    assert isinstance(target.type, Array)
+    if isinstance(value, Tup | Lst):
+        value = ev.as_array(value, node)
+    if is_array(value):
+        value = separate(ev, target, value)
+    result = elementwise(ev, fn, (target, value), node)
+    if not isinstance(result, Lazy):
+        write_into(ev, target, result, node)
+        return
+    if not np.can_cast(result.type.dtype, target.type.dtype, "same_kind"):
+        ev.fail(TypeMismatch, f"cannot store {result.type.dtype} into an array of {target.type.dtype}", node)
+    store_elements(ev, target, result)
+
+
+def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym:
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+        ev.fail(TypeMismatch, f"{describe(owner)} does not support item assignment", node)
+    if owner.type.readonly:
+        ev.fail(TypeMismatch, "cannot store into a read-only array", node)
+    return owner
+
+
+def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any) -> None:
+    contents = ev.heap[owner]
+    position = static_int(index)
+    if isinstance(contents, Items) and position is not None:
+        items = list(contents.values)
+        if not -len(items) <= position < len(items):
+            ev.fail(TypeMismatch, f"index {position} is outside a list of {len(items)}", node)
+        items[position] = value
+        ev.heap[owner] = Items(tuple(items))
+        return
+    grown = ev.grow(owner)
+    assert isinstance(grown, Growing)
+    store(ev, ev.list_view(grown), index, value, node)

@@ -1,0 +1,121 @@
+"""What a `for` can run over: its length and its k-th item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.errors import UnsupportedSyntax
+from tapec.frontend import elementwise, indexing
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import (
+    Growing,
+    Items,
+    Iteration,
+    Lazy,
+    Lst,
+    Slice,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    number,
+)
+from tapec.syntax.types import Array
+
+
+def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
+    """How many items there are."""
+    match iteration.kind:
+        case "range":
+            return trip_count(ev, *(ev.scalar(arg) for arg in iteration.args))
+        case "items":
+            return len_(ev, iteration.args[0], node)
+        case "enumerate" | "reversed":
+            return length(ev, _inner(iteration.args[0]), node)
+        case "flat":
+            return ev.scalar(ev.get_attribute(iteration.args[0], "size", node))
+        case "zip":
+            lengths = [length(ev, _inner(arg), node) for arg in iteration.args]
+            result = lengths[0]
+            for other in lengths[1:]:
+                result = ev.op("min", result, other)
+            return result
+        case "ndindex":
+            return number(0)
+    ev.fail(UnsupportedSyntax, f"cannot iterate over {iteration.kind}", node)
+
+
+def trip_count(ev: Evaluator, start: Sym, stop: Sym, step: Sym) -> Sym:
+    """`len(range(start, stop, step))`."""
+    span = ev.op("-", stop, start)
+    if step.constant == 1:
+        return ev.op("max", number(0), span)
+    if step.constant == -1:
+        return ev.op("max", number(0), ev.op("neg", span))
+    # rounded up towards the sign of the step
+    return ev.op("max", number(0), ev.op("neg", ev.op("//", ev.op("neg", span), step)))
+
+
+def _inner(value: Value) -> Iteration:
+    return value if isinstance(value, Iteration) else Iteration("items", (value,))
+
+
+def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
+    """The item of trip `k`, counted from 0."""
+    match iteration.kind:
+        case "range":
+            start, _, step = (ev.scalar(arg) for arg in iteration.args)
+            offset = k if step.constant == 1 else ev.op("*", k, step)
+            return offset if start.constant == 0 else ev.op("+", start, offset)
+        case "items":
+            return indexing.load(ev, iteration.args[0], k, node)
+        case "enumerate":
+            start = ev.scalar(iteration.args[1])
+            count = k if start.constant == 0 else ev.op("+", start, k)
+            return Tup((count, item(ev, _inner(iteration.args[0]), k, node)))
+        case "reversed":
+            inner = _inner(iteration.args[0])
+            last = ev.op("-", length(ev, inner, node), number(1))
+            return item(ev, inner, ev.op("-", last, k), node)
+        case "zip":
+            return Tup(tuple(item(ev, _inner(arg), k, node) for arg in iteration.args))
+        case "flat":
+            return flat_item(ev, iteration.args[0], k, node)
+    ev.fail(UnsupportedSyntax, f"cannot iterate over {iteration.kind}", node)
+
+
+def flat_item(ev: Evaluator, array: Value, k: Sym, node: Any) -> Value:
+    """Element `k` in C order."""
+    assert isinstance(array, Sym) and isinstance(array.type, Array)
+    place: list[Value] = []
+    rest = k
+    for axis in reversed(range(array.type.ndim)):
+        extent = elementwise.dim(ev, array, axis)
+        place.insert(0, rest if axis == 0 else ev.op("%", rest, extent))
+        rest = ev.op("//", rest, extent) if axis else rest
+    return indexing.load(ev, array, Tup(tuple(place)), node)
+
+
+def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
+    """`len(value)`."""
+    match value:
+        case Tup(items=items):
+            return number(len(items))
+        case Lst():
+            contents = ev.heap[value]
+            return number(len(contents.values)) if isinstance(contents, Items) else contents.count
+        case Sym(type=Array(ndim=ndim)) if ndim > 0:
+            return elementwise.dim(ev, value, 0)
+        case Lazy():
+            return ev.broadcast_of(value).extents[0]
+        case Iteration():
+            return length(ev, value, node)
+        case Static(obj=str() | tuple() | list() | dict() as obj):
+            return number(len(obj))
+    ev.fail(UnsupportedSyntax, f"{describe(value)} has no length", node)
+
+
+def list_view(ev: Evaluator, contents: Growing) -> Sym:
+    """The filled part of a growing list's buffer."""
+    return indexing.view(ev, contents.buffer, (Slice(None, contents.count, None),), None)

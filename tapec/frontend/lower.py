@@ -1,0 +1,182 @@
+"""Lower a Python function, for given argument types, to a core function.
+
+This module joins the evaluator's handlers; each is in the module of its subject.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+from tapec.errors import RecursionUnsupported, Span, UnsupportedSyntax
+from tapec.frontend import assign, calls, control, elementwise, indexing, iteration, operators, special
+from tapec.frontend.comprehension import listcomp
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
+from tapec.frontend.source import FunctionSource, source_of
+from tapec.frontend.values import Items, Lst, Maybe, Poison, Static, Sym, Tup, Value
+from tapec.syntax.core import Atom, Block, Const, Function, Name, Return
+from tapec.syntax.types import Array, Type
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A core function and what is known about how it was made.
+
+    function   the core function; its body ends with one Return of all leaves
+    result     the structure of what the Python function returns, over the returned leaves
+    constants  arrays of modules and closures, by core name
+    roots      for each array name, the allocations and parameters whose memory it may share
+    reads      names read from modules and closures, with their values (for cache keys)
+    functions  every Python function reached
+    """
+
+    function: Function
+    result: Any
+    constants: dict[str, Any]
+    roots: dict[str, frozenset[str]]
+    reads: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    functions: tuple[Any, ...] = ()
+
+
+def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
+    """An evaluator with all handlers joined."""
+    ev = Evaluator(reserved)
+    ev.expression_handlers = {**operators.HANDLERS, gast.Call: calls.call, gast.ListComp: listcomp}
+    ev.statement_handlers = {
+        **assign.HANDLERS,
+        gast.If: control.if_,
+        gast.For: control.for_,
+        gast.While: control.while_,
+        gast.Break: control.break_,
+    }
+
+    def bound(function: Any) -> Any:
+        return lambda *args, **kwargs: function(ev, *args, **kwargs)
+
+    ev.truth = bound(operators.truth)
+    ev.wrap = bound(operators.wrap)
+    ev.binary = bound(operators.binary)
+    ev.select = bound(operators.select)
+    ev.get_attribute = bound(operators.get_attribute)
+    ev.materialise = bound(elementwise.materialise)
+    ev.broadcast_of = bound(elementwise.broadcast)
+    ev.branch = bound(control.branch)
+    ev.bind_target = bound(assign.bind)
+    ev.named = bound(assign.named)
+    ev.iteration_length = bound(iteration.length)
+    ev.iteration_item = bound(iteration.item)
+    ev.length = bound(iteration.len_)
+    ev.list_view = bound(iteration.list_view)
+    ev.new_list = bound(special.new_list)
+    ev.grow = bound(special.grow)
+    ev.extend_list = bound(special.extend_list)
+    ev.list_arithmetic = bound(special.list_arithmetic)
+    ev.list_from_array = bound(special.list_from_array)
+    ev.as_array = bound(special.as_array)
+    ev.matmul = bound(special.matmul)
+    ev.primitive = bound(special.primitive)
+    ev.inert = bound(special.inert)
+    ev.method = bound(special.method)
+    ev.write_into = bound(special.write_out)
+    ev.call_object = bound(calls.call_object)
+    ev.call_library = bound(calls.internal)
+    ev.resolver = bound(calls.resolver)
+    ev.special = special.SPECIAL
+    ev.lazy_methods = calls.READ_ONCE
+    ev.sym_class = Sym
+
+    def reached(function: types.FunctionType) -> FunctionSource:
+        source = source_of(function)
+        ev.functions.setdefault(function, source)
+        return source
+
+    ev.source_of = reached
+
+    def sym(value: Value) -> Sym:
+        assert isinstance(value, Sym)
+        return value
+
+    ev.sym = sym
+
+    def recursion(definition: Any, frame: Frame, args: Any, kwargs: Any, node: Any) -> Value | None:
+        if definition in ev.running:
+            ev.fail(RecursionUnsupported, f"`{definition.name}` calls itself", node)
+        return None
+
+    ev.recursion = recursion
+
+    def returned(value: Value, node: Any) -> Value:
+        if isinstance(value, Maybe | Poison):
+            ev.fail(
+                UnsupportedSyntax,
+                "this function returns a value on some of its ways only",
+                node,
+                reason=value.reason if isinstance(value, Poison) else "",
+            )
+        return value
+
+    ev.returned = returned
+    return ev
+
+
+def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | None = None) -> Lowered:
+    """Lower `function` for arguments given as a structure of types.
+
+    An argument is a core type, a tuple of arguments, or a `Static` for one that is known.
+    """
+    source = source_of(function)
+    ev = new_evaluator()
+    params: list[str] = []
+    names = [arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args)]
+    ev.span = source.span(source.node)
+
+    def parameter(label: str, given: Any) -> Value:
+        if isinstance(given, Static):
+            return given
+        if isinstance(given, Tup):
+            return Tup(tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items)), given.cls)
+        ident = ev.define(label, given)
+        params.append(ident)
+        if isinstance(given, Array):
+            ev.roots[ident] = frozenset({ident})
+        return Sym(Name(ident), given)
+
+    extra = source.node.args.vararg
+    labels = [
+        names[k] if k < len(names) else f"{extra.id if extra is not None else 'arg'}_{k - len(names)}"
+        for k in range(len(arguments))
+    ]
+    values = [parameter(label, given) for label, given in zip(labels, arguments, strict=True)]
+    try:
+        result = calls.call_function(ev, function, values, {}, None)
+    except DeadCode:
+        result = Static(None)
+    leaves: list[Atom] = []
+    structure = flatten_result(ev, result, leaves, source.span(source.node))
+    body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
+    core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
+    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, tuple(ev.functions))
+
+
+def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:
+    """The structure of a returned value with its leaves numbered."""
+    match value:
+        case Sym():
+            leaves.append(value.atom)
+            return len(leaves) - 1, value.type
+        case Tup(items=items, cls=cls):
+            return ("tuple", cls, [flatten_result(ev, item, leaves, span) for item in items])
+        case Lst():
+            contents = ev.heap[value]
+            if isinstance(contents, Items):
+                return ("list", None, [flatten_result(ev, item, leaves, span) for item in contents.values])
+            return flatten_result(ev, special.as_array(ev, value, None), leaves, span)
+        case Static(obj=None):
+            return None
+    ev.fail(UnsupportedSyntax, "a result that is neither a number, an array nor a tuple of those", None)
+
+
+__all__ = ["Const", "Lowered", "Type", "indexing", "lower", "new_evaluator"]

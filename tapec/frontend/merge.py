@@ -1,0 +1,210 @@
+"""Where ways meet: one value from the values that a variable has on each way.
+
+After an `if` and at the head of a loop a variable may come from several places.  Numbers and
+arrays then get a merge name, which each way sets by a copy; tuples merge item by item; structure
+must be the same on all ways, or reading it is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tapec.frontend import numba_types
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import (
+    Growing,
+    Items,
+    Lazy,
+    Maybe,
+    Poison,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    number,
+)
+from tapec.syntax.core import Assign, Atom, Const, Name, Op
+from tapec.syntax.types import Array, Scalar, Type
+
+
+@dataclass
+class Way:
+    """One way into a meeting point: where copies go, and whether its value exists."""
+
+    block: list[Any]
+
+
+def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, ways: tuple[Way, Way]) -> Value | None:
+    """The value of `name` after two ways meet; copies are appended to the ways' blocks."""
+    if first is second or first == second:
+        return first
+    if first is None or second is None:
+        return _merge_missing(ev, name, first, second, ways)
+    if isinstance(first, Maybe) or isinstance(second, Maybe):
+        return _merge_maybe(ev, name, first, second, ways)
+    if isinstance(first, Sym) and isinstance(second, Sym):
+        type_ = numba_types.unify(first.type, second.type)
+        if type_ is None:
+            return _poison(name, first, second)
+        label = "t" if name.startswith("$select") else name
+        target = ev.define(label, type_, temporary=label == "t")
+        for way, value in zip(ways, (first, second), strict=True):
+            copy_to(ev, way.block, target, value)
+        note_roots(ev, target, first, second)
+        return Sym(Name(target), type_)
+    if isinstance(first, Tup) and isinstance(second, Tup) and len(first.items) == len(second.items):
+        items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
+        return Tup(tuple(item for item in items if item is not None), first.cls)
+    return _poison(name, first, second)
+
+
+def _poison(name: str, first: Value, second: Value) -> Poison:
+    return Poison(f"it is {describe(first)} on one way and {describe(second)} on another", name)
+
+
+def _merge_missing(
+    ev: Evaluator, name: str, first: Value | None, second: Value | None, ways: tuple[Way, Way]
+) -> Value | None:
+    present = first if first is not None else second
+    if present is None or isinstance(present, Poison):
+        return present
+    if isinstance(present, Static | Lazy):
+        return Poison("it is set on one way only", name)
+    missing_way = ways[1] if second is None else ways[0]
+    dummy = blank(ev, present, missing_way.block)
+    if dummy is None:
+        return Poison("it is set on one way only", name)
+    values = (first or dummy, second or dummy)
+    if name.startswith("$"):
+        return merge(ev, name, *values, ways)
+    return _merge_maybe(
+        ev, name, *(v if isinstance(v, Maybe) else Maybe(v, Const(v is present), name) for v in values), ways
+    )
+
+
+def _merge_maybe(ev: Evaluator, name: str, first: Value, second: Value, ways: tuple[Way, Way]) -> Value:
+    a = first if isinstance(first, Maybe) else Maybe(first, Const(True), name)
+    b = second if isinstance(second, Maybe) else Maybe(second, Const(True), name)
+    value = merge(ev, name, a.value, b.value, ways)
+    flag = merge(ev, f"{name}_set", _flag(a.flag), _flag(b.flag), ways)
+    if value is None or isinstance(value, Poison):
+        return Poison("it is set on one way only", name)
+    assert isinstance(flag, Sym)
+    return value if flag.constant is True else Maybe(value, flag.atom, name)
+
+
+def _flag(atom: Atom) -> Sym:
+    return Sym(atom, Scalar("bool"))
+
+
+def blank(ev: Evaluator, like: Value, block: list[Any]) -> Value | None:
+    """A value of the same structure, zero or empty, for a way on which there is none."""
+    match like:
+        case Sym(type=Scalar(dtype=dtype)):
+            zero: Any = False if dtype == "bool" else 0.0 if dtype in ("float32", "float64") else 0
+            return number(zero)
+        case Sym(type=Array() as type_):
+            name = ev.define("t", type_, temporary=True)
+            dims = (Const(0),) * type_.ndim
+            block.append(Assign(name, Op("empty", (Const(type_.dtype), *dims)), ev.span))
+            ev.types[name] = Array(type_.dtype, type_.ndim, "C")
+            ev.roots[name] = frozenset({name})
+            return Sym(Name(name), ev.types[name])
+        case Tup(items=items, cls=cls):
+            blanks = [blank(ev, item, block) for item in items]
+            if any(item is None for item in blanks):
+                return None
+            return Tup(tuple(item for item in blanks if item is not None), cls)
+        case Maybe(value=value):
+            return blank(ev, value, block)
+        case Static():
+            return like
+    return None
+
+
+def copy_to(ev: Evaluator, block: list[Any], target: str, value: Sym) -> None:
+    """Append `target = value`, converted to the target's type."""
+    type_ = ev.types[target]
+    outer, ev.block = ev.block, block
+    converted = ev.cast(value, type_)
+    ev.emit(Assign(target, converted.atom, ev.span))
+    ev.block = outer
+
+
+def copy_all(ev: Evaluator, block: list[Any], pairs: list[tuple[str, Sym]]) -> None:
+    """Append `target = value` for all pairs at once, as Python's tuple assignment would."""
+    pairs = [(target, value) for target, value in pairs if value.atom != Name(target)]
+    written: set[str] = set()
+    ready: list[tuple[str, Sym]] = []
+    later = {value.atom.id for _, value in pairs if isinstance(value.atom, Name)}
+    for target, value in pairs:
+        if isinstance(value.atom, Name) and value.atom.id in {t for t, _ in pairs} & later:
+            # read before any target is overwritten
+            outer, ev.block = ev.block, block
+            value = ev.assign(value.atom, value.type, f"{value.atom.id}_old")
+            note_roots(ev, _id(value), Sym(Name(value.atom.id), value.type))
+            copy_source_roots(ev, _id(value), value)
+            ev.block = outer
+        ready.append((target, value))
+        written.add(target)
+    for target, value in ready:
+        copy_to(ev, block, target, value)
+
+
+def _id(value: Sym) -> str:
+    assert isinstance(value.atom, Name)
+    return value.atom.id
+
+
+def copy_source_roots(ev: Evaluator, target: str, value: Sym) -> None:
+    """Keep the roots of a plain copy."""
+    if isinstance(value.atom, Name) and value.atom.id in ev.roots:
+        ev.roots[target] = ev.roots[value.atom.id]
+
+
+def note_roots(ev: Evaluator, target: str, *sources: Sym) -> None:
+    """An array name may stand for the memory of any of its sources."""
+    roots: frozenset[str] = frozenset()
+    for source in sources:
+        if isinstance(source.atom, Name):
+            roots |= ev.roots.get(source.atom.id, frozenset())
+    if isinstance(ev.types[target], Array):
+        ev.roots[target] = roots
+
+
+def leaves(value: Value | None, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Sym]]:
+    """The numbers and arrays inside a value, each with its path."""
+    match value:
+        case Sym():
+            return [(path, value)]
+        case Tup(items=items):
+            return [leaf for k, item in enumerate(items) for leaf in leaves(item, (*path, k))]
+        case Maybe(value=inner, flag=flag):
+            return [*leaves(inner, (*path, "value")), ((*path, "flag"), _flag(flag))]
+        case Growing(buffer=buffer, count=count):
+            return [((*path, "buffer"), buffer), ((*path, "count"), count)]
+    return []
+
+
+def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[Any, ...] = ()) -> Any:
+    """`value` with each leaf replaced by `new(path, leaf)`."""
+    match value:
+        case Sym():
+            return new(path, value)
+        case Tup(items=items, cls=cls):
+            return Tup(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
+        case Maybe(value=inner, flag=flag, name=name):
+            flag_sym = new((*path, "flag"), _flag(flag))
+            return Maybe(rebuild(inner, new, (*path, "value")), flag_sym.atom, name)
+        case Growing(buffer=buffer, count=count):
+            return Growing(new((*path, "buffer"), buffer), new((*path, "count"), count))
+        case Items(values=values):
+            return Items(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(values)))
+    return value
+
+
+def common_type(first: Type, second: Type) -> Type | None:
+    return numba_types.unify(first, second)

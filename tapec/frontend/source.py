@@ -1,0 +1,127 @@
+"""The source of a Python function: its tree, and spans into the user's file."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import types
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from tapec.errors import SourceUnavailable, Span
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """The tree of one function and where it stands.
+
+    node     a gast FunctionDef or Lambda
+    file     path of the file, as tracebacks show it
+    lines    the file's lines
+    name     qualified name, for messages
+    """
+
+    node: gast.AST
+    file: str
+    lines: tuple[str, ...]
+    name: str
+
+    def span(self, node: Any) -> Span:
+        """The span of a node; for one over several lines, its first line."""
+        line = getattr(node, "lineno", 1)
+        text = self.lines[line - 1].rstrip("\n") if 0 < line <= len(self.lines) else ""
+        # columns of the tree count UTF-8 bytes
+        raw = text.encode()
+        column = len(raw[: getattr(node, "col_offset", 0) or 0].decode(errors="replace"))
+        same_line = getattr(node, "end_lineno", line) == line
+        end_bytes = (getattr(node, "end_col_offset", None) or len(raw)) if same_line else len(raw)
+        end = len(raw[:end_bytes].decode(errors="replace"))
+        return Span(self.file, line, column, end, text, self.name)
+
+
+def undecorated(function: Any) -> types.FunctionType | None:
+    """The plain Python function behind a Numba dispatcher or a wrapper of `functools.wraps`."""
+    seen = 0
+    while seen < 20:
+        if isinstance(function, types.FunctionType):
+            wrapped = getattr(function, "__wrapped__", None)
+            if wrapped is None:
+                return function
+            function = wrapped
+        elif isinstance(inner := getattr(function, "py_func", None), types.FunctionType):
+            function = inner
+        else:
+            return None
+        seen += 1
+    return None
+
+
+def source_of(function: types.FunctionType) -> FunctionSource:
+    """Find and parse the source of `function`; raises SourceUnavailable."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
+    if not lines:
+        try:
+            found, _ = inspect.findsource(code)
+            lines = tuple(found)
+        except (OSError, TypeError):
+            raise SourceUnavailable(
+                f"the source of `{function.__qualname__}` cannot be found",
+                reason=f"no text is known for {code.co_filename!r}",
+                hint="define the function in a file, a notebook cell or with linecache filled",
+            ) from None
+    node = _find(_parse(lines, code.co_filename), code)
+    if node is None:
+        raise SourceUnavailable(
+            f"the source of `{function.__qualname__}` cannot be found",
+            reason=f"{code.co_filename} has no such function at line {code.co_firstlineno}; was the file edited after import?",
+            hint="import the module anew",
+        )
+    return FunctionSource(node, code.co_filename, lines, function.__qualname__)
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(lines: tuple[str, ...], file: str) -> ast.Module:
+    try:
+        return ast.parse("".join(lines), file)
+    except SyntaxError as error:
+        raise SourceUnavailable(f"{file} cannot be parsed", reason=str(error)) from None
+
+
+def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
+    """The definition that `code` was compiled from: same first line, name, and arguments."""
+    wanted_arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    candidates = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
+            first = node.lineno
+        else:
+            continue
+        arguments = node.args
+        names = tuple(argument.arg for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs)
+        if first == code.co_firstlineno and names == wanted_arguments:
+            candidates.append(node)
+    if len(candidates) > 1:
+        candidates = [node for node in candidates if _same_position(node, code)] or candidates[:1]
+    if not candidates:
+        return None
+    return gast.ast_to_gast(candidates[0])
+
+
+def _same_position(node: ast.AST, code: types.CodeType) -> bool:
+    """Whether the columns of the compiled code lie inside `node`: tells lambdas on one line apart."""
+    positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[3]]
+    body = node.body if isinstance(node, ast.Lambda) else node
+    return any(
+        line == body.lineno and body.col_offset <= column and end_column <= (body.end_col_offset or 0) + 1
+        for line, _, column, end_column in positions
+        if end_column is not None and column is not None
+        and (line, column) == (body.lineno, body.col_offset)
+    )

@@ -1,0 +1,197 @@
+"""What an expression evaluates to while a function is lowered.
+
+Numbers and arrays are names of core (`Sym`).  Everything else is structure and is known here.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tapec.syntax.core import Atom, Const
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
+
+if TYPE_CHECKING:
+    from tapec.frontend.evaluator import Frame
+
+
+class Value:
+    """Base of everything an expression can evaluate to."""
+
+
+@dataclass(frozen=True)
+class Sym(Value):
+    """A number or array: an atom of core and its type."""
+
+    atom: Atom
+    type: Type
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.type, Array)
+
+    @property
+    def constant(self) -> Any:
+        """The literal's value; None if this is not a literal."""
+        return self.atom.value if isinstance(self.atom, Const) else None
+
+
+@dataclass(frozen=True)
+class Lazy(Value):
+    """An elementwise expression on arrays that has not been written into memory yet."""
+
+    fn: str
+    args: tuple[Value, ...]
+    type: Array
+
+
+@dataclass(frozen=True)
+class Tup(Value):
+    """A tuple or named tuple (`cls`)."""
+
+    items: tuple[Value, ...]
+    cls: type | None = None
+
+
+@dataclass(frozen=True)
+class Static(Value):
+    """A Python object that is known: None, a string, a module, a function, a dtype."""
+
+    obj: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Lst(Value):
+    """A list; its contents are state of the evaluator, since lists are mutable."""
+
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Func(Value):
+    """A function defined inside the one being lowered, with the frame it closes over."""
+
+    node: Any
+    frame: Frame
+    defaults: tuple[Value, ...]
+    kw_defaults: tuple[Value | None, ...]
+
+
+@dataclass(frozen=True)
+class Method(Value):
+    """A bound method of a value, such as `x.sum`."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True)
+class Slice(Value):
+    lower: Sym | None
+    upper: Sym | None
+    step: Sym | None
+
+
+@dataclass(frozen=True)
+class Iteration(Value):
+    """Something that a `for` can run over: range, enumerate, zip, reversed, ndindex, items."""
+
+    kind: str
+    args: tuple[Value, ...]
+    parallel: bool = False
+
+
+@dataclass(frozen=True)
+class Maybe(Value):
+    """A variable that is set only if `flag` holds."""
+
+    value: Value
+    flag: Atom
+    name: str
+
+
+@dataclass(frozen=True)
+class Poison(Value):
+    """A variable whose value differs in structure between the ways that meet; an error when read."""
+
+    reason: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Items:
+    """Contents of a list whose length is known."""
+
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Contents of a list whose length is a number: a buffer and a count."""
+
+    buffer: Sym
+    count: Sym
+
+
+Contents = Items | Growing
+
+
+@dataclass
+class State:
+    """What a branch may change: the frame's variables, list contents, shapes known so far."""
+
+    env: dict[str, Value] = field(default_factory=dict)
+    heap: dict[Lst, Contents] = field(default_factory=dict)
+    dims: dict[tuple[str, int], Atom] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        return State(dict(self.env), dict(self.heap), dict(self.dims))
+
+
+def number(value: int | float | bool) -> Sym:
+    """A literal."""
+    return Sym(Const(value), BOOL if isinstance(value, bool) else INT64 if isinstance(value, int) else FLOAT64)
+
+
+NONE = Static(None)
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Static) and value.obj is None
+
+
+def is_scalar(value: Value) -> bool:
+    return isinstance(value, Sym) and isinstance(value.type, Scalar)
+
+
+def is_array(value: Value) -> bool:
+    """Whether a value is an array, written to memory or not."""
+    return isinstance(value, Lazy) or (isinstance(value, Sym) and isinstance(value.type, Array))
+
+
+def static_int(value: Value) -> int | None:
+    """The value of an integer literal, else None."""
+    if isinstance(value, Sym) and isinstance(value.atom, Const):
+        constant = value.atom.value
+        if isinstance(constant, int) and not isinstance(constant, bool):
+            return constant
+    return None
+
+
+def describe(value: Value) -> str:
+    """A value in an error message."""
+    match value:
+        case Sym(type=type_) | Lazy(type=type_):
+            return str(type_)
+        case Tup(items=items):
+            return "(" + ", ".join(describe(item) for item in items) + ")"
+        case Static(obj=types.ModuleType() as module):
+            return f"module {module.__name__}"
+        case Static(obj=obj):
+            return f"{getattr(obj, '__qualname__', None) or repr(obj)}"
+        case Lst():
+            return "a list"
+        case Maybe(value=inner):
+            return describe(inner)
+    return type(value).__name__.lower()

@@ -1,0 +1,102 @@
+"""The rules: what every elementwise operation's derivative is.
+
+`rule_for` finds the rule of an operation, `function_name` the operation that a Python function
+stands for, and `expansion_for` how an operation without a rule of its own is written as others.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tapec.rules.constant import CONSTANT
+from tapec.rules.elementary import ELEMENTARY, WRITTEN_AS_OTHERS
+from tapec.rules.special import SPECIAL
+from tapec.rules.table import Expansion, Rule, Table, join
+
+__all__ = ["EXPANSIONS", "RULES", "Expansion", "Rule", "Table", "expansion_for", "function_name", "rule_for"]
+
+RULES: Table = join(ELEMENTARY, SPECIAL, CONSTANT)
+
+EXPANSIONS: Mapping[str, Expansion] = MappingProxyType({one.fn: one for one in WRITTEN_AS_OTHERS})
+
+# the functions behind the operators' signs
+_OPERATORS: dict[str, tuple[Any, ...]] = {
+    "+": (operator.add,),
+    "-": (operator.sub,),
+    "*": (operator.mul,),
+    "/": (operator.truediv,),
+    "//": (operator.floordiv,),
+    "%": (operator.mod,),
+    "**": (operator.pow, builtins.pow),
+    "<<": (operator.lshift,),
+    ">>": (operator.rshift,),
+    "&": (operator.and_,),
+    "|": (operator.or_,),
+    "^": (operator.xor,),
+    "<": (operator.lt,),
+    "<=": (operator.le,),
+    ">": (operator.gt,),
+    ">=": (operator.ge,),
+    "==": (operator.eq,),
+    "!=": (operator.ne,),
+    "neg": (operator.neg,),
+    "pos": (operator.pos,),
+    "~": (operator.invert,),
+    "not": (operator.not_,),
+    "abs": (builtins.abs, operator.abs),
+    "cast.float64": (builtins.float, np.float64),
+    "cast.int64": (builtins.int, np.int64),
+    "cast.bool": (builtins.bool, np.bool_),
+}
+
+_RUNTIME = "tapec_runtime"
+
+
+def rule_for(fn: str) -> Rule | None:
+    """The rule of an operation such as "+", "np.sin", "math.sin" or "cast.float32"."""
+    return RULES.get(fn)
+
+
+def expansion_for(fn: str) -> Expansion | None:
+    """How an operation such as "divmod" is written as operations that have rules."""
+    return EXPANSIONS.get(fn)
+
+
+def function_name(obj: object) -> str | None:
+    """The operation that a Python function stands for; None if there is no rule and no expansion."""
+    module = getattr(obj, "__module__", None)
+    if isinstance(module, str) and module.partition(".")[0] == _RUNTIME:
+        name = f"{_RUNTIME}.{getattr(obj, '__name__', '')}"
+        return name if name in RULES else None
+    try:
+        return _names().get(obj)
+    except TypeError:  # unhashable
+        return None
+
+
+@functools.lru_cache(maxsize=1)
+def _names() -> dict[object, str]:
+    names: dict[object, str] = {}
+    for fn in (*RULES, *EXPANSIONS):
+        for function in _functions(fn):
+            # a function's first name in the table is the one that code is written with
+            names.setdefault(function, fn)
+    return names
+
+
+def _functions(fn: str) -> Iterator[object]:
+    """The Python functions that an operation's name stands for."""
+    yield from _OPERATORS.get(fn, ())
+    module, _, name = fn.rpartition(".")
+    homes: dict[str, Any] = {"": builtins, "np": np, "cast": np, "math": math}
+    # NumPy 1 lacks the names of the array API
+    if fn not in _OPERATORS and module in homes and hasattr(homes[module], name):
+        yield getattr(homes[module], name)

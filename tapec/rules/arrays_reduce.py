@@ -1,0 +1,427 @@
+"""Sums, products, means and extremes, over all elements or along an axis.
+
+Where several elements tie for a maximum or minimum, its derivative is shared evenly among them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapec.rules.arrays_common import (
+    AXES,
+    accumulator,
+    by_lane,
+    float_type,
+    kept,
+    lane_size,
+    stop_gradient,
+    within,
+    without,
+)
+
+
+def _total(a, axis, kind, keepdims):
+    """Sum with accumulators of type `kind`; reads each element once, in memory order."""
+    shape = a.shape
+    if axis is not None:
+        axis = within(axis, a.ndim)
+    if axis is None or (a.ndim == 1 and not keepdims):
+        total = kind(0)
+        for k in np.ndindex(shape):
+            total += a[k]
+        return kept(total, a.ndim, keepdims)
+    if keepdims:
+        out = np.zeros(shape[:axis] + (1,) + shape[axis + 1 :], kind)
+        zero = (0,)
+    else:
+        out = np.zeros(without(shape, axis), kind)
+        zero = ()
+    for place in AXES[: a.ndim]:
+        if axis == place:
+            if place == a.ndim - 1:
+                for i in np.ndindex(shape[:place]):
+                    total = kind(0)
+                    for j in range(shape[place]):
+                        total += a[i + (j,)]
+                    out[i + zero] = total
+            else:
+                for i in np.ndindex(shape[:place]):
+                    for j in range(shape[place]):
+                        for k in np.ndindex(shape[place + 1 :]):
+                            out[i + zero + k] += a[i + (j,) + k]
+    return out
+
+
+def _count(a, axis):
+    """How many elements one mean is taken over."""
+    if axis is None:
+        return a.size
+    return a.shape[within(axis, a.ndim)]
+
+
+def sum_(a, axis=None, dtype=None, *, keepdims=False):
+    """Sum of all elements, or along an axis."""
+    if isinstance(a, (tuple, list)):
+        a = np.asarray(a)
+    if dtype is None:
+        return _total(a, axis, accumulator(a.dtype), keepdims)
+    return _total(a.astype(dtype), axis, np.dtype(dtype).type, keepdims)
+
+
+def mean(a, axis=None, *, keepdims=False):
+    """Arithmetic mean of all elements, or along an axis."""
+    if isinstance(a, (tuple, list)):
+        a = np.asarray(a)
+    return _total(a, axis, float_type(a.dtype), keepdims) / _count(a, axis)
+
+
+def var(a, axis=None, *, ddof=0, keepdims=False):
+    """Variance: the mean square of the deviations from the mean."""
+    if isinstance(a, (tuple, list)):
+        a = np.asarray(a)
+    kind = float_type(a.dtype)
+    centre = mean(a) if axis is None else mean(a, axis, keepdims=True)
+    return _total(np.square(a - centre), axis, kind, keepdims) / (_count(a, axis) - ddof)
+
+
+def std(a, axis=None, *, ddof=0, keepdims=False):
+    """Standard deviation; the derivative is not finite where the deviation is 0."""
+    return np.sqrt(var(a, axis, ddof=ddof, keepdims=keepdims))
+
+
+def _product(a, before, inner, after):
+    total = accumulator(a.dtype)(1)
+    for k in np.ndindex(inner):
+        total *= a[before + k + after]
+    return total
+
+
+def prod(a, axis=None, *, keepdims=False):
+    """Product of all elements, or along an axis."""
+    if isinstance(a, (tuple, list)):
+        a = np.asarray(a)
+    return by_lane(_product, a, axis, keepdims, accumulator(a.dtype))
+
+
+def _tied(a, before, inner, after, best):
+    """`best`, as the mean of the elements that are equal to it."""
+    if a.dtype.kind != "f":
+        return best
+    best = stop_gradient(best)
+    # differences from a finite best are exact zeros; an infinite one must be summed itself
+    base = best if np.isfinite(best) else a.dtype.type(0)
+    undefined = best != best
+    shift = a.dtype.type(0)
+    count = 0
+    for k in np.ndindex(inner):
+        x = a[before + k + after]
+        if undefined or x == best:
+            shift += x - base
+            count += 1
+    return a.dtype.type(base + shift / count)
+
+
+def _first(a, before, inner, after):
+    if lane_size(inner) == 0:
+        raise ValueError("zero-size array to a reduction operation which has no identity")
+    return a[before + (0,) * len(inner) + after]
+
+
+def _extreme(a, before, inner, after, pick):
+    best = _first(a, before, inner, after)
+    for k in np.ndindex(inner):
+        best = pick(best, a[before + k + after])
+    return _tied(a, before, inner, after, best)
+
+
+def _largest(a, before, inner, after):
+    return _extreme(a, before, inner, after, np.maximum)
+
+
+def _smallest(a, before, inner, after):
+    return _extreme(a, before, inner, after, np.minimum)
+
+
+def _largest_number(a, before, inner, after):
+    return _extreme(a, before, inner, after, np.fmax)
+
+
+def _smallest_number(a, before, inner, after):
+    return _extreme(a, before, inner, after, np.fmin)
+
+
+def max_(a, axis=None, *, keepdims=False):
+    """Largest element; elements that tie share the derivative evenly."""
+    if isinstance(a, (tuple, list)):
+        a = np.asarray(a)
+    return by_lane(_largest, a, axis, keepdims, a.dtype)
+
+
+def min_(a, axis=None, *, keepdims=False):
+    """Smallest element; elements that tie share the derivative evenly."""
+    if isinstance(a, (tuple, list)):
+        a = np.asarray(a)
+    return by_lane(_smallest, a, axis, keepdims, a.dtype)
+
+
+def nanmax(a, axis=None, *, keepdims=False):
+    """Largest element that is not nan; elements that tie share the derivative evenly."""
+    return by_lane(_largest_number, a, axis, keepdims, a.dtype)
+
+
+def nanmin(a, axis=None, *, keepdims=False):
+    """Smallest element that is not nan; elements that tie share the derivative evenly."""
+    return by_lane(_smallest_number, a, axis, keepdims, a.dtype)
+
+
+def ptp(a, axis=None, *, keepdims=False):
+    """Largest less smallest element."""
+    a = np.asarray(a)
+    return max_(a, axis, keepdims=keepdims) - min_(a, axis, keepdims=keepdims)
+
+
+def average(a, axis=None, weights=None):
+    """Weighted mean; along an axis, the weights may be 1-D."""
+    a = np.asarray(a)
+    if weights is None:
+        return mean(a, axis)
+    weights = np.asarray(weights)
+    if axis is None:
+        if a.ndim != weights.ndim:
+            raise TypeError("axis must be specified when shapes of a and weights differ")
+        for k in AXES[: a.ndim]:
+            if a.shape[k] != weights.shape[k]:
+                raise ValueError("a and weights must have the same shape")
+        total = sum_(a * weights)
+        scale = sum_(weights)
+    elif weights.ndim == a.ndim:
+        total = sum_(a * weights, axis)
+        scale = sum_(weights, axis)
+    else:
+        place = within(axis, a.ndim)
+        wide = np.reshape(weights, (1,) * place + (weights.size,) + (1,) * (a.ndim - 1 - place))
+        total = sum_(a * wide, axis)
+        scale = sum_(weights)
+    if np.any(scale == 0):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    return total / scale
+
+
+def _running(a, axis, step, kind):
+    """`out[k] = step(out[k - 1], a[k])` along an axis."""
+    place = within(axis, a.ndim)
+    shape = a.shape
+    out = np.empty(shape, kind)
+    for i in np.ndindex(shape[:place]):
+        for k in np.ndindex(shape[place + 1 :]):
+            if shape[place] > 0:
+                total = kind(a[i + (0,) + k])
+                out[i + (0,) + k] = total
+                for j in range(1, shape[place]):
+                    total = step(total, a[i + (j,) + k])
+                    out[i + (j,) + k] = total
+    return out
+
+
+def _flattened(a, axis):
+    a = np.asarray(a)
+    if axis is None and a.ndim != 1:
+        return np.ravel(a)
+    return a
+
+
+def _plus(total, x):
+    return total + x
+
+
+def _times(total, x):
+    return total * x
+
+
+def cumsum(a, axis=None, dtype=None):
+    """Running sums, of the flattened array or along an axis."""
+    values = _flattened(a, axis)
+    if dtype is not None:
+        return _running(values.astype(dtype), 0 if axis is None else axis, _plus, np.dtype(dtype).type)
+    return _running(values, 0 if axis is None else axis, _plus, accumulator(values.dtype))
+
+
+def cumprod(a, axis=None):
+    """Running products, of the flattened array or along an axis."""
+    values = _flattened(a, axis)
+    return _running(values, 0 if axis is None else axis, _times, accumulator(values.dtype))
+
+
+def _filled(a, number):
+    """A copy with `number` in the place of nan."""
+    if a.dtype.kind != "f":
+        return a
+    out = np.empty(a.shape, a.dtype)
+    for k in np.ndindex(a.shape):
+        x = a[k]
+        out[k] = x if x == x else a.dtype.type(number)
+    return out
+
+
+def nancumsum(a, axis=None):
+    """Running sums, nan counted as 0."""
+    return cumsum(_filled(np.asarray(a), 0), axis)
+
+
+def nancumprod(a, axis=None):
+    """Running products, nan counted as 1."""
+    return cumprod(_filled(np.asarray(a), 1), axis)
+
+
+def _sum_of_numbers(a, before, inner, after):
+    total = accumulator(a.dtype)(0)
+    for k in np.ndindex(inner):
+        x = a[before + k + after]
+        if x == x:
+            total += x
+    return total
+
+
+def nansum(a, axis=None, *, keepdims=False):
+    """Sum of the elements that are not nan."""
+    return by_lane(_sum_of_numbers, a, axis, keepdims, accumulator(a.dtype))
+
+
+def _product_of_numbers(a, before, inner, after):
+    total = accumulator(a.dtype)(1)
+    for k in np.ndindex(inner):
+        x = a[before + k + after]
+        if x == x:
+            total *= x
+    return total
+
+
+def nanprod(a, axis=None, *, keepdims=False):
+    """Product of the elements that are not nan."""
+    return by_lane(_product_of_numbers, a, axis, keepdims, accumulator(a.dtype))
+
+
+def _mean_of_numbers(a, before, inner, after):
+    total = float_type(a.dtype)(0)
+    count = 0
+    for k in np.ndindex(inner):
+        x = a[before + k + after]
+        if x == x:
+            total += x
+            count += 1
+    return total / count
+
+
+def nanmean(a, axis=None, *, keepdims=False):
+    """Mean of the elements that are not nan."""
+    return by_lane(_mean_of_numbers, a, axis, keepdims, float_type(a.dtype))
+
+
+def nanvar(a, axis=None, *, ddof=0, keepdims=False):
+    """Variance of the elements that are not nan; nan if there are no more than `ddof`."""
+
+    def spread(a, before, inner, after):
+        centre = _mean_of_numbers(a, before, inner, after)
+        total = float_type(a.dtype)(0)
+        count = 0
+        for k in np.ndindex(inner):
+            x = a[before + k + after]
+            if x == x:
+                total += (x - centre) * (x - centre)
+                count += 1
+        if count <= ddof:
+            total = float_type(a.dtype)(np.nan)
+            count = ddof + 1
+        return total / (count - ddof)
+
+    return by_lane(spread, a, axis, keepdims, float_type(a.dtype))
+
+
+def nanstd(a, axis=None, *, ddof=0, keepdims=False):
+    """Standard deviation of the elements that are not nan."""
+    return np.sqrt(nanvar(a, axis, ddof=ddof, keepdims=keepdims))
+
+
+def _width(x, before, k):
+    """The gap between the neighbours of sample `k` on a line of sample points."""
+    if x.ndim == 1:
+        return x[k + 1] - x[k - 1]
+    return x[before + (k + 1,)] - x[before + (k - 1,)]
+
+
+def _end_width(x, before, k):
+    if x.ndim == 1:
+        return x[k + 1] - x[k]
+    return x[before + (k + 1,)] - x[before + (k,)]
+
+
+def _area(y, x, dx, before):
+    """Twice the area under one line of samples."""
+    n = y.shape[-1]
+    total = float_type(y.dtype)(0)
+    if n < 2:
+        return total
+    if x is None:
+        for k in range(1, n - 1):
+            total += y[before + (k,)]
+        return (total + total + y[before + (0,)] + y[before + (n - 1,)]) * dx
+    for k in range(1, n - 1):
+        total += y[before + (k,)] * _width(x, before, k)
+    ends = y[before + (0,)] * _end_width(x, before, 0) + y[before + (n - 1,)] * _end_width(x, before, n - 2)
+    return total + ends
+
+
+def trapezoid(y, x=None, dx=1.0):
+    """Area by the trapezoidal rule, along the last axis."""
+    if isinstance(y, (tuple, list)):
+        y = np.asarray(y)
+    if x is not None:
+        x = np.asarray(x)
+        if x.shape[x.ndim - 1] != y.shape[y.ndim - 1]:
+            raise ValueError("x and y must have the same number of samples")
+    if y.ndim == 1:
+        return 0.5 * _area(y, x, dx, ())
+    out = np.empty(y.shape[:-1], float_type(y.dtype))
+    for before in np.ndindex(y.shape[:-1]):
+        out[before] = 0.5 * _area(y, x, dx, before)
+    return out
+
+
+FUNCTIONS = {
+    "sum": sum_,
+    "mean": mean,
+    "var": var,
+    "std": std,
+    "prod": prod,
+    "max": max_,
+    "amax": max_,
+    "min": min_,
+    "amin": min_,
+    "ptp": ptp,
+    "average": average,
+    "cumsum": cumsum,
+    "cumprod": cumprod,
+    "nansum": nansum,
+    "nanprod": nanprod,
+    "nanmean": nanmean,
+    "nanvar": nanvar,
+    "nanstd": nanstd,
+    "nanmax": nanmax,
+    "nanmin": nanmin,
+    "nancumsum": nancumsum,
+    "nancumprod": nancumprod,
+    "trapezoid": trapezoid,
+    "trapz": trapezoid,
+}
+
+METHODS = {
+    "sum": sum_,
+    "mean": mean,
+    "var": var,
+    "std": std,
+    "prod": prod,
+    "max": max_,
+    "min": min_,
+    "cumsum": cumsum,
+    "cumprod": cumprod,
+}

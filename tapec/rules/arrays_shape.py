@@ -1,0 +1,382 @@
+"""Joining, splitting and rearranging arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapec.rules.arrays_common import AXES, common_dtype, flat, within
+from tapec.rules.internal import broadcast_extent
+
+
+def _concatenate(arrays, axis):
+    first = arrays[0]
+    place = within(axis, first.ndim)
+    shape = first.shape
+    kind = first.dtype
+    total = 0
+    for array in arrays:
+        total += array.shape[place]
+        kind = common_dtype(kind, array.dtype)
+        for k in AXES[: first.ndim]:
+            if k != place and array.shape[k] != shape[k]:
+                raise ValueError("all extents but that of the concatenation axis must match")
+    out = np.empty(shape[:place] + (total,) + shape[place + 1 :], kind)
+    start = 0
+    for array in arrays:
+        for i in np.ndindex(array.shape):
+            out[i[:place] + (start + i[place],) + i[place + 1 :]] = array[i]
+        start += array.shape[place]
+    return out
+
+
+def concatenate(arrays, axis=0):
+    """Join arrays along an axis; None joins them flattened."""
+    parts = ()
+    for array in arrays:
+        parts = parts + ((flat(array) if axis is None else np.asarray(array)),)
+    return _concatenate(parts, 0 if axis is None else axis)
+
+
+def stack(arrays, axis=0):
+    """Join arrays along a new axis."""
+    first = np.asarray(arrays[0])
+    shape = first.shape
+    place = within(axis, first.ndim + 1)
+    kind = first.dtype
+    for array in arrays:
+        kind = common_dtype(kind, np.asarray(array).dtype)
+        for k in AXES[: first.ndim]:
+            if np.shape(array)[k] != shape[k]:
+                raise ValueError("all input arrays must have the same shape")
+    out = np.empty(shape[:place] + (len(arrays),) + shape[place:], kind)
+    for k, array in enumerate(arrays):
+        values = np.asarray(array)
+        for i in np.ndindex(shape):
+            out[i[:place] + (k,) + i[place:]] = values[i]
+    return out
+
+
+def _one_axis(a):
+    a = np.asarray(a)
+    if a.ndim == 0:
+        return np.reshape(a, (1,))
+    return a
+
+
+def _two_axes(a):
+    a = _one_axis(a)
+    if a.ndim == 1:
+        return a[np.newaxis, :]
+    return a
+
+
+def _three_axes(a):
+    a = _two_axes(np.asarray(a)) if np.ndim(a) != 1 else np.asarray(a)
+    if a.ndim == 1:
+        return a[np.newaxis, :, np.newaxis]
+    if a.ndim == 2:
+        return a[:, :, np.newaxis]
+    return a
+
+
+def _each(function, arrays):
+    if len(arrays) == 1:
+        return function(arrays[0])
+    results = ()
+    for array in arrays:
+        results = results + (function(array),)
+    return results
+
+
+def atleast_1d(*arrays):
+    """Views with at least one axis."""
+    return _each(_one_axis, arrays)
+
+
+def atleast_2d(*arrays):
+    """Views with at least two axes."""
+    return _each(_two_axes, arrays)
+
+
+def atleast_3d(*arrays):
+    """Views with at least three axes."""
+    return _each(_three_axes, arrays)
+
+
+def _all(function, arrays):
+    results = ()
+    for array in arrays:
+        results = results + (function(array),)
+    return results
+
+
+def hstack(tup):
+    """Join arrays side by side: along the second axis, 1-D arrays end to end."""
+    parts = _all(_one_axis, tup)
+    return _concatenate(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+def vstack(tup):
+    """Join arrays as rows."""
+    return _concatenate(_all(_two_axes, tup), 0)
+
+
+def dstack(tup):
+    """Join arrays along the third axis."""
+    return _concatenate(_all(_three_axes, tup), 2)
+
+
+def _column(a):
+    a = np.asarray(a)
+    if a.ndim < 2:
+        return np.reshape(a, (a.size, 1))
+    return a
+
+
+def column_stack(tup):
+    """Join 1-D arrays as columns, and matrices side by side."""
+    return _concatenate(_all(_column, tup), 1)
+
+
+def append(arr, values, axis=None):
+    """Join two arrays along an axis; None joins them flattened."""
+    if axis is None:
+        return _concatenate((flat(arr), flat(values)), 0)
+    return _concatenate((np.asarray(arr), np.asarray(values)), axis)
+
+
+def repeat(a, repeats, axis=None):
+    """Repeat each element, or each slice along an axis; one count for all or one for each."""
+    values = flat(a) if axis is None else np.asarray(a)
+    place = 0 if axis is None else within(axis, values.ndim)
+    shape = values.shape
+    n = shape[place]
+    if np.ndim(repeats) == 0:
+        out = np.empty(shape[:place] + (n * repeats,) + shape[place + 1 :], values.dtype)
+        for i in np.ndindex(shape[:place]):
+            for j in range(n):
+                for copy in range(repeats):
+                    for k in np.ndindex(shape[place + 1 :]):
+                        out[i + (j * repeats + copy,) + k] = values[i + (j,) + k]
+        return out
+    counts = np.asarray(repeats)
+    step = 0 if counts.size == 1 else 1
+    if step == 1 and counts.size != n:
+        raise ValueError("operands could not be broadcast together")
+    total = 0
+    for j in range(n):
+        total += counts[j * step]
+    out = np.empty(shape[:place] + (total,) + shape[place + 1 :], values.dtype)
+    start = 0
+    for j in range(n):
+        for copy in range(counts[j * step]):
+            for i in np.ndindex(shape[:place]):
+                for k in np.ndindex(shape[place + 1 :]):
+                    out[i + (start + copy,) + k] = values[i + (j,) + k]
+        start += counts[j * step]
+    return out
+
+
+def tile(a, reps):
+    """Repeat a whole array along each axis."""
+    counts = reps if isinstance(reps, tuple) else (reps,)
+    values = np.asarray(a)
+    for _ in AXES[: max(0, len(counts) - values.ndim)]:
+        values = values[np.newaxis]
+    counts = (1,) * (values.ndim - len(counts)) + counts
+    split = ()
+    shape = ()
+    for k in AXES[: values.ndim]:
+        split = split + (counts[k], values.shape[k])
+        shape = shape + (counts[k] * values.shape[k],)
+    out = np.empty(split, values.dtype)
+    for i in np.ndindex(split):
+        out[i] = values[i[1::2]]
+    return np.reshape(out, shape)
+
+
+def _reversed(m, axis):
+    return np.swapaxes(np.swapaxes(m, 0, axis)[::-1], 0, axis)
+
+
+def flip(m, axis=None):
+    """A view with the order reversed, along all axes or one."""
+    m = np.asarray(m)
+    if axis is not None:
+        return _reversed(m, within(axis, m.ndim))
+    for k in AXES[: m.ndim]:
+        m = _reversed(m, k)
+    return m
+
+
+def flipud(m):
+    """A view with the rows in reverse order."""
+    return _reversed(np.asarray(m), 0)
+
+
+def fliplr(m):
+    """A view with the columns in reverse order."""
+    return _reversed(np.asarray(m), 1)
+
+
+def rot90(m, k=1):
+    """A view turned by quarter turns in the plane of the first two axes."""
+    m = np.asarray(m)
+    turns = k % 4
+    if turns == 1:
+        return np.swapaxes(_reversed(m, 1), 0, 1)
+    if turns == 2:
+        return _reversed(_reversed(m, 0), 1)
+    if turns == 3:
+        return _reversed(np.swapaxes(m, 0, 1), 1)
+    return m[:]
+
+
+def _rolled(a, shift, axis):
+    n = a.shape[axis]
+    out = np.empty(a.shape, a.dtype)
+    by = shift % max(n, 1)
+    for i in np.ndindex(a.shape[:axis]):
+        for j in range(n - by):
+            for k in np.ndindex(a.shape[axis + 1 :]):
+                out[i + (j + by,) + k] = a[i + (j,) + k]
+        for j in range(min(by, n)):
+            for k in np.ndindex(a.shape[axis + 1 :]):
+                out[i + (j,) + k] = a[i + (n - by + j,) + k]
+    return out
+
+
+def roll(a, shift, axis=None):
+    """Shift elements round, of the flattened array or along an axis."""
+    a = np.asarray(a)
+    if axis is not None:
+        return _rolled(a, shift, within(axis, a.ndim))
+    return np.reshape(_rolled(np.ravel(a), shift, 0), a.shape)
+
+
+def moveaxis(a, source, destination):
+    """A view with axes at new positions."""
+    origins = source if isinstance(source, tuple) else (source,)
+    targets = destination if isinstance(destination, tuple) else (destination,)
+    a = np.asarray(a)
+    moved = ()
+    places = ()
+    for k in AXES[: len(origins)]:
+        moved = moved + (within(origins[k], a.ndim),)
+        places = places + (within(targets[k], a.ndim),)
+    rest = ()
+    for k in AXES[: a.ndim]:
+        if k not in moved:
+            rest = rest + (k,)
+    order = ()
+    taken = 0
+    for k in AXES[: a.ndim]:
+        if k in places:
+            for j in AXES[: len(places)]:
+                if places[j] == k:
+                    order = order + (moved[j],)
+        else:
+            order = order + (rest[taken],)
+            taken += 1
+    return np.transpose(a, order)
+
+
+def squeeze(a, axis):
+    """A view without an axis of extent 1; the axis must be given, since the rank must be known."""
+    a = np.asarray(a)
+    place = within(axis, a.ndim)
+    if a.shape[place] != 1:
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return np.transpose(a, (place,) + AXES[:place] + AXES[place + 1 : a.ndim])[0]
+
+
+def asfortranarray(a):
+    """The array itself if its columns are contiguous, else a copy that has them so."""
+    a = np.asarray(a)
+    if a.flags.f_contiguous:
+        return a
+    return a.T.copy().T
+
+
+def _wide(shape, ndim):
+    return (1,) * (ndim - len(shape)) + shape
+
+
+def broadcast_shapes(*shapes):
+    """The shape that arrays of these shapes have together."""
+    ndim = 0
+    sides = ()
+    for shape in shapes:
+        side = shape if isinstance(shape, tuple) else (shape,)
+        sides = sides + (side,)
+        ndim = max(ndim, len(side))
+    common = (1,) * ndim
+    for side in sides:
+        joint = ()
+        for k in AXES[:ndim]:
+            joint = joint + (broadcast_extent(common[k], _wide(side, ndim)[k]),)
+        common = joint
+    return common
+
+
+def broadcast_to(array, shape):
+    """A copy of a given shape; NumPy gives a view that cannot be written."""
+    array = np.asarray(array)
+    out = np.empty(shape, array.dtype)
+    out[...] = array
+    return out
+
+
+def broadcast_arrays(*arrays):
+    """Copies that all have the joint shape."""
+    shapes = ()
+    for array in arrays:
+        shapes = shapes + (np.shape(array),)
+    common = broadcast_shapes(*shapes)
+    results = ()
+    for array in arrays:
+        results = results + (broadcast_to(array, common),)
+    return results
+
+
+def resize(a, new_shape):
+    """The elements in a new shape, repeated as often as needed; zeros if there are none."""
+    values = flat(a)
+    out = np.zeros(new_shape, values.dtype)
+    line = np.ravel(out)
+    if values.size > 0:
+        for k in range(line.size):
+            line[k] = values[k % values.size]
+    return out
+
+
+FUNCTIONS = {
+    "concatenate": concatenate,
+    "concat": concatenate,
+    "stack": stack,
+    "hstack": hstack,
+    "vstack": vstack,
+    "row_stack": vstack,
+    "dstack": dstack,
+    "column_stack": column_stack,
+    "append": append,
+    "atleast_1d": atleast_1d,
+    "atleast_2d": atleast_2d,
+    "atleast_3d": atleast_3d,
+    "repeat": repeat,
+    "tile": tile,
+    "flip": flip,
+    "flipud": flipud,
+    "fliplr": fliplr,
+    "rot90": rot90,
+    "roll": roll,
+    "moveaxis": moveaxis,
+    "squeeze": squeeze,
+    "asfortranarray": asfortranarray,
+    "broadcast_shapes": broadcast_shapes,
+    "broadcast_to": broadcast_to,
+    "broadcast_arrays": broadcast_arrays,
+    "resize": resize,
+}
+
+METHODS = {"repeat": repeat, "squeeze": squeeze}

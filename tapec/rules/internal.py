@@ -1,0 +1,179 @@
+"""Library functions that the frontend calls for syntax: broadcasting, fancy indexing, lists.
+
+Like the NumPy functions of the library they are plain Python, inlined and differentiated as user
+code is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def broadcast_extent(first, second):  # type: ignore[no-untyped-def]
+    """The extent of an axis after broadcasting."""
+    extent = first
+    if second != first:
+        if first == 1:
+            extent = second
+        elif second != 1:
+            raise ValueError("operands could not be broadcast together")
+    return extent
+
+
+def fit_extent(target, own):  # type: ignore[no-untyped-def]
+    """1 if an axis of extent `own` is read along one of extent `target`, 0 if it is repeated."""
+    step = 1
+    if own != target:
+        if own != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+        step = 0
+    return step
+
+
+def gather(a, index, axis):  # type: ignore[no-untyped-def]
+    """`a[:, ..., index, ...]` with an integer array at position `axis`."""
+    shape = a.shape
+    out = np.empty(shape[:axis] + index.shape + shape[axis + 1 :], a.dtype)
+    for before in np.ndindex(shape[:axis]):
+        for k in np.ndindex(index.shape):
+            place = index[k]
+            for after in np.ndindex(shape[axis + 1 :]):
+                out[before + k + after] = a[before + (place,) + after]
+    return out
+
+
+def scatter(a, index, axis, values):  # type: ignore[no-untyped-def]
+    """`a[:, ..., index, ...] = values`; repeated indices keep the last value."""
+    shape = a.shape
+    target = shape[:axis] + index.shape + shape[axis + 1 :]
+    steps = _steps(target, values)
+    offset = len(target) - np.ndim(values)
+    for before in np.ndindex(shape[:axis]):
+        for k in np.ndindex(index.shape):
+            place = index[k]
+            for after in np.ndindex(shape[axis + 1 :]):
+                full = before + k + after
+                a[before + (place,) + after] = _pick(values, steps, full[offset:])
+
+
+def gather_mask(a, mask, axis):  # type: ignore[no-untyped-def]
+    """`a[mask]` with a boolean array that covers the axes from `axis` on."""
+    shape = a.shape
+    count = 0
+    for k in np.ndindex(mask.shape):
+        if mask[k]:
+            count += 1
+    out = np.empty(shape[:axis] + (count,) + shape[axis + np.ndim(mask) :], a.dtype)
+    for before in np.ndindex(shape[:axis]):
+        place = 0
+        for k in np.ndindex(mask.shape):
+            if mask[k]:
+                for after in np.ndindex(shape[axis + np.ndim(mask) :]):
+                    out[before + (place,) + after] = a[before + k + after]
+                place += 1
+    return out
+
+
+def scatter_mask(a, mask, axis, values):  # type: ignore[no-untyped-def]
+    """`a[mask] = values`."""
+    shape = a.shape
+    count = 0
+    for k in np.ndindex(mask.shape):
+        if mask[k]:
+            count += 1
+    rest = shape[axis + np.ndim(mask) :]
+    target = shape[:axis] + (count,) + rest
+    steps = _steps(target, values)
+    offset = len(target) - np.ndim(values)
+    for before in np.ndindex(shape[:axis]):
+        place = 0
+        for k in np.ndindex(mask.shape):
+            if mask[k]:
+                for after in np.ndindex(rest):
+                    full = before + (place,) + after
+                    a[before + k + after] = _pick(values, steps, full[offset:])
+                place += 1
+
+
+def gather_points(a, indices):  # type: ignore[no-untyped-def]
+    """`a[i, j, ...]` with one integer array per axis, all of one shape."""
+    first = indices[0]
+    out = np.empty(first.shape, a.dtype)
+    for k in np.ndindex(first.shape):
+        out[k] = a[_point(indices, k)]
+    return out
+
+
+def scatter_points(a, indices, values):  # type: ignore[no-untyped-def]
+    """`a[i, j, ...] = values` with one integer array per axis, all of one shape."""
+    shape = indices[0].shape
+    steps = _steps(shape, values)
+    offset = len(shape) - np.ndim(values)
+    for k in np.ndindex(shape):
+        a[_point(indices, k)] = _pick(values, steps, k[offset:])
+
+
+def _point(indices, k):  # type: ignore[no-untyped-def]
+    point = ()
+    for index in indices:
+        point = point + (index[k],)
+    return point
+
+
+def _steps(target, values):  # type: ignore[no-untyped-def]
+    """One step, 0 or 1, per axis of `values` when it is read along `target`."""
+    steps = ()
+    if np.ndim(values) > 0:
+        offset = len(target) - np.ndim(values)
+        own = values.shape
+        for k in (0, 1, 2, 3, 4, 5, 6, 7)[: np.ndim(values)]:
+            steps = steps + (fit_extent(target[offset + k], own[k]),)
+    return steps
+
+
+def _pick(values, steps, index):  # type: ignore[no-untyped-def]
+    """The element of `values` for a position of the target."""
+    if np.ndim(values) == 0:
+        return values
+    place = ()
+    for k in (0, 1, 2, 3, 4, 5, 6, 7)[: np.ndim(values)]:
+        place = place + (index[k] * steps[k],)
+    return values[place]
+
+
+def grown(buffer, count):  # type: ignore[no-untyped-def]
+    """A buffer with room for one more element."""
+    room = buffer
+    if count == buffer.shape[0]:
+        room = np.empty(2 * count + 4, buffer.dtype)
+        for k in range(count):
+            room[k] = buffer[k]
+    return room
+
+
+def copied(a):  # type: ignore[no-untyped-def]
+    """A copy in C order."""
+    out = np.empty(a.shape, a.dtype)
+    for k in np.ndindex(a.shape):
+        out[k] = a[k]
+    return out
+
+
+INTERNAL: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        broadcast_extent,
+        fit_extent,
+        gather,
+        scatter,
+        gather_mask,
+        scatter_mask,
+        gather_points,
+        scatter_points,
+        grown,
+        copied,
+    )
+}

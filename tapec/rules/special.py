@@ -1,0 +1,17 @@
+"""Special functions.  DLMF is the NIST Digital Library of Mathematical Functions, dlmf.nist.gov."""
+
+from __future__ import annotations
+
+from tapec.rules.table import rule, table
+
+_POLES = "at 0 the limit from the right, at the other poles nan"
+
+SPECIAL = table(
+    rule("erf(x)", "TWO_BY_SQRT_PI*exp(-x*x)*dx", source="DLMF 7.2.1"),
+    rule("erfc(x)", "-TWO_BY_SQRT_PI*exp(-x*x)*dx", source="DLMF 7.2.2"),
+    rule("gamma(x)", "y*polygamma(0, x)*dx", source="DLMF 5.2.2", note=_POLES),
+    rule("lgamma(x)", "polygamma(0, x)*dx", source="DLMF 5.2.2", note=_POLES),
+    rule("polygamma(n, x)", "polygamma(n + 1, x)*dx", source="DLMF 5.15.1", note="n is an integer, at least 0"),
+    rule("sinc(x)", "sinc_derivative(1, x)*dx"),
+    rule("sinc_derivative(n, x)", "sinc_derivative(n + 1, x)*dx", note="n is an integer, at least 0"),
+)

@@ -1,0 +1,241 @@
+"""Core form: the one intermediate representation of the compiler.
+
+Core is a small, structured, statically single-assigned subset of Python.  Nodes are frozen;
+a pass builds new ones.  The grammar:
+
+    function  := name(params) block, with a type for every name
+    block     := statement*
+    statement := Assign   name = expr              one operation; defines `name`
+               | Store    array[index] = atom      or `+= atom`
+               | If       if atom: block else: block
+               | For      for name in range(atom, atom, atom): block
+               | Loop     while True: block        leaves by Break alone
+               | Break    only where nothing follows it in the loop's body
+               | Push     stack.append(atom)
+               | Raise    raise Exception(message)
+               | Print    print(...)
+               | Call     names = function(atoms)  a callee that is not inlined
+               | Return   return atoms             once, last
+    expr      := atom | Op(fn, atoms)              formulas of rules nest; `flatten` un-nests them
+    atom      := Name | Const
+
+A name is assigned at one place, except for *merge names*, which take a copy of an atom on each
+way into a point where ways meet: after an `If`, and at the head and exit of a loop.  Within one
+trip of a loop a name therefore keeps its value until the copies that end the trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tapec.errors import Span
+from tapec.syntax.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    id: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    """A literal: int, float, bool, str or None.  `1`, `1.0` and `True` are different constants."""
+
+    value: int | float | bool | str | None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[type, str]:
+        return type(self.value), repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation.  `fn` is an operator sign, a dotted function name, or one of
+
+    load(a, i, ...)      an element               view(a, sub, ...)   a view; subs may be slices
+    slice(lo, hi, step)  within a view            dim(a, k)           a.shape[k]
+    transpose(a)         a.T, a view              reshape(a, d, ...)  a view of a contiguous array
+    empty/zeros(dtype, d, ...)  a fresh array     ifelse(c, a, b)     a if c else b, both evaluated
+    cast.DTYPE(x)        a conversion             stack(TYPE)/pop(s)  a list used as a stack
+    neg, not, ~, and the infix signs of Python
+    """
+
+    fn: str
+    args: tuple[Expr, ...]
+
+
+Expr = Name | Const | Op
+Atom = Name | Const
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    target: str
+    value: Expr
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    array: str
+    index: tuple[Atom, ...]
+    value: Atom
+    accumulate: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    test: Atom
+    body: Block
+    orelse: Block = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    var: str
+    start: Atom
+    stop: Atom
+    step: Atom
+    body: Block
+    parallel: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    body: Block
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    stack: str
+    value: Atom
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    exception: str
+    args: tuple[Atom, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    args: tuple[Atom, ...]
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of another generated function, by name; it may define several names."""
+
+    targets: tuple[str, ...]
+    function: str
+    args: tuple[Atom, ...]
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    values: tuple[Atom, ...]
+    span: Span | None = None
+
+
+Stmt = Assign | Store | If | For | Loop | Break | Push | Raise | Print | Call | Return
+Block = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A core function: its parameters, its body, and one type per name."""
+
+    name: str
+    params: tuple[str, ...]
+    body: Block
+    types: dict[str, Type] = field(compare=False)
+    doc: str = ""
+
+
+def names_in(expr: Expr) -> Iterator[str]:
+    """The names an expression reads, left to right, with repetitions."""
+    if isinstance(expr, Name):
+        yield expr.id
+    elif isinstance(expr, Op):
+        for arg in expr.args:
+            yield from names_in(arg)
+
+
+def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
+    """`expr` with names replaced by expressions."""
+    if isinstance(expr, Name):
+        return values.get(expr.id, expr)
+    if isinstance(expr, Op):
+        return Op(expr.fn, tuple(substitute(arg, values) for arg in expr.args))
+    return expr
+
+
+def reads(stmt: Stmt) -> Iterator[str]:
+    """The names a statement itself reads; not those of its blocks."""
+    match stmt:
+        case Assign(value=value):
+            yield from names_in(value)
+        case Store(array=array, index=index, value=value):
+            yield array
+            for sub in (*index, value):
+                yield from names_in(sub)
+        case If(test=test):
+            yield from names_in(test)
+        case For(start=start, stop=stop, step=step):
+            for bound in (start, stop, step):
+                yield from names_in(bound)
+        case Push(stack=stack, value=value):
+            yield stack
+            yield from names_in(value)
+        case Raise(args=args) | Print(args=args) | Call(args=args) | Return(values=args):
+            for arg in args:
+                yield from names_in(arg)
+
+
+def writes(stmt: Stmt) -> tuple[str, ...]:
+    """The names a statement itself defines; not those of its blocks."""
+    match stmt:
+        case Assign(target=target):
+            return (target,)
+        case For(var=var):
+            return (var,)
+        case Call(targets=targets):
+            return targets
+    return ()
+
+
+def blocks(stmt: Stmt) -> tuple[Block, ...]:
+    """The blocks directly inside a statement."""
+    match stmt:
+        case If(body=body, orelse=orelse):
+            return (body, orelse)
+        case For(body=body) | Loop(body=body):
+            return (body,)
+    return ()
+
+
+def walk(block: Iterable[Stmt]) -> Iterator[Stmt]:
+    """Every statement of a block and of the blocks inside it, in program order."""
+    for stmt in block:
+        yield stmt
+        for inner in blocks(stmt):
+            yield from walk(inner)

@@ -1,0 +1,74 @@
+"""The types that a core name can have: a mirror of the Numba types that tapec handles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FLOATS = ("float32", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number or boolean; `dtype` is NumPy's name for it ("float64", "int64", "bool")."""
+
+    dtype: str
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+    def __str__(self) -> str:
+        return self.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array; `layout` is "C", "F" or "A" as in Numba."""
+
+    dtype: str
+    ndim: int
+    layout: str = "C"
+    readonly: bool = False
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+    @property
+    def element(self) -> Scalar:
+        return Scalar(self.dtype)
+
+    def __str__(self) -> str:
+        dims = ", ".join(":" * self.ndim)
+        return f"{self.dtype}[{dims}]{self.layout}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A list of scalars or arrays used as a stack: append and pop alone."""
+
+    element: Scalar | Array
+
+    @property
+    def is_float(self) -> bool:
+        return self.element.is_float
+
+    def __str__(self) -> str:
+        return f"stack({self.element})"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An inert string."""
+
+    is_float = False
+
+    def __str__(self) -> str:
+        return "str"
+
+
+Type = Scalar | Array | Stack | Text
+
+FLOAT64 = Scalar("float64")
+INT64 = Scalar("int64")
+BOOL = Scalar("bool")

@@ -1,0 +1,135 @@
+"""Write new core: fresh names, types, and formulas flattened to one operation per statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tapec.errors import Span, TapecError
+from tapec.frontend.evaluator import RESERVED
+from tapec.frontend.numba_types import operation_type
+from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store, substitute
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
+
+
+class Emitter:
+    """Appends statements to a block; `types` is shared by all emitters of one function."""
+
+    def __init__(self, types: dict[str, Type], taken: set[str], span: Span | None = None) -> None:
+        self.types = types
+        self.taken = taken
+        self.out: list[Stmt] = []
+        self.span = span
+
+    def child(self) -> Emitter:
+        """An emitter for a block inside this one."""
+        return Emitter(self.types, self.taken, self.span)
+
+    def fresh(self, base: str, type_: Type) -> str:
+        name, count = base, 0
+        while name in self.taken or name in RESERVED or name in self.types:
+            count += 1
+            name = f"{base}_{count}"
+        self.taken.add(name)
+        self.types[name] = type_
+        return name
+
+    def add(self, stmt: Stmt) -> None:
+        self.out.append(stmt)
+
+    def assign(self, target: str, value: Expr) -> None:
+        self.out.append(Assign(target, value, self.span))
+
+    def let(self, base: str, value: Expr, type_: Type) -> Name:
+        """`base = value` under a fresh name."""
+        name = self.fresh(base, type_)
+        self.assign(name, value)
+        return Name(name)
+
+    def type_of(self, expr: Expr) -> Type:
+        """The type of an expression of scalars."""
+        if isinstance(expr, Name):
+            return self.types[expr.id]
+        if isinstance(expr, Const):
+            value = expr.value
+            return BOOL if isinstance(value, bool) else INT64 if isinstance(value, int) else FLOAT64
+        if expr.fn == "load":
+            array = expr.args[0]
+            assert isinstance(array, Name)
+            type_ = self.types[array.id]
+            assert isinstance(type_, Array)
+            return type_.element
+        found = operation_type(expr.fn, tuple(self.type_of(arg) for arg in expr.args))
+        if found is None:
+            kinds = ", ".join(str(self.type_of(arg)) for arg in expr.args)
+            raise TapecError(
+                f"the derivative needs `{expr.fn}` of ({kinds})", self.span, reason="Numba has no such operation"
+            )
+        return found
+
+    def atom(self, expr: Expr, type_: Scalar | None = None) -> Atom:
+        """Emit what computes `expr`, one operation a statement; converted to `type_` if given."""
+        if isinstance(expr, Op):
+            flat = Op(expr.fn, tuple(self.atom(arg) for arg in expr.args))
+            expr = self.let("t", flat, self.type_of(flat))
+        return expr if type_ is None else self.cast(expr, type_)
+
+    def cast(self, atom: Atom, type_: Scalar) -> Atom:
+        own = self.type_of(atom)
+        if own == type_:
+            return atom
+        if isinstance(atom, Const) and type_.dtype == "float64" and isinstance(atom.value, int | float):
+            return Const(float(atom.value))
+        return self.let("t", Op(f"cast.{type_.dtype}", (atom,)), type_)
+
+    def accumulate(self, target: str, expr: Expr) -> None:
+        """`target += expr` for a number."""
+        type_ = self.types[target]
+        assert isinstance(type_, Scalar)
+        self.assign(target, Op("+", (Name(target), self.atom(expr, type_))))
+
+    def zeros_like(self, base: str, array: str) -> str:
+        """A fresh array of zeros with the shape of `array`."""
+        type_ = self.types[array]
+        assert isinstance(type_, Array)
+        dims = [self.let("n", Op("dim", (Name(array), Const(k))), INT64) for k in range(type_.ndim)]
+        if type_.layout == "F" and type_.ndim > 1:
+            # the same order in memory, so that the same reshapes are views
+            rows = self.let("t", Op("zeros", (Const(type_.dtype), *reversed(dims))), Array(type_.dtype, type_.ndim))
+            return self.let(base, Op("transpose", (rows,)), Array(type_.dtype, type_.ndim, "F")).id
+        name = self.fresh(base, Array(type_.dtype, type_.ndim, "C"))
+        self.assign(name, Op("zeros", (Const(type_.dtype), *dims)))
+        return name
+
+    def each(self, array: str, body: Callable[[Emitter, tuple[Atom, ...]], None]) -> None:
+        """Loops over all elements of `array`."""
+        type_ = self.types[array]
+        assert isinstance(type_, Array)
+        emitters: list[Emitter] = [self]
+        index: list[Name] = []
+        extents = [self.let("n", Op("dim", (Name(array), Const(k))), INT64) for k in range(type_.ndim)]
+        for axis in range(type_.ndim):
+            index.append(Name(self.fresh("ijklmn"[axis % 6], INT64)))
+            emitters.append(emitters[-1].child())
+        body(emitters[-1], tuple(index))
+        for axis in reversed(range(type_.ndim)):
+            inner = tuple(emitters[axis + 1].out)
+            emitters[axis].add(For(index[axis].id, Const(0), extents[axis], Const(1), inner, span=self.span))
+
+    def add_elements(self, target: str, source: str) -> None:
+        """`target += source` for arrays of one shape."""
+        type_ = self.types[target]
+        assert isinstance(type_, Array)
+
+        def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
+            item = inner.let("t", Op("load", (Name(source), *index)), type_.element)
+            inner.add(Store(target, index, item, True, self.span))
+
+        self.each(target, body)
+
+    def extend(self, stmts: Iterable[Stmt]) -> None:
+        self.out.extend(stmts)
+
+
+def rename_formula(formula: Expr, values: dict[str, Expr]) -> Expr:
+    """A rule's formula with the program's names in place of the rule's."""
+    return substitute(formula, values)

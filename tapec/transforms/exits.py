@@ -1,0 +1,108 @@
+"""Count trips and number the exits of loops that may be left by `break`.
+
+The reverse sweep must know how many trips ran and where the last one ended.  `trips` counts
+trips that began; `exit` is 0 for a loop that ran to its end, else the number of the `break`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Const,
+    For,
+    If,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+)
+from tapec.syntax.types import INT64
+from tapec.transforms.emitter import Emitter
+
+
+@dataclass
+class LoopExits:
+    """Bookkeeping of one loop, keyed by its counter's name."""
+
+    trips: str
+    exit: str | None
+    numbers: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Exits:
+    """`of[id(loop)]` for every loop with a break; `number[id(break)]` of each break."""
+
+    of: dict[int, LoopExits] = field(default_factory=dict)
+    number: dict[int, int] = field(default_factory=dict)
+
+
+def instrument(block: Block, emitter: Emitter) -> tuple[Block, Exits]:
+    """Add the counters."""
+    exits = Exits()
+    return _block(block, emitter, exits, None), exits
+
+
+def count_breaks(block: Block) -> int:
+    """The breaks that leave the loop whose body this is."""
+    total = 0
+    for stmt in block:
+        if isinstance(stmt, Break):
+            total += 1
+        elif isinstance(stmt, If):
+            total += count_breaks(stmt.body) + count_breaks(stmt.orelse)
+    return total
+
+
+def _block(block: Block, emitter: Emitter, exits: Exits, loop: LoopExits | None) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        span = getattr(stmt, "span", None)
+        match stmt:
+            case If(test=test, body=body, orelse=orelse):
+                new = If(test, _block(body, emitter, exits, loop), _block(orelse, emitter, exits, loop), span)
+                out.append(new)
+            case For(body=body) | Loop(body=body) if (breaks := count_breaks(body)) > 0:
+                own = LoopExits(emitter.fresh("trips", INT64), None)
+                if breaks > 1 or isinstance(stmt, For):
+                    own.exit = emitter.fresh("exit", INT64)
+                    out.append(Assign(own.exit, Const(0), span))
+                out.append(Assign(own.trips, Const(0), span))
+                count = Assign(own.trips, Op("+", (Name(own.trips), Const(1))), span)
+                loop_stmt = _with_body(stmt, (count, *_block(body, emitter, exits, own)))
+                exits.of[id(loop_stmt)] = own
+                out.append(loop_stmt)
+            case For(body=body) | Loop(body=body):
+                out.append(_with_body(stmt, _block(body, emitter, exits, None)))
+            case Break():
+                assert loop is not None
+                number = len(loop.numbers) + 1
+                if loop.exit is not None:
+                    out.append(Assign(loop.exit, Const(number), span))
+                loop.numbers[id(stmt)] = number
+                exits.number[id(stmt)] = number
+                out.append(stmt)
+            case _:
+                out.append(stmt)
+    return tuple(out)
+
+
+def _with_body(stmt: For | Loop, body: Block) -> For | Loop:
+    if isinstance(stmt, For):
+        return For(stmt.var, stmt.start, stmt.stop, stmt.step, body, stmt.parallel, stmt.span)
+    return Loop(body, stmt.span)
+
+
+def leads_to(block: Block, exits: Exits) -> set[int]:
+    """The numbers of the breaks in a block."""
+    found: set[int] = set()
+    for stmt in block:
+        if isinstance(stmt, Break):
+            found.add(exits.number[id(stmt)])
+        elif isinstance(stmt, If):
+            found |= leads_to(stmt.body, exits) | leads_to(stmt.orelse, exits)
+    return found

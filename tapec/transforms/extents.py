@@ -1,0 +1,137 @@
+"""How many trips a nest of loops makes at most, as formulas known before the nest begins."""
+
+from __future__ import annotations
+
+import itertools
+
+from tapec.analyses.regions import Region, Regions
+from tapec.syntax.core import Assign, Const, Expr, For, Name, Op, names_in, substitute
+from tapec.syntax.types import Type
+
+_LINEAR = frozenset({"+", "-", "neg"})
+
+
+class Extents:
+    """Trip counts of loops, expressed in names that are set before the outermost loop."""
+
+    def __init__(self, types: dict[str, Type], regions: Regions) -> None:
+        self.types = types
+        self.regions = regions
+
+    def of(self, chain: tuple[Region, ...]) -> tuple[Expr, ...] | None:
+        """One extent per loop body of `chain`, outermost first; None if one is not known early."""
+        out: list[Expr] = []
+        ends: dict[str, tuple[Expr, Expr]] = {}
+        for region in chain:
+            loop = region.owner
+            if not isinstance(loop, For):
+                return None
+            bounds = [self.early(bound, chain[0], ends) for bound in (loop.start, loop.stop, loop.step)]
+            if any(bound is None for bound in bounds):
+                return None
+            start, stop, step = (bound for bound in bounds if bound is not None)
+            trips = trip_count(start, stop, step)
+            corners = _corners(trips, ends)
+            if corners is None:
+                return None
+            out.append(corners)
+            if step == Const(1):
+                ends[loop.var] = (start, _minus_one(stop))
+            elif step == Const(-1):
+                ends[loop.var] = (start, Op("+", (stop, Const(1))))
+            elif not set(names_in(start)) & ends.keys() and not set(names_in(stop)) & ends.keys():
+                ends[loop.var] = (start, stop)
+        return tuple(out)
+
+    def early(self, expr: Expr, outermost: Region, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
+        """`expr` in terms of names set before `outermost` and of loop variables in `ends`."""
+        if isinstance(expr, Const):
+            return expr
+        if isinstance(expr, Op):
+            args = tuple(self.early(arg, outermost, ends) for arg in expr.args)
+            if any(arg is None for arg in args):
+                return None
+            return Op(expr.fn, tuple(arg for arg in args if arg is not None))
+        if expr.id in ends:
+            return expr
+        home = self.regions.home[expr.id]
+        loop = self.regions.loop_of(expr.id) if self.regions.merged(expr.id) else None
+        if not home.inside(outermost) and loop is not outermost:
+            return expr
+        defs = self.regions.defs[expr.id]
+        if len(defs) != 1 or not isinstance(defs[0], Assign):
+            return None
+        value = defs[0].value
+        if isinstance(value, Name):
+            return self.early(value, outermost, ends)
+        if isinstance(value, Const):
+            return value
+        if value.fn == "dim":
+            return self._dim(value, outermost, ends)
+        if value.fn in ("+", "-", "*", "max", "min", "neg", "//"):
+            return self.early(value, outermost, ends)
+        return None
+
+    def _dim(self, value: Op, outermost: Region, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
+        array, axis = value.args
+        assert isinstance(array, Name) and isinstance(axis, Const)
+        if not self.regions.home[array.id].inside(outermost):
+            return None if self.regions.merged(array.id) else value
+        defs = self.regions.defs[array.id]
+        if len(defs) == 1 and isinstance(defs[0], Assign) and isinstance(defs[0].value, Op):
+            made = defs[0].value
+            if made.fn in ("empty", "zeros") and isinstance(axis.value, int):
+                return self.early(made.args[1 + axis.value], outermost, ends)
+        return None
+
+
+def trip_count(start: Expr, stop: Expr, step: Expr) -> Expr:
+    """`len(range(start, stop, step))` as a formula."""
+    if step == Const(1):
+        return stop if start == Const(0) else Op("-", (stop, start))
+    if step == Const(-1):
+        return Op("-", (start, stop))
+    return Op("neg", (Op("//", (Op("-", (start, stop)), step)),))
+
+
+def _minus_one(expr: Expr) -> Expr:
+    if isinstance(expr, Const) and isinstance(expr.value, int):
+        return Const(expr.value - 1)
+    return Op("-", (expr, Const(1)))
+
+
+def _corners(trips: Expr, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
+    """The largest value of `trips` over the ranges of outer loop variables; None if not linear."""
+    free = sorted(set(names_in(trips)) & ends.keys())
+    if not free:
+        return Op("max", (trips, Const(0)))
+    if not _linear(trips, set(free)):
+        return None
+    best: Expr = Const(0)
+    for choice in itertools.product((0, 1), repeat=len(free)):
+        value = trips
+        # inner variables first: their ends may contain outer ones
+        for name, side in sorted(zip(free, choice, strict=True), reverse=True):
+            value = substitute(value, {name: ends[name][side]})
+        while set(names_in(value)) & ends.keys():
+            name = sorted(set(names_in(value)) & ends.keys())[-1]
+            low = substitute(value, {name: ends[name][0]})
+            high = substitute(value, {name: ends[name][1]})
+            if not _linear(value, {name}):
+                return None
+            value = Op("max", (low, high))
+        best = Op("max", (best, value))
+    return best
+
+
+def _linear(expr: Expr, free: set[str]) -> bool:
+    if isinstance(expr, Name | Const):
+        return True
+    if not set(names_in(expr)) & free:
+        return True
+    if expr.fn in _LINEAR or expr.fn == "max":
+        return all(_linear(arg, free) for arg in expr.args)
+    if expr.fn == "*":
+        sides = [bool(set(names_in(arg)) & free) for arg in expr.args]
+        return sum(sides) == 1 and all(_linear(arg, free) for arg in expr.args)
+    return False

@@ -1,0 +1,109 @@
+"""Adjoint arrays alias as their primals do.
+
+Beside every definition of an active array the definition of its shadow is written, in the same
+way: a fresh array gets a fresh shadow of zeros, a view the same view of the shadow, a merge name
+a merge name.  Shadows are then ordinary arrays of the program, and whatever decides how a value
+reaches the reverse sweep decides for them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tapec.analyses.activity import Activity
+from tapec.analyses.memory import ALLOCATIONS, VIEWS
+from tapec.errors import NotDifferentiable
+from tapec.rules.library import PRIMITIVES
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Call,
+    Expr,
+    For,
+    If,
+    Loop,
+    Name,
+    Op,
+    Push,
+    Stmt,
+)
+from tapec.syntax.types import Array, Stack
+from tapec.transforms.emitter import Emitter
+
+
+class Shadows:
+    """Names of shadows, and the program with their definitions."""
+
+    def __init__(self, emitter: Emitter, activity: Activity) -> None:
+        self.emitter = emitter
+        self.activity = activity
+        self.names: dict[str, str] = {}
+
+    def of(self, array: str) -> str:
+        """The shadow of an active array or stack."""
+        if array not in self.names:
+            self.names[array] = self.emitter.fresh(f"{array}_bar", self.emitter.types[array])
+        return self.names[array]
+
+    def entry(self, names: Iterable[str]) -> Block:
+        """Shadows of zeros for parameters and constant arrays."""
+        child = self.emitter.child()
+        for name in names:
+            if name in self.activity and isinstance(self.emitter.types[name], Array):
+                self.names[name] = child.zeros_like(f"{name}_bar", name)
+        return tuple(child.out)
+
+    def block(self, block: Block) -> Block:
+        child = self.emitter.child()
+        for stmt in block:
+            child.span = getattr(stmt, "span", None)
+            self.statement(stmt, child)
+        return tuple(child.out)
+
+    def statement(self, stmt: Stmt, out: Emitter) -> None:
+        types = self.emitter.types
+        match stmt:
+            case If(test=test, body=body, orelse=orelse):
+                out.add(If(test, self.block(body), self.block(orelse), stmt.span))
+            case For(body=body):
+                inner = self.block(body)
+                out.add(For(stmt.var, stmt.start, stmt.stop, stmt.step, inner, stmt.parallel, stmt.span))
+            case Loop(body=body):
+                out.add(Loop(self.block(body), stmt.span))
+            case Assign(target=target) if target in self.activity and isinstance(types[target], Array | Stack):
+                out.add(stmt)
+                if not isinstance(types[target], Stack):
+                    self.define(stmt, out)
+            case Push(stack=stack, value=Name(id=value)) if stack in self.activity and isinstance(types[value], Array):
+                out.add(stmt)
+                out.add(Push(self.pointers(stack), Name(self.of(value)), stmt.span))
+            case Call(targets=targets, function=fn) if fn in PRIMITIVES:
+                out.add(stmt)
+                for target in targets:
+                    if target in self.activity and isinstance(types[target], Array):
+                        self.names[target] = out.zeros_like(f"{target}_bar", target)
+            case _:
+                out.add(stmt)
+
+    def pointers(self, stack: str) -> str:
+        """For a stack of arrays, the stack of their shadows."""
+        return self.of(stack)
+
+    def define(self, stmt: Assign, out: Emitter) -> None:
+        target, value = stmt.target, stmt.value
+        if isinstance(value, Name):
+            out.assign(self.of(target), Name(self.of(value.id)))
+            return
+        assert isinstance(value, Op)
+        if value.fn in ALLOCATIONS:
+            out.assign(self.of(target), Op("zeros", value.args))
+        elif value.fn in VIEWS or value.fn == "pop":
+            owner = value.args[0]
+            assert isinstance(owner, Name)
+            args: tuple[Expr, ...] = (Name(self.of(owner.id)), *value.args[1:])
+            out.assign(self.of(target), Op(value.fn, args))
+        elif value.fn in PRIMITIVES or value.fn == "copy":
+            fresh = out.zeros_like(f"{target}_bar", target)
+            self.names[target] = fresh
+        else:
+            raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)

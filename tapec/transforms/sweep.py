@@ -1,0 +1,261 @@
+"""The reverse sweep as mathematics: adjoint statements that may read any primal value.
+
+Statements are visited last to first.  How the primal values that they read reach the reverse
+sweep is not decided here but in `storage.py`; loops and branches therefore come out as `RevFor`,
+`RevLoop` and `RevIf`, which still point at their primal statement.
+
+Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapec.analyses.activity import Activity
+from tapec.analyses.memory import Memory
+from tapec.analyses.regions import Region, Regions
+from tapec.errors import NotDifferentiable
+from tapec.rules import rule_for
+from tapec.rules.formula import fold
+from tapec.rules.library import PRIMITIVES
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Break,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Loop,
+    Name,
+    Op,
+    Push,
+    Stmt,
+    Store,
+    substitute,
+)
+from tapec.syntax.types import Array, Scalar, Stack
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.primitives import lower_rule
+from tapec.transforms.shadow import Shadows
+
+
+@dataclass
+class RevIf:
+    """The reversal of an `if`: reversed branches under the same test."""
+
+    primal: If
+    body: RevBlock
+    orelse: RevBlock
+
+
+@dataclass
+class RevLoop:
+    """The reversal of a loop: trips last to first."""
+
+    primal: For | Loop
+    body: RevBlock
+
+
+@dataclass
+class RevBlock:
+    """Reversed statements of a region, and the adjoints of the numbers at home in it."""
+
+    region: Region
+    items: list[Stmt | RevIf | RevLoop] = field(default_factory=list)
+    adjoints: list[str] = field(default_factory=list)
+
+
+class Sweep:
+    """Generates the reverse sweep of a program with shadows."""
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        regions: Regions,
+        memory: Memory,
+        activity: Activity,
+        shadows: Shadows,
+    ) -> None:
+        self.emitter = emitter
+        self.types = emitter.types
+        self.regions = regions
+        self.memory = memory
+        self.activity = activity
+        self.shadows = shadows
+        self.bars: dict[str, str] = {}
+        self.homes: dict[int, list[str]] = {}
+        self.snapshots: dict[int, list[tuple[str, str]]] = {}
+
+    def bar(self, name: str) -> str:
+        """The adjoint of an active number; it starts at zero where the number is at home."""
+        if name not in self.bars:
+            bar = self.emitter.fresh(f"{name}_bar", self.types[name])
+            self.bars[name] = bar
+            self.homes.setdefault(id(self.regions.home[name]), []).append(bar)
+        return self.bars[name]
+
+    def run(self, block: Block, region: Region) -> RevBlock:
+        result = RevBlock(region)
+        for stmt in reversed(block):
+            self.emitter.span = getattr(stmt, "span", None)
+            result.items += self.reverse(stmt)
+        result.adjoints = self.homes.setdefault(id(region), [])
+        return result
+
+    def reverse(self, stmt: Stmt) -> list[Any]:
+        match stmt:
+            case If(body=body, orelse=orelse):
+                inner, other = self.regions.body[id(stmt)]
+                reversed_if = RevIf(stmt, self.run(body, inner), self.run(orelse, other))
+                return [reversed_if] if reversed_if.body.items or reversed_if.orelse.items else []
+            case For(body=body) | Loop(body=body):
+                (inner,) = self.regions.body[id(stmt)]
+                reversed_loop = RevLoop(stmt, self.run(body, inner))
+                return [reversed_loop] if reversed_loop.body.items else []
+        out = self.emitter.child()
+        out.span = self.emitter.span
+        match stmt:
+            case Assign(target=target) if target in self.activity:
+                self.assign(stmt, out)
+            case Store(array=array) if array in self.activity:
+                self.store(stmt, out)
+            case Push(stack=stack, value=Name(id=value)) if stack in self.activity and value in self.activity:
+                if isinstance(self.types[value], Scalar):
+                    item = out.let("t", Op("pop", (Name(self.shadows.of(stack)),)), self.types[value])
+                    out.accumulate(self.bar(value), item)
+            case Push(stack=stack) if stack in self.activity:
+                element = self.types[stack]
+                if isinstance(element, Stack) and isinstance(element.element, Scalar):
+                    out.let("t", Op("pop", (Name(self.shadows.of(stack)),)), element.element)
+            case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES:
+                if any(target in self.activity for target in targets):
+                    self.primitive(stmt, fn, args, targets, out)
+        return list(out.out)
+
+    def contribute(self, name: str, expr: Expr, out: Emitter) -> None:
+        out.accumulate(self.bar(name), expr)
+
+    def assign(self, stmt: Assign, out: Emitter) -> None:
+        target, value = stmt.target, stmt.value
+        if isinstance(self.types[target], Array | Stack):
+            if isinstance(value, Op) and value.fn in PRIMITIVES:
+                self.primitive(stmt, value.fn, value.args, (target,), out)
+            elif isinstance(value, Op) and value.fn == "copy":
+                owner = value.args[0]
+                assert isinstance(owner, Name)
+                out.add_elements(self.shadows.of(owner.id), self.shadows.of(target))
+            return
+        if isinstance(value, Op) and value.fn in PRIMITIVES:
+            self.primitive(stmt, value.fn, value.args, (target,), out)
+            return
+        bar = self.bar(target)
+        if isinstance(value, Name | Const):
+            if isinstance(value, Name) and value.id in self.activity:
+                self.contribute(value.id, Name(bar), out)
+            if self.regions.merged(target) and self.regions.loop_of(target) is not None:
+                # the trip before sees this variable anew
+                out.assign(bar, out.atom(_zero(self.types[target])))
+            return
+        assert isinstance(value, Op)
+        if value.fn == "load":
+            array = value.args[0]
+            assert isinstance(array, Name)
+            index = tuple(a for a in value.args[1:] if isinstance(a, Name | Const))
+            out.add(Store(self.shadows.of(array.id), index, Name(bar), True, out.span))
+            return
+        if value.fn == "pop":
+            stack = value.args[0]
+            assert isinstance(stack, Name)
+            out.add(Push(self.shadows.of(stack.id), Name(bar), out.span))
+            return
+        rule = rule_for(value.fn)
+        if rule is None:
+            raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
+        names: dict[str, Expr] = dict(zip(rule.params, value.args, strict=True))
+        names |= {"y": Name(target), "y_bar": Name(bar)}
+        for arg, contribution in zip(value.args, rule.contributions, strict=True):
+            if contribution is not None and isinstance(arg, Name) and arg.id in self.activity:
+                self.contribute(arg.id, fold(substitute(contribution, names)), out)
+
+    def store(self, stmt: Store, out: Emitter) -> None:
+        shadow = self.shadows.of(stmt.array)
+        type_ = self.types[stmt.array]
+        assert isinstance(type_, Array)
+        place = (Name(shadow), *stmt.index)
+        active = isinstance(stmt.value, Name) and stmt.value.id in self.activity
+        if stmt.accumulate:
+            if active and isinstance(stmt.value, Name):
+                self.contribute(stmt.value.id, Op("load", place), out)
+            return
+        if active and isinstance(stmt.value, Name):
+            # take before clearing: the value may be read from the same element
+            taken = out.let("t", Op("load", place), type_.element)
+            out.add(Store(shadow, stmt.index, out.atom(_zero(type_.element)), False, out.span))
+            self.contribute(stmt.value.id, taken, out)
+        else:
+            out.add(Store(shadow, stmt.index, out.atom(_zero(type_.element)), False, out.span))
+
+    def primitive(
+        self, stmt: Stmt, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], out: Emitter
+    ) -> None:
+        """Inline the adjoint of a whole-array operation."""
+        bars: list[Atom | None] = []
+        scalars: list[tuple[str, Atom]] = []
+        operands: list[Atom] = []
+        for arg in args:
+            assert isinstance(arg, Name | Const)
+            operands.append(self.unchanged(stmt, arg))
+            if not isinstance(arg, Name) or arg.id not in self.activity:
+                bars.append(None)
+            elif isinstance(self.types[arg.id], Array):
+                bars.append(Name(self.shadows.of(arg.id)))
+            else:
+                raise NotDifferentiable(f"`{fn}` has no derivative with respect to a number", out.span)
+        results: list[Atom] = [self.unchanged(stmt, Name(t)) for t in targets]
+        seeds: list[Atom | None] = []
+        for target in targets:
+            if target not in self.activity:
+                seeds.append(None)
+            elif isinstance(self.types[target], Array):
+                seeds.append(Name(self.shadows.of(target)))
+            else:
+                seeds.append(Name(self.bar(target)))
+        y: Any = tuple(results) if len(results) > 1 else results[0]
+        y_bar: Any = tuple(seeds) if len(seeds) > 1 else seeds[0]
+        block, _ = lower_rule(out, PRIMITIVES[fn].adjoint, [y, *operands, y_bar, *bars])
+        out.extend(block)
+        assert not scalars
+
+    def unchanged(self, stmt: Stmt, arg: Atom) -> Atom:
+        """An operand with the contents it has at `stmt`: itself, or a copy made there."""
+        if not isinstance(arg, Name) or not isinstance(self.types[arg.id], Array):
+            return arg
+        if self.memory.stable(stmt, arg.id):
+            return arg
+        known = self.snapshots.setdefault(id(stmt), [])
+        for original, copy in known:
+            if original == arg.id:
+                return Name(copy)
+        type_ = self.types[arg.id]
+        assert isinstance(type_, Array)
+        copy = self.emitter.fresh(f"{arg.id}_kept", Array(type_.dtype, type_.ndim, "C"))
+        known.append((arg.id, copy))
+        return Name(copy)
+
+
+def _zero(type_: Any) -> Expr:
+    return Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
+
+
+def always_breaks(block: Block) -> bool:
+    """Whether a block's every way ends in Break."""
+    for stmt in block:
+        if isinstance(stmt, Break):
+            return True
+        if isinstance(stmt, If) and always_breaks(stmt.body) and always_breaks(stmt.orelse):
+            return True
+    return False

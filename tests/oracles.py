@@ -1,0 +1,286 @@
+"""What a derivative must satisfy, whatever the function: the checks that most tests share.
+
+`check` runs a function's reverse and forward mode side by side and holds them to
+
+    value      both modes return what the function returns, and leave its arguments as it does
+    transpose  <u, J t> = <J' u, t> for random u and t, to 1e-10
+    direction  J t against central differences of the function itself, to 1e-7
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tapec
+
+Args = tuple[Any, ...]
+
+VALUE_TOLERANCE = 1e-11
+TRANSPOSE_TOLERANCE = 1e-10
+DIFFERENCE_TOLERANCE = 1e-7
+
+
+class Mismatch(AssertionError):
+    """A derivative that fails a check; the message says which and by how much."""
+
+
+def map_tree(function: Callable[..., Any], first: Any, *others: Any) -> Any:
+    """Apply `function` to the corresponding leaves of tuples, lists and dicts of one structure."""
+    if isinstance(first, tuple):
+        mapped = [map_tree(function, *group) for group in zip(first, *others, strict=True)]
+        return type(first)(*mapped) if hasattr(first, "_fields") else tuple(mapped)
+    if isinstance(first, list):
+        return [map_tree(function, *group) for group in zip(first, *others, strict=True)]
+    if isinstance(first, dict):
+        return {key: map_tree(function, first[key], *(other[key] for other in others)) for key in first}
+    return function(first, *others)
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """The leaves of nested tuples, lists and dicts, in order."""
+    if isinstance(tree, (tuple, list)):
+        for item in tree:
+            yield from leaves(item)
+    elif isinstance(tree, dict):
+        for item in tree.values():
+            yield from leaves(item)
+    else:
+        yield tree
+
+
+def is_float(leaf: Any) -> bool:
+    """Whether a leaf is a floating-point scalar or array."""
+    return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+
+
+def clone_array(a: np.ndarray) -> np.ndarray:
+    """A copy with the same layout (contiguous or strided either way) and the same write flag."""
+    if a.flags.c_contiguous or a.flags.f_contiguous:
+        out = a.copy(order="K")
+    else:
+        steps = tuple(slice(None, None, -2 if stride < 0 else 2) for stride in a.strides)
+        out = np.empty(tuple(2 * extent for extent in a.shape), a.dtype)[steps]
+        out[...] = a
+    out.setflags(write=a.flags.writeable)
+    return out
+
+
+def clone(args: Args) -> Args:
+    """Copies of the arguments; an array that is passed twice is copied once."""
+    copies: dict[int, np.ndarray] = {}
+
+    def copy(leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray):
+            return leaf
+        if id(leaf) not in copies:
+            copies[id(leaf)] = clone_array(leaf)
+        return copies[id(leaf)]
+
+    return map_tree(copy, args)
+
+
+def shifted(args: Args, wrt: tuple[int, ...], tangents: Args, step: float) -> Args:
+    """Copies of the arguments, those in `wrt` moved by `step` along their tangents."""
+
+    def move(leaf: Any, tangent: Any) -> Any:
+        if not is_float(leaf):
+            return leaf
+        if not isinstance(leaf, np.ndarray):
+            return leaf + step * tangent
+        moved = clone_array(leaf)
+        moved.setflags(write=True)
+        moved += step * tangent
+        moved.setflags(write=leaf.flags.writeable)
+        return moved
+
+    copies = list(clone(args))
+    for position, tangent in zip(wrt, tangents, strict=True):
+        copies[position] = map_tree(move, args[position], tangent)
+    return tuple(copies)
+
+
+def float_vector(tree: Any) -> np.ndarray:
+    """All the floating-point leaves of an output, in one vector."""
+    parts = [np.asarray(leaf, dtype=float).ravel() for leaf in leaves(tree) if is_float(leaf)]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def random_like(rng: np.random.Generator, tree: Any) -> Any:
+    """Normal numbers of a tree's shape; None for leaves that are not floating-point."""
+
+    def draw(leaf: Any) -> Any:
+        if not is_float(leaf):
+            return None
+        if isinstance(leaf, np.ndarray):
+            return np.asarray(rng.normal(size=leaf.shape), dtype=leaf.dtype)
+        return type(leaf)(rng.normal())
+
+    return map_tree(draw, tree)
+
+
+def inner(left: Any, right: Any) -> tuple[float, float]:
+    """The inner product of two trees, and the sum of the absolute terms, to judge rounding by."""
+    total = size = 0.0
+    for a, b in zip(leaves(left), leaves(right), strict=True):
+        if a is None or b is None:
+            continue
+        terms = np.multiply(a, b, dtype=float)
+        total += float(np.sum(terms))
+        size += float(np.sum(np.abs(terms)))
+    return total, size
+
+
+def same(label: str, got: Any, wanted: Any, tolerance: float = VALUE_TOLERANCE) -> None:
+    """Raise unless two trees agree in structure, shape and value (nan equals nan)."""
+    got_leaves, wanted_leaves = list(leaves(got)), list(leaves(wanted))
+    if len(got_leaves) != len(wanted_leaves):
+        raise Mismatch(f"{label}: structure differs: {got!r} against {wanted!r}")
+    for a, b in zip(got_leaves, wanted_leaves, strict=True):
+        if b is None or isinstance(b, str) or a is None:
+            ok = a == b
+        else:
+            ok = np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+        if not ok:
+            raise Mismatch(f"{label}: {a!r} against {b!r}")
+
+
+def central_difference(
+    f: Callable[..., Any], args: Args, wrt: tuple[int, ...], tangents: Args, step: float
+) -> np.ndarray:
+    """The derivative of `f` along `tangents`, by the fourth-order central formula."""
+
+    def value(h: float) -> np.ndarray:
+        return float_vector(f(*shifted(args, wrt, tangents, h)))
+
+    near = value(step) - value(-step)
+    far = value(2 * step) - value(-2 * step)
+    return (8.0 * near - far) / (12.0 * step)
+
+
+def reverse(f: Callable[..., Any], args: Args, wrt: tuple[int, ...], cotangent: Any, split: bool) -> tuple[Any, Args]:
+    """The value and the gradients times `cotangent`, by `vjp` if `split`, else by `value_and_grad`."""
+    if split:
+        out, pullback = tapec.vjp(f, *args)
+        gradients = pullback(cotangent)
+        return out, tuple(gradients[position] for position in wrt)
+    out, gradients = tapec.value_and_grad(f, wrt=wrt)(*args)
+    return out, gradients
+
+
+def float_positions(args: Args) -> tuple[int, ...]:
+    """The positions of the arguments that hold floating-point numbers alone."""
+    return tuple(k for k, arg in enumerate(args) if (found := list(leaves(arg))) and all(map(is_float, found)))
+
+
+def check(
+    f: Callable[..., Any],
+    args: Args,
+    wrt: tuple[int, ...] | None = None,
+    *,
+    split: bool | None = None,
+    differences: bool = True,
+    original: Callable[..., Any] | None = None,
+    skip_kinks: bool = False,
+    step: float = 1e-4,
+    seed: int = 0,
+) -> bool:
+    """Hold the derivatives of `f` at `args` to the three checks above.
+
+    wrt          positions to differentiate; by default all that are floating-point
+    split        reverse by `vjp` rather than `value_and_grad`; by default where the output isn't a float scalar
+    differences  whether central differences apply (not at kinks, nor in single precision)
+    original     what to take values and differences from, by default `f` run by Python
+    skip_kinks   leave out central differences where two step sizes disagree
+    returns      whether central differences were compared
+    """
+    rng = np.random.default_rng(seed)
+    original = original or f
+    wrt = float_positions(args) if wrt is None else wrt
+    after = clone(args)
+    wanted = original(*after)
+    is_scalar = isinstance(wanted, (float, np.floating))
+    split = not is_scalar if split is None else split
+    tangents = tuple(random_like(rng, args[position]) for position in wrt)
+    cotangent = random_like(rng, wanted) if split else 1.0
+
+    mine = clone(args)
+    every = [None] * len(args)
+    for position, tangent in zip(wrt, tangents, strict=True):
+        every[position] = tangent
+    out, out_dot = tapec.jvp(f, mine, tuple(every))
+    same("value by jvp", out, wanted)
+    same("arguments after jvp", mine, after)
+
+    mine = clone(args)
+    out, gradients = reverse(f, mine, wrt, cotangent, split)
+    same("value by reverse", out, wanted)
+    same("arguments after reverse", mine, after)
+    for position, gradient in zip(wrt, gradients, strict=True):
+        shapes = [np.shape(leaf) for leaf in leaves(args[position])]
+        if [np.shape(leaf) for leaf in leaves(gradient)] != shapes:
+            raise Mismatch(f"gradient of argument {position}: {gradient!r} has not the argument's shape {shapes}")
+
+    single = any(np.asarray(leaf).dtype == np.float32 for leaf in leaves((args, wanted)) if is_float(leaf))
+    forward_product, forward_size = inner(cotangent, out_dot)
+    reverse_product, reverse_size = inner(gradients, tangents)
+    allowed = (1e-4 if single else TRANSPOSE_TOLERANCE) * (forward_size + reverse_size)
+    if not abs(forward_product - reverse_product) <= allowed:
+        raise Mismatch(f"reverse against forward: {reverse_product!r} against {forward_product!r}")
+
+    if single or not differences:
+        return False
+    numeric = central_difference(original, args, wrt, tangents, step)
+    allowed = DIFFERENCE_TOLERANCE * (1.0 + np.max(np.abs(numeric), initial=0.0))
+    if skip_kinks:
+        closer = central_difference(original, args, wrt, tangents, step / 3)
+        if not np.all(np.abs(numeric - closer) <= 0.3 * allowed):
+            return False
+    analytic = float_vector(out_dot)
+    if numeric.shape != analytic.shape or not np.all(np.abs(numeric - analytic) <= allowed):
+        raise Mismatch(f"forward against central differences: {analytic!r} against {numeric!r}")
+    return True
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function with argument lists to check it at."""
+
+    f: Callable[..., Any]
+    arguments: tuple[Args, ...]
+    wrt: tuple[int, ...] | None
+    differences: bool
+
+    def __str__(self) -> str:
+        return self.f.__name__
+
+    def check(self) -> None:
+        """Check the function at each of its argument lists."""
+        for args in self.arguments:
+            check(self.f, args, self.wrt, differences=self.differences)
+
+
+class Cases(list[Case]):
+    """A module's table of cases, filled by using it as a decorator.
+
+    @cases((vec(3), 2.0), (vec(0), 2.0))
+    def f(x, a): ...
+    """
+
+    def __call__(
+        self, *arguments: Args, wrt: tuple[int, ...] | None = None, differences: bool = True
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def add(f: Callable[..., Any]) -> Callable[..., Any]:
+            self.append(Case(f, arguments, wrt, differences))
+            return f
+
+        return add
+
+
+def arr(*shape: int, low: float = 0.2, high: float = 1.7) -> np.ndarray:
+    """An array of distinct numbers, the same for the same shape."""
+    rng = np.random.default_rng([7, *shape])
+    return rng.uniform(low, high, shape)

@@ -1,0 +1,324 @@
+"""Arrays in place: overwrites, views, swaps, aliases, arguments that are written to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+import tapec
+from tests.oracles import Case, Cases, arr, check
+
+cases = Cases()
+
+
+@cases((arr(5), 3))
+def in_place_old_values_needed(a, n):
+    for _ in range(n):
+        for i in range(a.size):
+            a[i] = np.sin(a[i]) * a[i]
+    return a.sum()
+
+
+@cases((arr(5), 0.7))
+def in_place_old_values_not_needed(a, c):
+    for i in range(a.size):
+        a[i] = 2.0 * a[i] + c
+    a *= 3.0
+    a -= c
+    return a[1] + 2.0 * a[4]
+
+
+@cases((arr(6), 1.2))
+def view_written_through(a, c):
+    v = a[1:5:2]
+    v[0] = c * a[0]
+    v *= c
+    v[1] += v[0]
+    return (a * a).sum()
+
+
+@cases((arr(6),))
+def overlapping_views(a):
+    left = a[:-1]
+    right = a[1:]
+    for i in range(left.size):
+        right[i] = left[i] * right[i]
+    left[0] = right[3] ** 2
+    return a.copy()
+
+
+@cases((arr(6),))
+def overlapping_slice_store(a):
+    a[1:] = a[:-1]
+    a[:3] += a[3:] * a[:3]
+    a[::-1] = a * a[0]
+    return a.copy()
+
+
+@cases((arr(5), 0, 3), (arr(5), 2, 2))
+def element_copied_to_element(a, i, j):
+    a[i] = a[j]
+    a[j] = a[i] * a[i]
+    a[i] = a[i]
+    return a.copy()
+
+
+@cases((arr(4), 3), (arr(4), 0), (arr(4), 4))
+def swapped_arrays(x, n):
+    a = x.copy()
+    b = np.ones(x.size)
+    for _ in range(n):
+        for i in range(1, 4):
+            b[i] = a[i - 1] * b[i] + a[i]
+        a, b = b, a
+    return a, b
+
+
+@cases((arr(3), arr(2)))
+def argument_returned_unchanged(a, b):
+    return a, b * 2.0, a
+
+
+@cases((arr(3), 2.0))
+def written_argument_returned(a, c):
+    a[1] = c * a[0]
+    return a
+
+
+@cases((arr(3),))
+def array_stored_in_a_tuple(a):
+    b = a * 2.0
+    pair = (a, b)
+    pair[1][0] = pair[0][2] ** 2
+    a[2] = 5.0 * a[1]
+    left, right = pair
+    return left[2] * right[0] + right[1]
+
+
+@njit
+def scaled_sum(a, c):
+    s = 0.0
+    for i in range(a.size):
+        s += a[i] * a[i] * c
+        a[i] = s
+    return s
+
+
+@cases((arr(3), 1.3))
+def called_twice_with_argument_overwritten(a, c):
+    first = scaled_sum(a, c)
+    a[1] = first * c
+    second = scaled_sum(a, c)
+    return first * second
+
+
+@cases((arr(5), np.array([3, 0, 3, -1])))
+def index_from_data(a, where):
+    s = 1.0
+    for k in where:
+        a[k] = a[k] * s
+        s += a[k] ** 2
+    return s
+
+
+@cases((arr(6),))
+def index_from_active_data(a):
+    out = np.zeros(4)
+    for i in range(6):
+        k = int(2.0 * a[i])
+        out[k] += a[i] ** 2
+    return out
+
+
+@cases((arr(4), 2, True), (arr(4), 2, False))
+def array_chosen_by_branch(a, n, flag):
+    b = np.full(4, 0.5)
+    if flag:
+        c = a
+    else:
+        c = b
+    for i in range(n):
+        c[i] = c[i] * a[i + 1] + 1.0
+    return (a * a).sum() + (b * c).sum()
+
+
+@cases((arr(3), 3), (arr(3), 0))
+def fresh_array_each_trip(a, n):
+    x = a
+    for k in range(n):
+        y = np.empty(3)
+        for i in range(3):
+            y[i] = x[i] * x[(i + 1) % 3] + k
+        x = np.sqrt(y)
+    return x
+
+
+@cases((arr(2, 3), 4), (arr(2, 3), 0))
+def array_rebound_to_other_sizes(m, n):
+    x = m[0]
+    for _ in range(n):
+        x = np.append(x, x[-1] * x[0])
+    return x
+
+
+@cases((arr(3, 3),))
+def row_views_in_a_loop(m):
+    for i in range(1, 3):
+        row = m[i]
+        above = m[i - 1]
+        row += above * row[0]
+        row[0] = above[2]
+    return m.copy()
+
+
+@cases((arr(3, 4),))
+def view_of_a_view(m):
+    t = m.T[1:]
+    d = t[::-1, 1]
+    d[:] = d * 2.0 + m[0, :3]
+    return (m * m).sum() + d[0]
+
+
+@cases((arr(2, 3),))
+def reshaped_and_raveled_views(m):
+    flat = m.reshape(6)
+    flat[4] = flat[1] * flat[4]
+    r = m.ravel()
+    r[0] *= r[5]
+    f = m.flatten()
+    f[2] = 0.0
+    return (m**2).sum() + f[1] * f[4]
+
+
+@cases((arr(4),))
+def saved_copy_and_later_overwrite(a):
+    old = a.copy()
+    a[:] = 0.0
+    for i in range(4):
+        a[3 - i] = old[i] ** 2
+    old[0] = a[0]
+    return (a * old).sum()
+
+
+@cases((arr(4), arr(4)), wrt=(0,))
+def output_argument(a, out):
+    for i in range(4):
+        out[i] = a[i] * out[i - 1]
+    return (out * a).sum()
+
+
+@njit
+def fill(a, out):
+    for i in range(out.size):
+        out[i] = a[i] ** 2
+
+
+@njit
+def normalise(v):
+    s = 0.0
+    for i in range(v.size):
+        s += v[i]
+    v /= s
+    return v
+
+
+@cases((arr(4), arr(3)))
+def callee_writes_its_arguments(a, b):
+    buffer = np.empty(4)
+    fill(a, buffer)
+    alias = normalise(buffer[1:])
+    alias[0] *= b[1]
+    fill(b, buffer[:3])
+    return buffer.sum() * alias[1]
+
+
+@cases((arr(5),))
+def swapped_elements(a):
+    a[0], a[3] = a[3], a[0] * a[1]
+    a[1:3], a[3:] = a[3:] * 2.0, a[1:3].copy()
+    return a.copy()
+
+
+@cases((arr(3, 2),))
+def accumulate_at_repeated_place(m):
+    acc = np.zeros(2)
+    for i in range(3):
+        acc += m[i]
+        acc[0] += acc[1] * m[i, 0]
+    return acc
+
+
+@cases((arr(3), 2.0))
+def zeros_then_partly_filled(a, c):
+    out = np.zeros((2, 3))
+    out[1] = a
+    out[0, 1:] = c
+    out[:, 0] = a[1] * c
+    return out * out
+
+
+@cases((arr(4),))
+def overwritten_by_a_constant(a):
+    s = a[0] * a[1]
+    a[1] = 3.0
+    s *= a[1] * a[2]
+    a[:] = 1.0
+    return s + a[0]
+
+
+@cases((arr(3), arr(3), 3), (arr(3), arr(3), 2))
+def arguments_swapped_in_a_loop(a, b, n):
+    for _ in range(n):
+        for i in range(3):
+            b[i] = a[i] * b[i]
+        a, b = b, a
+    return (a * a).sum() + b[0]
+
+
+@pytest.mark.parametrize("case", cases, ids=str)
+def test_aliasing(case: Case):
+    case.check()
+
+
+def product_of_both(a, b):
+    s = 0.0
+    for i in range(a.size):
+        s += a[i] * b[i] * b[i]
+    return s
+
+
+def test_same_array_passed_twice_is_two_arguments_when_read():
+    a = arr(4)
+    check(product_of_both, (a, a))
+
+
+def written_through_first(a, b):
+    a[0] = 2.0 * a[1]
+    return a[0] * b[0] + b[2]
+
+
+def test_same_array_passed_twice_and_written():
+    a = arr(3)
+    value, gradient = tapec.value_and_grad(written_through_first)(a.copy(), a.copy())
+    assert value == pytest.approx(2 * a[1] * a[0] + a[2])
+    np.testing.assert_allclose(gradient, [0.0, 2 * a[0], 0.0])
+    shared = a.copy()
+    try:
+        value, gradient = tapec.value_and_grad(written_through_first)(shared, shared)
+    except tapec.errors.TapecError:
+        return
+    assert value == pytest.approx(4 * a[1] ** 2 + a[2])
+    np.testing.assert_allclose(gradient, [0.0, 8 * a[1], 1.0])
+
+
+def test_partly_overlapping_written_arguments_are_right_or_refused():
+    base = arr(4)
+    first, second = base[:3], base[1:]
+    before = base.copy()
+    try:
+        value, gradient = tapec.value_and_grad(written_through_first)(first, second)
+    except tapec.errors.TapecError:
+        return
+    assert value == pytest.approx(2 * before[1] * before[1] + before[3])
+    np.testing.assert_allclose(gradient, [0.0, 4 * before[1], 0.0])

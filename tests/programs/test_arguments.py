@@ -1,0 +1,135 @@
+"""Argument kinds: dtypes, layouts, empty and zero-dimensional arrays, read-only arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapec
+from tests.oracles import arr, check
+
+
+def weighted(a, c):
+    s = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s += a[i, j] ** 2 * c * (i + 2 * j)
+    return s + (a * c).sum()
+
+
+LAYOUTS = {
+    "C": arr(2, 3),
+    "F": np.asfortranarray(arr(2, 3)),
+    "transposed": arr(3, 2).T,
+    "strided": arr(4, 6)[::2, 1::2],
+    "reversed": arr(2, 3)[::-1, ::-1],
+    "empty": np.zeros((0, 3)),
+    "broadcast": np.broadcast_to(arr(3), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: str):
+    check(weighted, (LAYOUTS[layout], 1.5))
+
+
+def in_place(a, c):
+    a *= c
+    for i in range(a.shape[0]):
+        a[i, 0] += a[i, -1] ** 2
+    return (a * a).sum()
+
+
+@pytest.mark.parametrize("layout", ["F", "strided", "reversed", "empty"])
+def test_layouts_in_place(layout: str):
+    check(in_place, (LAYOUTS[layout], 1.5))
+
+
+def test_read_only_array():
+    a = arr(2, 3)
+    a.setflags(write=False)
+    check(weighted, (a, 1.5))
+
+
+def zero_dimensional(a, x):
+    b = a * x
+    return b * a[()]
+
+
+def test_zero_dimensional_array():
+    gradient = tapec.grad(zero_dimensional)(np.array(1.5), 2.0)
+    assert gradient.shape == ()
+    assert gradient == pytest.approx(6.0)
+
+
+def test_single_precision():
+    def f(a, x):
+        s = x * 0
+        for v in a:
+            s += v * v * x
+        return s
+
+    for a, x in ((arr(3).astype(np.float32), np.float32(1.5)), (arr(3).astype(np.float32), 1.5)):
+        check(f, (a, x))
+        gradient = tapec.grad(f)(a, x)
+        assert gradient.dtype == np.float32
+        np.testing.assert_allclose(gradient, 2 * a * np.float64(x), rtol=1e-6)
+
+
+def mixed(a, n, flag, k):
+    s = 0.0
+    for i in range(n):
+        s += a[i] * k[i] * k[i]
+    if flag:
+        s *= s
+    return s
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.bool_])
+def test_inert_arguments(dtype: type):
+    k = np.array([1, 0, 2]).astype(dtype)
+    check(mixed, (arr(3), 3, True, k), wrt=(0,))
+    check(mixed, (arr(3), np.int32(2), np.bool_(False), k), wrt=(0,))
+
+
+def test_integer_source_is_refused():
+    with pytest.raises(tapec.errors.NotDifferentiable):
+        tapec.grad(weighted, wrt="a")(np.ones((2, 2), dtype=np.int64), 1.0)
+    with pytest.raises(tapec.errors.NotDifferentiable):
+        tapec.grad(mixed, wrt="n")(arr(3), 3, True, arr(3))
+
+
+def test_complex_argument_is_refused():
+    with pytest.raises(tapec.errors.TapecError):
+        tapec.grad(weighted)(np.ones((2, 2), dtype=complex), 1.0)
+
+
+def doubled(a, c):
+    return a * c
+
+
+def test_output_that_is_not_scalar_is_refused():
+    with pytest.raises(tapec.errors.NotDifferentiable):
+        tapec.grad(doubled)(arr(2), 1.0)
+
+
+def four_deep(a):
+    s = 0.0
+    for i, j, k, m in np.ndindex(a.shape):
+        s += a[i, j, k, m] ** 2 * (i + j + k + m)
+    return s
+
+
+def test_rank_four():
+    check(four_deep, (arr(2, 1, 3, 2),))
+
+
+def test_arguments_of_new_types_specialise():
+    gradient = tapec.grad(doubled_sum)
+    np.testing.assert_allclose(gradient(arr(2), 2.0), [2.0, 2.0])
+    np.testing.assert_allclose(gradient(arr(2, 2), 3), np.full((2, 2), 3.0))
+    assert gradient(1.5, 2.0) == pytest.approx(2.0)
+
+
+def doubled_sum(a, c):
+    return np.sum(a * c)

@@ -1,0 +1,39 @@
+"""Every whole program: Numba's value, reverse against forward, forward against central differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from tests.oracles import check, clone, same
+from tests.programs import (
+    Program,
+    dynamics,
+    finance,
+    geometry,
+    grids,
+    inference,
+    iteration,
+    matrices,
+    networks,
+)
+
+MODULES = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance)
+PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_program(program: Program):
+    compiled = njit(program.f)
+    for size in program.sizes:
+        args = program.arguments(size)
+        same("njit", compiled(*clone(args)), program.f(*clone(args)))
+        check(program.f, args, program.wrt, original=compiled)
+
+
+def test_every_program_is_deterministic():
+    for program in PROGRAMS:
+        first, second = program.arguments(program.sizes[-1]), program.arguments(program.sizes[-1])
+        for a, b in zip(first, second, strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -1,0 +1,39 @@
+"""The benchmark's problems are sound, and its hand-written adjoints right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.oracles import central_difference, clone, inner, random_like
+from tools.bench.programs import PROBLEMS
+
+SMALL = {
+    "rosenbrock": lambda rng: (rng.normal(size=6),),
+    "sir_epidemic": lambda rng: (rng.uniform(0.2, 0.5, 5), 0.11, 0.05, 30),
+    "heat_1d": lambda rng: (rng.normal(size=7), 0.2, 5),
+    "mixture_loops": lambda rng: (rng.normal(size=(5, 2)), rng.normal(size=3), rng.normal(size=(3, 2)), np.zeros(3)),
+    "logistic_loops": lambda rng: (rng.normal(size=3), 0.3, rng.normal(size=(6, 3)), rng.integers(0, 2, 6), 0.1),
+    "softmax_cross_entropy": lambda rng: (rng.normal(size=(4, 3)), rng.integers(0, 3, 4)),
+}
+BY_HAND = [problem for problem in PROBLEMS if problem.adjoint is not None]
+
+
+def test_names_are_unique():
+    assert len({problem.name for problem in PROBLEMS}) == len(PROBLEMS)
+
+
+def test_every_adjoint_has_a_small_case():
+    assert {problem.name for problem in BY_HAND} == set(SMALL)
+
+
+@pytest.mark.parametrize("problem", BY_HAND, ids=lambda problem: problem.name)
+def test_adjoint_by_hand(problem):
+    rng = np.random.default_rng(3)
+    args = SMALL[problem.name](rng)
+    value, gradients = problem.adjoint(*clone(args))
+    assert value == pytest.approx(problem.f(*clone(args)), rel=1e-12)
+    tangents = tuple(random_like(rng, args[position]) for position in problem.wrt)
+    numeric = central_difference(problem.f, args, problem.wrt, tangents, 1e-4)
+    product, size = inner(gradients, tangents)
+    assert abs(product - numeric.item()) <= 1e-8 * (1.0 + size)

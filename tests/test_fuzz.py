@@ -1,0 +1,60 @@
+"""Random programs: a fixed set of seeds, and the fuzzer's own parts."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.oracles import float_vector
+from tools import fuzz
+from tools.fuzz_programs import generate
+
+SEEDS = range(24)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_seed(seed: int, tmp_path: Path):
+    outcome = fuzz.run_seed(seed, tmp_path)
+    assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{generate(seed).source}"
+    if outcome.status in (fuzz.REFUSED, fuzz.SKIPPED):
+        pytest.skip(outcome.kind)
+
+
+def test_a_seed_means_one_program():
+    assert generate(3).source == generate(3).source
+    assert len({generate(seed).source for seed in range(20)}) == 20
+
+
+def test_programs_end_and_stay_finite(tmp_path: Path):
+    for seed in range(100, 130):
+        program = generate(seed)
+        module = fuzz.load(program.source, tmp_path)
+        value = fuzz.run_bounded(fuzz.interpreted(module), program.arguments())
+        assert np.max(np.abs(float_vector(value))) < 100.0
+
+
+def test_a_wrong_gradient_is_found_and_shrunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def wrong_for_sine(program, args, **_options):
+        source = Path(program.__code__.co_filename).read_text(encoding="utf-8")
+        if "math.sin" in source:
+            raise fuzz.Mismatch("reverse against forward: 1 against 2")
+        return True
+
+    monkeypatch.setattr(fuzz, "check", wrong_for_sine)
+    seed = next(seed for seed in range(100) if generate(seed).source.count("math.sin") == 1)
+    outcome = fuzz.run_seed(seed, tmp_path)
+    assert outcome.kind == "reverse against forward"
+    path = fuzz.report_failure(seed, outcome, tmp_path, tmp_path / "failures", seconds=20.0)
+    text = path.read_text(encoding="utf-8")
+    assert "math.sin" in text
+    assert len(ast.parse(text).body) <= 4
+    assert len(text.splitlines()) < len(generate(seed).source.splitlines())
+
+
+def test_an_endless_program_is_stopped(tmp_path: Path):
+    module = fuzz.load("def program(x):\n    while x > 0.0:\n        x = x\n    return x\n", tmp_path)
+    with pytest.raises(fuzz.TooLong):
+        fuzz.run_bounded(module.program, (1.0,))

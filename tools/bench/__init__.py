@@ -1,0 +1,1 @@
+"""Time compiled gradients against their primals and against hand-written adjoints."""

@@ -1,0 +1,130 @@
+"""Time one problem: run times by alternating medians, compile times by first calls."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+import tapec
+from tools.bench.programs import Problem
+
+TOLERANCE = 1e-8
+
+
+class WrongGradient(Exception):
+    """A gradient that differs from the hand-written one."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds for one problem; None where there is no hand-written adjoint."""
+
+    name: str
+    primal: float
+    gradient: float
+    adjoint: float | None
+    primal_first: float
+    gradient_first: float
+    adjoint_first: float | None
+
+    @property
+    def ratio(self) -> float:
+        """Value and gradient together, in primals."""
+        return self.gradient / self.primal
+
+    @property
+    def adjoint_ratio(self) -> float | None:
+        return None if self.adjoint is None else self.adjoint / self.primal
+
+    def record(self) -> dict[str, Any]:
+        """The row as JSON takes it."""
+        return asdict(self) | {"ratio": self.ratio, "adjoint_ratio": self.adjoint_ratio}
+
+
+def warm_up() -> None:
+    """Pay once what the first compilation of a process costs, whatever it compiles."""
+
+    def cube(x: Any) -> Any:
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += np.exp(x[i]) * x[i] ** 3
+        return total
+
+    njit(cube)(np.ones(2))
+    tapec.value_and_grad(cube)(np.ones(2))
+
+
+def measure(problem: Problem, seconds: float) -> Row:
+    """Compile, compare and time one problem, spending about `seconds` on run times."""
+    args = problem.arguments()
+    calls: list[Callable[[], Any]] = []
+    firsts = []
+    results = []
+    functions = [njit(problem.f), tapec.value_and_grad(problem.f, wrt=problem.wrt)]
+    if problem.adjoint is not None:
+        # generated gradients have these flags too: they let sums vectorise
+        functions.append(njit(fastmath={"reassoc", "contract"}, error_model="numpy")(problem.adjoint))
+    for function in functions:
+
+        def call(function: Callable[..., Any] = function) -> Any:
+            return function(*args)
+
+        begin = time.perf_counter()
+        results.append(call())
+        firsts.append(time.perf_counter() - begin)
+        calls.append(call)
+    compare(problem.name, results)
+    medians = alternate(calls, seconds)
+    by_hand = problem.adjoint is not None
+    return Row(
+        problem.name,
+        medians[0],
+        medians[1],
+        medians[2] if by_hand else None,
+        firsts[0],
+        firsts[1],
+        firsts[2] if by_hand else None,
+    )
+
+
+def compare(name: str, results: list[Any]) -> None:
+    """Raise unless values, and gradients where one is written by hand, agree."""
+    value, (found, gradients), *by_hand = results
+    pairs = [(found, value)]
+    if by_hand:
+        pairs += zip(gradients, by_hand[0][1], strict=True)
+    for mine, wanted in pairs:
+        scale = TOLERANCE * (1.0 + np.max(np.abs(wanted)))
+        if not np.max(np.abs(np.subtract(mine, wanted))) <= scale:
+            raise WrongGradient(f"{name}: {mine!r} against {wanted!r}")
+
+
+def alternate(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
+    """Median seconds of each call.
+
+    The calls take turns, so that all of them see the machine in the same state; each turn repeats
+    a short call until it takes 0.5 ms.
+    """
+    repeats = []
+    for call in calls:
+        single = min(_timed(call, 1) for _ in range(3))
+        repeats.append(max(1, round(5e-4 / max(single, 1e-9))))
+    times: list[list[float]] = [[] for _ in calls]
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times[0]) < 5:
+        for taken, call, repeat in zip(times, calls, repeats, strict=True):
+            taken.append(_timed(call, repeat))
+    return [statistics.median(taken) for taken in times]
+
+
+def _timed(call: Callable[[], Any], repeat: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(repeat):
+        call()
+    return (time.perf_counter() - begin) / repeat

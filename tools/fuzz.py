@@ -1,0 +1,217 @@
+"""Check random programs: `python -m tools.fuzz --minutes N [--seed S]`.
+
+Each seed gives a program (see `fuzz_programs`) that is held to what `tests.oracles.check` asks:
+Numba's value, reverse against forward to 1e-10, forward against central differences.  A failing
+program is shrunk by removing statements while it fails in the same way, and written to a file.
+An error of the compiler that points at the user's line is a refusal: counted, not a failure.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import click
+import numpy as np
+from numba import njit
+
+from tapec.errors import CompilationError, TapecError
+from tests.oracles import Args, Mismatch, check, clone, float_vector, same
+from tools.fuzz_programs import generate
+
+PASSED, SKIPPED, REFUSED, FAILED = "passed", "skipped", "refused", "failed"
+LINE_LIMIT = 50_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a program fared; `kind` tells failures apart, `detail` is for people."""
+
+    status: str
+    kind: str = ""
+    detail: str = ""
+
+
+class TooLong(Exception):
+    """The program did not end within the limit of lines."""
+
+
+def load(source: str, folder: Path) -> ModuleType:
+    """Import source text from a file of its own, so that its functions have source."""
+    path = Path(tempfile.mkstemp(suffix=".py", prefix="fuzz_", dir=folder)[1])
+    path.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # Numba links a recursive function by its module
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_bounded(f: Callable[..., Any], args: Args) -> Any:
+    """Call `f` in the interpreter; `TooLong` if it runs more lines than any generated program."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _arg: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        if count > LINE_LIMIT:
+            raise TooLong
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return f(*args)
+    finally:
+        sys.settrace(previous)
+
+
+def interpreted(module: ModuleType) -> Callable[..., Any]:
+    """`program` with its compiled helpers replaced by their Python functions."""
+    plain = dict(vars(module))
+    for name, value in vars(module).items():
+        if name == "program" or name.startswith("helper_"):
+            plain[name] = FunctionType(getattr(value, "py_func", value).__code__, plain)
+    return plain["program"]
+
+
+def examine(source: str, args: Args, folder: Path) -> Outcome:
+    """Run all checks on one program."""
+    try:
+        module = load(source, folder)
+        program = module.program
+        value = run_bounded(interpreted(module), clone(args))
+    except Exception as error:
+        return Outcome(SKIPPED, "invalid", f"{type(error).__name__}: {error}")
+    numbers = float_vector(value)
+    if numbers.size == 0 or not np.all(np.isfinite(numbers)):
+        return Outcome(SKIPPED, "no finite result")
+    compiled = njit(program)
+    try:
+        same("njit", compiled(*clone(args)), value)
+    except Exception as error:
+        return Outcome(SKIPPED, "Numba and Python differ", str(error))
+    try:
+        compared = check(program, args, original=compiled, skip_kinks=True)
+    except Mismatch as error:
+        return Outcome(FAILED, str(error).partition(":")[0], str(error))
+    except CompilationError as error:
+        return Outcome(FAILED, f"CompilationError: {error.message}", str(error))
+    except TapecError as error:
+        return Outcome(REFUSED, f"{type(error).__name__}: {error.message}", str(error))
+    except Exception as error:
+        return Outcome(FAILED, type(error).__name__, f"{type(error).__name__}: {error}")
+    return Outcome(PASSED, "" if compared else "near a kink")
+
+
+def reductions(source: str) -> Iterator[str]:
+    """Programs with one statement less, or with a compound statement replaced by its body."""
+    count = sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(source)))
+    for position in range(count):
+        for unwrap in (False, True):
+            tree = ast.parse(source)
+            node = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)][position]
+            body = list(getattr(node, "body", [])) if unwrap else []
+            if unwrap and (not body or isinstance(node, ast.FunctionDef)):
+                continue
+            if not isinstance(node, (ast.Import, ast.ImportFrom)) and _replace(tree, node, body):
+                yield ast.unparse(tree) + "\n"
+
+
+def _replace(tree: ast.AST, old: ast.stmt, new: list[ast.stmt]) -> bool:
+    """Put statements in the place of one, if that leaves no empty body that must not be empty."""
+    for parent in ast.walk(tree):
+        for name in ("body", "orelse"):
+            block = getattr(parent, name, None)
+            if isinstance(block, list) and old in block:
+                k = block.index(old)
+                block[k : k + 1] = new
+                if not block and name == "body":
+                    block.append(ast.Pass())
+                    return not isinstance(old, ast.Pass)
+                return True
+    return False
+
+
+def shrink(source: str, args: Args, folder: Path, kind: str, seconds: float) -> str:
+    """The smallest program found within the time that fails in the same way."""
+    deadline = time.monotonic() + seconds
+    smaller = True
+    while smaller:
+        smaller = False
+        for candidate in reductions(source):
+            if time.monotonic() > deadline:
+                return source
+            outcome = examine(candidate, args, folder)
+            if outcome.status == FAILED and outcome.kind == kind:
+                source, smaller = candidate, True
+                break
+    return source
+
+
+def run_seed(seed: int, folder: Path) -> Outcome:
+    """Generate and check the program of a seed."""
+    program = generate(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return examine(program.source, program.arguments(), folder)
+
+
+def report_failure(seed: int, outcome: Outcome, folder: Path, target: Path, seconds: float) -> Path:
+    """Shrink the program of a failing seed and write it, with the reason, to a file."""
+    program = generate(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        source = shrink(program.source, program.arguments(), folder, outcome.kind, seconds)
+    target.mkdir(parents=True, exist_ok=True)
+    path = target / f"seed_{seed}.py"
+    reason = "\n".join(f"# {line}" for line in outcome.detail.splitlines())
+    path.write_text(f"# seed {seed}, parameters {program.parameters}\n{reason}\n{source}", encoding="utf-8")
+    return path
+
+
+@click.command()
+@click.option("--minutes", type=float, default=1.0, show_default=True, help="How long to run.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The first seed.")
+@click.option("--count", type=int, default=None, help="Stop after this many seeds.")
+@click.option("--failures", type=click.Path(path_type=Path), default=Path("fuzz-failures"), show_default=True)
+@click.option("--shrink-seconds", type=float, default=120.0, show_default=True, help="Longest time to shrink one.")
+@click.option("--keep-going", is_flag=True, help="Go on after a failure.")
+def main(minutes: float, seed: int, count: int | None, failures: Path, shrink_seconds: float, keep_going: bool) -> None:
+    """Check the programs of consecutive seeds until the time is over."""
+    deadline = time.monotonic() + 60.0 * minutes
+    totals: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        while time.monotonic() < deadline and (count is None or totals.total() < count):
+            outcome = run_seed(seed, folder)
+            totals[outcome.status] += 1
+            if outcome.status == REFUSED:
+                refused[outcome.kind] += 1
+            if outcome.status == FAILED:
+                click.echo(f"seed {seed}: {outcome.detail}")
+                path = report_failure(seed, outcome, folder, failures, shrink_seconds)
+                click.echo(f"seed {seed}: written to {path}")
+                if not keep_going:
+                    break
+            seed += 1
+    click.echo(", ".join(f"{number} {status}" for status, number in sorted(totals.items())) + f"; next seed {seed}")
+    for message, number in refused.most_common():
+        click.echo(f"refused {number} times: {message}")
+    sys.exit(1 if totals[FAILED] else 0)
+
+
+if __name__ == "__main__":
+    main()
