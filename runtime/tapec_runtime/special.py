@@ -118,8 +118,12 @@ def _polygamma(n: int, x: float) -> float:
 
 @njit(cache=True, error_model="numpy")
 def _cotangent_derivative(n: int, x: float) -> float:
-    """The n-th derivative of pi * cot(pi * x): a polynomial in the cotangent."""
-    cotangent = math.cos(math.pi * x) / math.sin(math.pi * x)
+    """The n-th derivative of pi * cot(pi * x) for |x| <= 1/2: a polynomial in the cotangent."""
+    if abs(x) < 0.25:
+        cotangent = 1.0 / math.tan(math.pi * x)
+    else:
+        # the difference is exact, which keeps the zero at 1/2
+        cotangent = math.copysign(math.tan(math.pi * (0.5 - abs(x))), x)
     polynomial = np.zeros(n + 2)
     polynomial[1] = math.pi
     for order in range(n):

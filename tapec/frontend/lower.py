@@ -135,7 +135,7 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
 
     def parameter(label: str, given: Any) -> Value:
         if isinstance(given, Static):
-            return given
+            return ev.wrap(given.obj)
         if isinstance(given, Tup):
             return Tup(tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items)), given.cls)
         ident = ev.define(label, given)

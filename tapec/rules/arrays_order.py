@@ -124,15 +124,15 @@ def _between(values, order, fraction):
 def _quantile(values, q, scale):
     order = np.argsort(values)
     if np.ndim(q) == 0:
-        if not (q >= 0 and q * scale <= 1):
+        if not (q >= 0 and q <= scale):
             raise ValueError("quantiles must be in the range from 0 to 1, percentiles from 0 to 100")
-        return _between(values, order, q * scale)
+        return _between(values, order, q / scale)
     q = np.asarray(q)
     out = np.empty(q.shape, np.float64)
     for k in np.ndindex(q.shape):
-        if not (q[k] >= 0 and q[k] * scale <= 1):
+        if not (q[k] >= 0 and q[k] <= scale):
             raise ValueError("quantiles must be in the range from 0 to 1, percentiles from 0 to 100")
-        out[k] = _between(values, order, q[k] * scale)
+        out[k] = _between(values, order, q[k] / scale)
     return out
 
 
@@ -143,7 +143,7 @@ def quantile(a, q):
 
 def percentile(a, q):
     """Percentiles of all elements, interpolated linearly."""
-    return _quantile(flat(a), q, 0.01)
+    return _quantile(flat(a), q, 100.0)
 
 
 def nanquantile(a, q):
@@ -153,7 +153,7 @@ def nanquantile(a, q):
 
 def nanpercentile(a, q):
     """Percentiles of the elements that are not nan."""
-    return _quantile(_numbers(a), q, 0.01)
+    return _quantile(_numbers(a), q, 100.0)
 
 
 def unique(ar):

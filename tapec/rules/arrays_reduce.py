@@ -127,7 +127,7 @@ def _first(a, before, inner, after):
     return a[before + (0,) * len(inner) + after]
 
 
-def _extreme(a, before, inner, after, pick):
+def extreme(a, before, inner, after, pick):
     best = _first(a, before, inner, after)
     for k in np.ndindex(inner):
         best = pick(best, a[before + k + after])
@@ -135,19 +135,11 @@ def _extreme(a, before, inner, after, pick):
 
 
 def _largest(a, before, inner, after):
-    return _extreme(a, before, inner, after, np.maximum)
+    return extreme(a, before, inner, after, np.maximum)
 
 
 def _smallest(a, before, inner, after):
-    return _extreme(a, before, inner, after, np.minimum)
-
-
-def _largest_number(a, before, inner, after):
-    return _extreme(a, before, inner, after, np.fmax)
-
-
-def _smallest_number(a, before, inner, after):
-    return _extreme(a, before, inner, after, np.fmin)
+    return extreme(a, before, inner, after, np.minimum)
 
 
 def max_(a, axis=None, *, keepdims=False):
@@ -162,16 +154,6 @@ def min_(a, axis=None, *, keepdims=False):
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
     return by_lane(_smallest, a, axis, keepdims, a.dtype)
-
-
-def nanmax(a, axis=None, *, keepdims=False):
-    """Largest element that is not nan; elements that tie share the derivative evenly."""
-    return by_lane(_largest_number, a, axis, keepdims, a.dtype)
-
-
-def nanmin(a, axis=None, *, keepdims=False):
-    """Smallest element that is not nan; elements that tie share the derivative evenly."""
-    return by_lane(_smallest_number, a, axis, keepdims, a.dtype)
 
 
 def ptp(a, axis=None, *, keepdims=False):
@@ -252,96 +234,6 @@ def cumprod(a, axis=None):
     return _running(values, 0 if axis is None else axis, _times, accumulator(values.dtype))
 
 
-def _filled(a, number):
-    """A copy with `number` in the place of nan."""
-    if a.dtype.kind != "f":
-        return a
-    out = np.empty(a.shape, a.dtype)
-    for k in np.ndindex(a.shape):
-        x = a[k]
-        out[k] = x if x == x else a.dtype.type(number)
-    return out
-
-
-def nancumsum(a, axis=None):
-    """Running sums, nan counted as 0."""
-    return cumsum(_filled(np.asarray(a), 0), axis)
-
-
-def nancumprod(a, axis=None):
-    """Running products, nan counted as 1."""
-    return cumprod(_filled(np.asarray(a), 1), axis)
-
-
-def _sum_of_numbers(a, before, inner, after):
-    total = accumulator(a.dtype)(0)
-    for k in np.ndindex(inner):
-        x = a[before + k + after]
-        if x == x:
-            total += x
-    return total
-
-
-def nansum(a, axis=None, *, keepdims=False):
-    """Sum of the elements that are not nan."""
-    return by_lane(_sum_of_numbers, a, axis, keepdims, accumulator(a.dtype))
-
-
-def _product_of_numbers(a, before, inner, after):
-    total = accumulator(a.dtype)(1)
-    for k in np.ndindex(inner):
-        x = a[before + k + after]
-        if x == x:
-            total *= x
-    return total
-
-
-def nanprod(a, axis=None, *, keepdims=False):
-    """Product of the elements that are not nan."""
-    return by_lane(_product_of_numbers, a, axis, keepdims, accumulator(a.dtype))
-
-
-def _mean_of_numbers(a, before, inner, after):
-    total = float_type(a.dtype)(0)
-    count = 0
-    for k in np.ndindex(inner):
-        x = a[before + k + after]
-        if x == x:
-            total += x
-            count += 1
-    return total / count
-
-
-def nanmean(a, axis=None, *, keepdims=False):
-    """Mean of the elements that are not nan."""
-    return by_lane(_mean_of_numbers, a, axis, keepdims, float_type(a.dtype))
-
-
-def nanvar(a, axis=None, *, ddof=0, keepdims=False):
-    """Variance of the elements that are not nan; nan if there are no more than `ddof`."""
-
-    def spread(a, before, inner, after):
-        centre = _mean_of_numbers(a, before, inner, after)
-        total = float_type(a.dtype)(0)
-        count = 0
-        for k in np.ndindex(inner):
-            x = a[before + k + after]
-            if x == x:
-                total += (x - centre) * (x - centre)
-                count += 1
-        if count <= ddof:
-            total = float_type(a.dtype)(np.nan)
-            count = ddof + 1
-        return total / (count - ddof)
-
-    return by_lane(spread, a, axis, keepdims, float_type(a.dtype))
-
-
-def nanstd(a, axis=None, *, ddof=0, keepdims=False):
-    """Standard deviation of the elements that are not nan."""
-    return np.sqrt(nanvar(a, axis, ddof=ddof, keepdims=keepdims))
-
-
 def _width(x, before, k):
     """The gap between the neighbours of sample `k` on a line of sample points."""
     if x.ndim == 1:
@@ -401,15 +293,6 @@ FUNCTIONS = {
     "average": average,
     "cumsum": cumsum,
     "cumprod": cumprod,
-    "nansum": nansum,
-    "nanprod": nanprod,
-    "nanmean": nanmean,
-    "nanvar": nanvar,
-    "nanstd": nanstd,
-    "nanmax": nanmax,
-    "nanmin": nanmin,
-    "nancumsum": nancumsum,
-    "nancumprod": nancumprod,
     "trapezoid": trapezoid,
     "trapz": trapezoid,
 }

@@ -71,7 +71,7 @@ def _two_axes(a):
 
 
 def _three_axes(a):
-    a = _two_axes(np.asarray(a)) if np.ndim(a) != 1 else np.asarray(a)
+    a = _one_axis(a)
     if a.ndim == 1:
         return a[np.newaxis, :, np.newaxis]
     if a.ndim == 2:
@@ -79,13 +79,17 @@ def _three_axes(a):
     return a
 
 
-def _each(function, arrays):
-    if len(arrays) == 1:
-        return function(arrays[0])
+def _all(function, arrays):
     results = ()
     for array in arrays:
         results = results + (function(array),)
     return results
+
+
+def _each(function, arrays):
+    if len(arrays) == 1:
+        return function(arrays[0])
+    return _all(function, arrays)
 
 
 def atleast_1d(*arrays):
@@ -101,13 +105,6 @@ def atleast_2d(*arrays):
 def atleast_3d(*arrays):
     """Views with at least three axes."""
     return _each(_three_axes, arrays)
-
-
-def _all(function, arrays):
-    results = ()
-    for array in arrays:
-        results = results + (function(array),)
-    return results
 
 
 def hstack(tup):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from tapec.rules.table import expansion, join, rule, table
 
-_TIES = "a tie splits evenly; more than two operands are compared pair by pair"
+_TIES = "a tie splits evenly"
+_PAIRS = f"{_TIES}; more than two operands are compared pair by pair"
 
 ARITHMETIC = table(
     rule("x + z", "dx + dz", also="np.add"),
@@ -20,7 +21,7 @@ ARITHMETIC = table(
     rule("x * z", "z*dx + x*dz", also="np.multiply"),
     rule("x / z", "(dx - y*dz) / z", also="np.divide np.true_divide"),
     rule("-x", "-dx", also="np.negative"),
-    rule("+x", "dx", also="np.positive np.conjugate np.real"),
+    rule("+x", "dx", also="np.positive np.conjugate"),
     rule(
         "x % z",
         "dx - (x // z)*dz",
@@ -107,8 +108,8 @@ CHOOSING = table(
     rule("fmax(x, z)", "dx if x > z or isnan(z) else (0.5*(dx + dz) if x == z else dz)", note=_TIES),
     rule("fmin(x, z)", "dx if x < z or isnan(z) else (0.5*(dx + dz) if x == z else dz)", note=_TIES),
     # Python keeps the first operand unless the second one is beyond it
-    rule("max(x, z)", "dz if z > x else (0.5*(dx + dz) if x == z else dx)", note=_TIES),
-    rule("min(x, z)", "dz if z < x else (0.5*(dx + dz) if x == z else dx)", note=_TIES),
+    rule("max(x, z)", "dz if z > x else (0.5*(dx + dz) if x == z else dx)", note=_PAIRS),
+    rule("min(x, z)", "dz if z < x else (0.5*(dx + dz) if x == z else dx)", note=_PAIRS),
     rule("x if c else z", "dx if c else dz", note="none with respect to the condition"),
     rule("nan_to_num(x)", "dx if isfinite(x) else 0", note="0 where a value is replaced"),
     rule("nextafter(x, z)", "dx", also="math.nextafter", note="the next number follows x"),

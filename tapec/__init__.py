@@ -1,0 +1,8 @@
+"""tapec: derivatives of numerical Python, as readable Python."""
+
+from __future__ import annotations
+
+from tapec.api import emit, grad, jvp, value_and_grad, vjp
+
+__all__ = ["emit", "grad", "jvp", "value_and_grad", "vjp"]
+__version__ = "0.1.0"

@@ -1,0 +1,54 @@
+"""Numba argument types to the structure that lowering takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types as nt
+
+from tapec.errors import UnsupportedType
+from tapec.frontend.numba_types import from_numba
+from tapec.frontend.values import Static, Tup
+
+
+def argument(numba_type: Any, label: str) -> Any:
+    """A core type, a structure of those, or a Static, for one argument's Numba type."""
+    if isinstance(numba_type, nt.Omitted):
+        return _constant(numba_type.value)
+    if isinstance(numba_type, nt.NoneType):
+        return Static(None)
+    if isinstance(numba_type, nt.Optional):
+        raise UnsupportedType(f"`{label}` may or may not be None", hint="pass None or a value, not either")
+    if isinstance(numba_type, nt.BaseNamedTuple):
+        return Tup(tuple(argument(item, label) for item in numba_type.types), numba_type.instance_class)
+    if isinstance(numba_type, nt.BaseTuple):
+        return Tup(tuple(argument(item, label) for item in numba_type.types))
+    if isinstance(numba_type, nt.Dispatcher):
+        return Static(numba_type.dispatcher)
+    if isinstance(numba_type, nt.Function):
+        return Static(numba_type.typing_key)
+    core = from_numba(numba_type)
+    if core is not None:
+        return core
+    if "complex" in str(numba_type):
+        raise UnsupportedType(f"`{label}` is {numba_type}: complex numbers are not supported yet")
+    if isinstance(numba_type, nt.UnicodeType):
+        raise UnsupportedType(f"`{label}` is a string", hint="bind it with functools.partial or a closure")
+    raise UnsupportedType(f"`{label}` has type {numba_type}, which is not supported as an argument")
+
+
+def _constant(value: Any) -> Any:
+    """A default that the caller left out."""
+    return Static(value)
+
+
+def arguments(numba_types: tuple[Any, ...], labels: list[str]) -> tuple[Any, ...]:
+    """All arguments; a tuple of extra positional arguments is spread."""
+    out: list[Any] = []
+    for k, numba_type in enumerate(numba_types):
+        label = labels[min(k, len(labels) - 1)] if labels else "argument"
+        if isinstance(numba_type, nt.StarArgTuple | nt.StarArgUniTuple):
+            out += [argument(item, label) for item in numba_type.types]
+        else:
+            out.append(argument(numba_type, label))
+    return tuple(out)

@@ -1,0 +1,154 @@
+"""Drop statements that nobody needs.
+
+A name is needed if something needed reads it: an update such as `s = s + x` does not keep
+itself alive.  Memory is tracked per class of arrays that may share it; stores into parameters
+are seen by the caller and stay.
+"""
+
+from __future__ import annotations
+
+from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, aliases, is_memory
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Print,
+    Push,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+    names_in,
+    reads,
+    walk,
+)
+from tapec.syntax.types import Type
+
+Live = frozenset[str]
+
+
+def drop_dead(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """The function without statements whose effect nobody sees."""
+    worker = _Dead(function, constants)
+    body, _ = worker.block(function.body, frozenset())
+    return Function(function.name, function.params, body, function.types, function.doc)
+
+
+class _Dead:
+    def __init__(self, function: Function, constants: frozenset[str]) -> None:
+        self.types: dict[str, Type] = function.types
+        self.aliases: Aliases = aliases(function)
+        self.visible = frozenset(
+            self.key(name) for name in (*function.params, *constants) if is_memory(self.types.get(name))
+        )
+
+    def key(self, name: str) -> str:
+        """The liveness of an array's contents is that of its class."""
+        return f"[{self.aliases.find(name)}]"
+
+    def reads(self, stmt: Stmt) -> set[str]:
+        found = set(reads(stmt))
+        contents = {self.key(n) for n in found if is_memory(self.types.get(n))}
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
+            fn = stmt.value.fn
+            if fn in VIEWS or fn in ("dim", "stride") or fn in ALLOCATIONS:
+                # the contents matter only if the view's contents do: one class
+                return found
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Name):
+            return found
+        if isinstance(stmt, Store):
+            return found
+        return found | contents
+
+    def block(self, block: Block, live: Live) -> tuple[Block, Live]:
+        out: list[Stmt] = []
+        for stmt in reversed(block):
+            kept, live = self.statement(stmt, live)
+            out.extend(reversed(kept))
+        return tuple(reversed(out)), live
+
+    def statement(self, stmt: Stmt, live: Live) -> tuple[list[Stmt], Live]:
+        match stmt:
+            case Assign(target=target):
+                pops = isinstance(stmt.value, Op) and stmt.value.fn == "pop"
+                if target not in live and not pops:
+                    return [], live
+                return [stmt], (live - {target}) | self.reads(stmt)
+            case Call(targets=targets):
+                random = stmt.function.startswith("np.random")
+                if not random and not any(t in live or self.key(t) in live for t in targets):
+                    return [], live
+                return [stmt], (live - set(targets)) | self.reads(stmt)
+            case Store(array=array):
+                key = self.key(array)
+                if key not in live and key not in self.visible:
+                    return [], live
+                return [stmt], live | self.reads(stmt)
+            case If():
+                return self.conditional(stmt, live)
+            case For():
+                return self.counted(stmt, live)
+            case Loop():
+                return self.endless(stmt, live)
+            case Push(stack=stack):
+                if stack not in live:
+                    return [], live
+                return [stmt], live | self.reads(stmt)
+            case Break():
+                return [stmt], self.at_break
+            case Raise():
+                return [stmt], frozenset(self.reads(stmt)) | self.visible
+            case Return() | Print():
+                return [stmt], live | self.reads(stmt)
+        return [stmt], live | self.reads(stmt)
+
+    at_break: Live = frozenset()
+
+    def conditional(self, stmt: If, live: Live) -> tuple[list[Stmt], Live]:
+        body, live_body = self.block(stmt.body, live)
+        orelse, live_else = self.block(stmt.orelse, live)
+        if isinstance(stmt.test, Const):
+            return (list(body), live_body) if stmt.test.value else (list(orelse), live_else)
+        if not body and not orelse:
+            return [], live
+        return [If(stmt.test, body, orelse, stmt.span)], live_body | live_else | set(names_in(stmt.test))
+
+    def counted(self, stmt: For, live: Live) -> tuple[list[Stmt], Live]:
+        outer, self.at_break = self.at_break, live
+        head = live
+        while True:
+            body, before = self.block(stmt.body, head)
+            new = head | (before - {stmt.var})
+            if new == head:
+                break
+            head = new
+        self.at_break = outer
+        if not body:
+            return [], live
+        if all(isinstance(s, Break) for s in body):
+            return [], live
+        bounds = {n for bound in (stmt.start, stmt.stop, stmt.step) for n in names_in(bound)}
+        new_stmt = For(stmt.var, stmt.start, stmt.stop, stmt.step, body, stmt.parallel, stmt.span)
+        return [new_stmt], head | bounds
+
+    def endless(self, stmt: Loop, live: Live) -> tuple[list[Stmt], Live]:
+        outer, self.at_break = self.at_break, live
+        head: Live = frozenset()
+        while True:
+            body, before = self.block(stmt.body, head)
+            if before <= head:
+                break
+            head = head | before
+        self.at_break = outer
+        useless = not any(isinstance(s, Assign | Store | Push | Raise | Print | Call) for s in walk(body))
+        if useless:
+            return [], live
+        return [Loop(body, stmt.span)], head

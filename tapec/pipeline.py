@@ -1,0 +1,308 @@
+"""The stages in order, for each kind of derivative.
+
+    source ─lower→ typed core ─differentiate→ adjoint core ─optimise→ ─print→ Python source
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapec.backend import printer
+from tapec.errors import NotDifferentiable, Span, UsageError
+from tapec.frontend.lower import Lowered, lower
+from tapec.frontend.source import source_of
+from tapec.frontend.values import Static, Tup
+from tapec.optimise import tidy
+from tapec.options import Options
+from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return
+from tapec.syntax.types import Array, Scalar, Type
+from tapec.transforms.forward import forward
+from tapec.transforms.reverse import reverse
+
+KINDS = ("primal", "grad", "value_and_grad", "vjp", "jvp")
+
+
+@dataclass(frozen=True)
+class Program:
+    """Generated source of one function.
+
+    name       the function's name in `source`
+    source     its text, without imports
+    namespace  what the text reads besides np, math and tapec_runtime: arrays, named tuples
+    core       the core function that was printed
+    lowered    the primal it came from
+    params     the labels of the function's parameters
+    """
+
+    name: str
+    source: str
+    namespace: dict[str, Any]
+    core: Function
+    lowered: Lowered
+    params: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = field(default=())
+
+
+def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
+    """Positions of the parameters that `wrt` names, and whether it was a single one."""
+    single = not isinstance(wrt, tuple | list)
+    names = list(inspect.signature(function).parameters)
+    positions: list[int] = []
+    for one in (wrt,) if single else wrt:
+        if isinstance(one, str):
+            if one not in names:
+                raise UsageError(f"`{function.__name__}` has no parameter `{one}`", hint=f"it has {', '.join(names)}")
+            positions.append(names.index(one))
+        elif isinstance(one, int) and not isinstance(one, bool):
+            if not -len(names) <= one < len(names) and "args" not in str(inspect.signature(function)):
+                raise UsageError(f"`{function.__name__}` has no parameter {one}", hint=f"it has {len(names)}")
+            positions.append(one % len(names) if -len(names) <= one < len(names) else one)
+        else:
+            raise UsageError(f"wrt must be a position, a name, or a tuple of those, not {one!r}")
+    return tuple(positions), single
+
+
+def build(
+    function: types.FunctionType,
+    arguments: tuple[Any, ...],
+    kind: str,
+    wrt: Any = 0,
+    options: Options | None = None,
+) -> Program:
+    """Run the pipeline for one function and signature.
+
+    `arguments` holds one structure of core types per parameter, or a Static.
+    """
+    options = options or Options()
+    lowered = lower(function, arguments)
+    core = lowered.function
+    labels = _labels(function, len(arguments))
+    structure = _Structure(labels, arguments, core.params)
+    name = f"{core.name}_{kind}" if core.name.isidentifier() else f"function_{kind}"
+    constants = frozenset(lowered.constants)
+    if kind == "primal":
+        body, values = core.body[:-1], _results(core)
+        text = structure.result(lowered.result, values)
+        return _finish(name, core, body, text, values, lowered, structure, options)
+    positions, single = resolve_wrt(function, wrt)
+    sources = structure.sources(positions, function)
+    if kind == "jvp":
+        made = forward(core, sources, constants, name)
+        return _tangents(name, made, lowered, structure, sources, options)
+    check_target(lowered, function, kind)
+    swept = reverse(core, sources, constants, unit_seed=kind != "vjp")
+    values = swept.values
+    gradient = structure.gradients(positions, single, dict(zip(sources, swept.adjoints, strict=True)))
+    text = gradient
+    results: tuple[Atom, ...] = swept.adjoints
+    if kind != "grad":
+        text = f"{structure.result(lowered.result, values)}, {gradient}"
+        results = (*values, *swept.adjoints)
+    made = Function(name, core.params, (*swept.forward, *swept.backward), swept.types)
+    return _finish(name, made, made.body, text, results, lowered, structure, options, swept.seeds)
+
+
+def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> None:
+    """`grad` needs one float number."""
+    span = _definition(function)
+    if lowered.result is None:
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns nothing", span, hint="return the number to differentiate"
+        )
+    if kind == "vjp":
+        return
+    result = lowered.result
+    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Scalar)):
+        found = result[1] if isinstance(result, tuple) and len(result) == 2 else "a tuple"
+        raise NotDifferentiable(
+            f"`{function.__name__}` must return one number to have a gradient; it returns {found}",
+            span,
+            hint="use tapec.vjp or tapec.jacobian for other results",
+        )
+    if not result[1].is_float:
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns {result[1]}, which has no derivative", span, hint="return a float"
+        )
+
+
+def _definition(function: types.FunctionType) -> Span:
+    source = source_of(function)
+    return source.span(source.node)
+
+
+def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
+    names = list(inspect.signature(function).parameters)
+    return tuple(names[k] if k < len(names) else f"{names[-1]}_{k}" for k in range(count))
+
+
+def _results(core: Function) -> tuple[Atom, ...]:
+    last = core.body[-1]
+    assert isinstance(last, Return)
+    return last.values
+
+
+class _Structure:
+    """How the arguments of the Python function map to core parameters and back."""
+
+    def __init__(self, labels: tuple[str, ...], arguments: tuple[Any, ...], params: tuple[str, ...]) -> None:
+        self.namespace: dict[str, Any] = {}
+        self.unpack: list[str] = []
+        remaining = list(params)
+        self.labels: list[str] = []
+        self.trees: list[Any] = []
+        for label, argument in zip(labels, arguments, strict=True):
+            tree = self._tree(argument, remaining)
+            self.trees.append((tree, argument))
+            if isinstance(tree, str):
+                self.labels.append(tree)
+            else:
+                self.labels.append(label)
+                if isinstance(tree, tuple):
+                    self.unpack.append(f"{self._target(tree)} = {label}")
+
+    def _tree(self, argument: Any, remaining: list[str]) -> Any:
+        """Core parameter names in the argument's structure; None for what is static."""
+        if isinstance(argument, Static):
+            return None
+        if isinstance(argument, Tup):
+            return tuple(self._tree(item, remaining) for item in argument.items)
+        return remaining.pop(0)
+
+    def _target(self, tree: Any) -> str:
+        if tree is None:
+            return "_"
+        if isinstance(tree, str):
+            return tree
+        inner = ", ".join(self._target(item) for item in tree)
+        return f"({inner},)" if len(tree) == 1 else f"({inner})"
+
+    def sources(self, positions: tuple[int, ...], function: types.FunctionType) -> tuple[str, ...]:
+        """The core parameters to differentiate by; integers among them are an error."""
+        found: list[str] = []
+        for position in positions:
+            if position >= len(self.trees):
+                raise UsageError(f"`{function.__name__}` was called without argument {position}")
+            tree, argument = self.trees[position]
+            self._collect(tree, argument, found, function, self.labels[position])
+        return tuple(dict.fromkeys(found))
+
+    def _collect(self, tree: Any, argument: Any, found: list[str], function: Any, label: str) -> None:
+        if isinstance(tree, tuple):
+            for item, inner in zip(tree, argument.items, strict=True):
+                self._collect(item, inner, found, function, label)
+            return
+        if isinstance(argument, Scalar | Array) and argument.is_float:
+            found.append(tree)
+            return
+        kind = "a constant" if isinstance(argument, Static) else str(argument)
+        raise NotDifferentiable(
+            f"`{label}` is {kind}, which has no derivative",
+            _definition(function),
+            reason="gradients are taken with respect to floats",
+            hint=f"pass `{label}` as float64, or leave it out of wrt",
+        )
+
+    def gradients(self, positions: tuple[int, ...], single: bool, bars: dict[str, Atom]) -> str:
+        texts = [self._gradient(self.trees[p][0], self.trees[p][1], bars) for p in positions]
+        if single:
+            return texts[0]
+        return "(" + ", ".join(texts) + ("," if len(texts) == 1 else "") + ")"
+
+    def _gradient(self, tree: Any, argument: Any, bars: dict[str, Atom]) -> str:
+        if isinstance(tree, str):
+            return printer.expression(bars[tree])
+        items = [self._gradient(item, inner, bars) for item, inner in zip(tree, argument.items, strict=True)]
+        return self._make(argument.cls, items)
+
+    def _make(self, cls: Any, items: list[str]) -> str:
+        if cls is not None:
+            self.namespace[cls.__name__] = cls
+            return f"{cls.__name__}({', '.join(items)})"
+        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+
+    def result(self, structure: Any, values: tuple[Atom, ...]) -> str:
+        """The text of a returned structure; `values` are its leaves."""
+        if structure is None:
+            return "None"
+        if structure[0] in ("tuple", "list"):
+            return self._make(structure[1], [self.result(item, values) for item in structure[2]])
+        return printer.expression(values[structure[0]])
+
+
+def _tangents(
+    name: str, made: Function, lowered: Lowered, structure: _Structure, sources: tuple[str, ...], options: Options
+) -> Program:
+    values = _results(made)
+    primal: list[Atom] = []
+    dots: dict[int, Atom] = {}
+    position = 0
+    for k, value in enumerate(_results(lowered.function)):
+        primal.append(values[position])
+        position += 1
+        if _is_float(value, lowered.function.types):
+            dots[k] = values[position]
+            position += 1
+
+    def tangent(tree: Any) -> str:
+        if tree is None:
+            return "None"
+        if tree[0] in ("tuple", "list"):
+            return structure._make(tree[1], [tangent(item) for item in tree[2]])
+        return printer.expression(dots[tree[0]]) if tree[0] in dots else "0"
+
+    text = f"{structure.result(lowered.result, tuple(primal))}, {tangent(lowered.result)}"
+    seeds = made.params[len(lowered.function.params) :]
+    return _finish(name, made, made.body[:-1], text, values, lowered, structure, options, seeds)
+
+
+def _is_float(value: Atom, types_: dict[str, Type]) -> bool:
+    if isinstance(value, Name):
+        return types_[value.id].is_float
+    return isinstance(value.value, float)
+
+
+def _finish(
+    name: str,
+    core: Function,
+    body: Block,
+    returned: str,
+    results: tuple[Atom, ...],
+    lowered: Lowered,
+    structure: _Structure,
+    options: Options,
+    seeds: tuple[str, ...] = (),
+) -> Program:
+    """Optimise and print."""
+    params = tuple(core.params)
+    final = Function(name, params, (*body, Return(results)), core.types)
+    if options.level > 0:
+        final, renamed = tidy(final, frozenset(lowered.constants))
+        returned = _Renamer(renamed).text(returned, results, final)
+    labels = (*structure.labels, *seeds)
+    lines = [f"def {name}({', '.join(labels)}):"]
+    lines += [f"    {line}" for line in structure.unpack]
+    lines += printer.statements(final.body[:-1], 1, options.quote) if len(final.body) > 1 else []
+    lines.append(f"    return {returned}")
+    text = "\n".join(lines) + "\n"
+    namespace = {**structure.namespace, **lowered.constants}
+    return Program(name, text, namespace, final, lowered, tuple(labels), tuple(seeds))
+
+
+class _Renamer:
+    """Follow results through passes that rename or inline them."""
+
+    def __init__(self, renamed: dict[str, str]) -> None:
+        self.renamed = renamed
+
+    def text(self, text: str, results: tuple[Atom, ...], final: Function) -> str:
+        if not self.renamed:
+            return text
+        import re
+
+        return re.sub(r"\w+", lambda m: self.renamed.get(m.group(), m.group()), text)
+
+
+__all__ = ["Assign", "Program", "build", "resolve_wrt"]

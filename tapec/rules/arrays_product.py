@@ -1,0 +1,357 @@
+"""Products of vectors, norms, filters, differences, interpolation and statistics of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tapec.rules.arrays_common import AXES, by_lane, common_dtype, flat, float_type, kept, within
+from tapec.rules.arrays_reduce import mean
+from tapec.rules.arrays_shape import atleast_2d, broadcast_shapes, concatenate
+
+
+def matmul(a, b):
+    """Matrix product of arrays with one or two axes."""
+    return np.asarray(a) @ np.asarray(b)
+
+
+def vdot(a, b):
+    """Sum of the products of corresponding elements, both flattened."""
+    first = flat(a)
+    second = flat(b)
+    if first.size != second.size:
+        raise ValueError("both arguments must have the same number of elements")
+    total = common_dtype(first.dtype, second.dtype).type(0)
+    for k in range(first.size):
+        total += first[k] * second[k]
+    return total
+
+
+def inner(a, b):
+    """Sums of products over the last axes of two vectors or matrices."""
+    a = np.asarray(a)
+    b = np.asarray(b)
+    if a.ndim == 1 and b.ndim == 1:
+        return vdot(a, b)
+    return a @ b.T
+
+
+def outer(a, b):
+    """All products of an element of one array and one of the other, both flattened."""
+    first = flat(a)
+    second = flat(b)
+    out = np.empty((first.size, second.size), common_dtype(first.dtype, second.dtype))
+    for i in range(first.size):
+        x = first[i]
+        for j in range(second.size):
+            out[i, j] = x * second[j]
+    return out
+
+
+def kron(a, b):
+    """Blocks of the second array, multiplied by each element of the first."""
+    a = np.asarray(a)
+    b = np.asarray(b)
+    missing = b.ndim - a.ndim
+    for _ in AXES[: max(0, missing)]:
+        a = a[np.newaxis]
+    for _ in AXES[: max(0, -missing)]:
+        b = b[np.newaxis]
+    split = ()
+    shape = ()
+    for k in AXES[: a.ndim]:
+        split = split + (a.shape[k], b.shape[k])
+        shape = shape + (a.shape[k] * b.shape[k],)
+    out = np.empty(split, common_dtype(a.dtype, b.dtype))
+    for i in np.ndindex(split):
+        out[i] = a[i[0::2]] * b[i[1::2]]
+    return np.reshape(out, shape)
+
+
+def cross(a, b):
+    """Vector product along the last axis, of 3-vectors; one may be a 2-vector, with 0 as third component."""
+    a = np.asarray(a)
+    b = np.asarray(b)
+    wide = a.shape[-1]
+    other = b.shape[-1]
+    if not ((wide == 2 or wide == 3) and (other == 2 or other == 3)):
+        raise ValueError("incompatible dimensions for cross product: they must be 2 or 3")
+    if wide == 2 and other == 2:
+        raise ValueError("the cross product of two 2-vectors is a number: use numba.np.extensions.cross2d")
+    out = np.empty(broadcast_shapes(a.shape[:-1], b.shape[:-1]) + (3,), common_dtype(a.dtype, b.dtype))
+    if wide == 3 and other == 3:
+        out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+        out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    elif wide == 3:
+        out[..., 0] = -a[..., 2] * b[..., 1]
+        out[..., 1] = a[..., 2] * b[..., 0]
+    else:
+        out[..., 0] = a[..., 1] * b[..., 2]
+        out[..., 1] = -a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out
+
+
+def cross2d(a, b):
+    """Third component of the cross product of 2-vectors."""
+    a = np.asarray(a)
+    b = np.asarray(b)
+    if a.shape[-1] != 2 or b.shape[-1] != 2:
+        raise ValueError("incompatible dimensions for 2D cross product: they must be 2")
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+
+def _length(a, before, inner, after):
+    total = float_type(a.dtype)(0)
+    for k in np.ndindex(inner):
+        x = a[before + k + after]
+        total += x * x
+    # at 0 the square root has no derivative; 0 is the middle of what the norm may have there
+    return np.sqrt(total) if total > 0 else total
+
+
+def _absolute_sum(a, before, inner, after):
+    total = float_type(a.dtype)(0)
+    for k in np.ndindex(inner):
+        total += np.abs(a[before + k + after])
+    return total
+
+
+def _vector_norm(x, ord, axis, keepdims):
+    kind = float_type(x.dtype)
+    if ord is None or ord == 2:
+        return by_lane(_length, x, axis, keepdims, kind)
+    if ord == 1:
+        return by_lane(_absolute_sum, x, axis, keepdims, kind)
+    if ord == np.inf:
+        return np.max(np.abs(x), axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return np.min(np.abs(x), axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(np.where(x != 0, 1.0, 0.0), axis, keepdims=keepdims)
+    return np.power(np.sum(np.power(np.abs(x), ord), axis, keepdims=keepdims), 1.0 / ord)
+
+
+def norm(x, ord=None, axis=None, *, keepdims=False):
+    """Norm of a vector (any order), of a matrix (Frobenius, 1, inf), or of vectors along an axis.
+
+    The Euclidean norm has derivative 0 at 0.
+    """
+    x = np.asarray(x)
+    if axis is not None or x.ndim == 1:
+        return _vector_norm(x, ord, axis, keepdims)
+    if ord is None:
+        return by_lane(_length, x, None, keepdims, float_type(x.dtype))
+    if isinstance(ord, str):
+        if ord != "fro":
+            raise ValueError("this norm needs singular values, which have no derivative yet")
+        return by_lane(_length, x, None, keepdims, float_type(x.dtype))
+    if ord == 1:
+        return kept(np.max(np.sum(np.abs(x), 0)), 2, keepdims)
+    if ord == -1:
+        return kept(np.min(np.sum(np.abs(x), 0)), 2, keepdims)
+    if ord == np.inf:
+        return kept(np.max(np.sum(np.abs(x), 1)), 2, keepdims)
+    if ord == -np.inf:
+        return kept(np.min(np.sum(np.abs(x), 1)), 2, keepdims)
+    raise ValueError("this norm needs singular values, which have no derivative yet")
+
+
+def _full(a, v):
+    out = np.zeros(a.size + v.size - 1, common_dtype(a.dtype, v.dtype))
+    for i in range(a.size):
+        x = a[i]
+        for j in range(v.size):
+            out[i + j] += x * v[j]
+    return out
+
+
+def _central(full, long, short, skip, mode):
+    if mode == "full":
+        return full
+    if mode == "same":
+        return full[skip : skip + long]
+    if mode == "valid":
+        return full[short - 1 : long]
+    raise ValueError("mode must be 'full', 'same' or 'valid'")
+
+
+def convolve(a, v, mode="full"):
+    """Discrete convolution of two 1-D arrays."""
+    first = flat(a)
+    second = flat(v)
+    if first.size == 0 or second.size == 0:
+        raise ValueError("the arguments cannot be empty")
+    short = min(first.size, second.size)
+    return _central(_full(first, second), max(first.size, second.size), short, (short - 1) // 2, mode)
+
+
+def correlate(a, v, mode="valid"):
+    """Cross-correlation of two 1-D arrays."""
+    first = flat(a)
+    second = flat(v)
+    if first.size == 0 or second.size == 0:
+        raise ValueError("the arguments cannot be empty")
+    short = min(first.size, second.size)
+    # of a shorter first array NumPy takes the mirror image, which moves the centre of an even overlap
+    skip = (short - 1) // 2 if first.size >= second.size else short // 2
+    return _central(_full(first, second[::-1]), max(first.size, second.size), short, skip, mode)
+
+
+def _differences(a):
+    size = max(a.shape[-1] - 1, 0)
+    out = np.empty(a.shape[:-1] + (size,), a.dtype)
+    for i in np.ndindex(a.shape[:-1]):
+        for k in range(size):
+            out[i + (k,)] = a[i + (k + 1,)] - a[i + (k,)]
+    return out
+
+
+def _repeated_differences(a, n):
+    work = a.copy()
+    size = a.shape[-1]
+    for trip in range(min(n, size)):
+        for i in np.ndindex(a.shape[:-1]):
+            for k in range(size - 1 - trip):
+                work[i + (k,)] = work[i + (k + 1,)] - work[i + (k,)]
+    return work[..., : max(size - n, 0)]
+
+
+def diff(a, n=1, axis=-1):
+    """Differences of neighbours along an axis, taken `n` times."""
+    a = np.asarray(a)
+    place = within(axis, a.ndim)
+    if n < 0:
+        raise ValueError("the order of a difference must not be negative")
+    line = np.swapaxes(a, place, a.ndim - 1)
+    if n == 1:
+        return np.swapaxes(_differences(line), place, a.ndim - 1)
+    return np.swapaxes(_repeated_differences(line, n), place, a.ndim - 1)
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """Differences of neighbours of the flattened array, with values put before and after."""
+    values = _differences(flat(ary))
+    if to_begin is not None:
+        values = concatenate((flat(to_begin).astype(values.dtype), values))
+    if to_end is not None:
+        values = concatenate((values, flat(to_end).astype(values.dtype)))
+    return values
+
+
+def unwrap(p, discont=None, axis=-1, period=6.283185307179586):
+    """Phases with jumps of more than half a period removed, along an axis."""
+    p = np.asarray(p)
+    place = within(axis, p.ndim)
+    line = np.swapaxes(p, place, p.ndim - 1)
+    half = period / 2
+    least = half if discont is None else discont
+    out = np.empty(line.shape, float_type(p.dtype))
+    for i in np.ndindex(line.shape[:-1]):
+        # whole periods alone: the derivative with respect to the phases is that of a copy
+        turns = 0
+        for k in range(line.shape[-1]):
+            if k > 0:
+                step = line[i + (k,)] - line[i + (k - 1,)]
+                if np.abs(step) >= least:
+                    jump = int(np.floor((step + half) / period))
+                    # NumPy leaves a step of exactly half a period upwards as it is
+                    if step > 0 and (step + half) - jump * period == 0:
+                        jump -= 1
+                    turns -= jump
+            out[i + (k,)] = line[i + (k,)] + turns * period
+    return np.swapaxes(out, place, p.ndim - 1)
+
+
+def _interpolated(v, xp, fp):
+    last = xp.size - 1
+    place = np.searchsorted(xp, v, side="right") - 1
+    if v != v:
+        return v
+    if place < 0:
+        return fp[0]
+    if place >= last:
+        return fp[last]
+    slope = (fp[place + 1] - fp[place]) / (xp[place + 1] - xp[place])
+    return fp[place] + slope * (v - xp[place])
+
+
+def interp(x, xp, fp):
+    """Linear interpolation between samples; constant outside them, and the slope at a knot is that to its right."""
+    knots = np.asarray(xp)
+    values = np.asarray(fp)
+    if knots.size == 0:
+        raise ValueError("array of sample points is empty")
+    if knots.size != values.size:
+        raise ValueError("fp and xp are not of the same length.")
+    if np.ndim(x) == 0:
+        return np.float64(_interpolated(np.float64(x), knots, values))
+    points = np.asarray(x)
+    out = np.empty(points.shape, np.float64)
+    for k in np.ndindex(points.shape):
+        out[k] = _interpolated(np.float64(points[k]), knots, values)
+    return out
+
+
+def _variables(m, rowvar):
+    a = atleast_2d(np.asarray(m))
+    if not rowvar and np.ndim(m) > 1:
+        return a.T
+    return a
+
+
+def _covariance(rows, ddof):
+    n = rows.shape[1]
+    centred = rows - np.reshape(mean(rows, 1), (rows.shape[0], 1))
+    out = np.empty((rows.shape[0], rows.shape[0]), np.float64)
+    for i in range(rows.shape[0]):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(n):
+                total += centred[i, k] * centred[j, k]
+            out[i, j] = total / max(n - ddof, 0)
+            out[j, i] = out[i, j]
+    return out
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    """Covariance matrix of variables in rows; of one 1-D variable, its variance as a 0-d array."""
+    rows = _variables(m, rowvar)
+    if y is not None:
+        rows = concatenate((rows, _variables(y, rowvar)))
+    if ddof is None:
+        ddof = 0 if bias else 1
+    result = _covariance(rows, ddof)
+    if np.ndim(m) < 2 and y is None:
+        return np.asarray(result[0, 0])
+    return result
+
+
+def corrcoef(x, y=None, rowvar=True):
+    """Correlation coefficients of variables in rows."""
+    rows = _variables(x, rowvar)
+    if y is not None:
+        rows = concatenate((rows, _variables(y, rowvar)))
+    result = _covariance(rows, 0)
+    if np.ndim(x) < 2 and y is None:
+        return result[0, 0] / result[0, 0]
+    deviation = np.sqrt(np.diag(result))
+    return result / outer(deviation, deviation)
+
+
+FUNCTIONS = {
+    "matmul": matmul,
+    "vdot": vdot,
+    "inner": inner,
+    "outer": outer,
+    "kron": kron,
+    "cross": cross,
+    "convolve": convolve,
+    "correlate": correlate,
+    "diff": diff,
+    "ediff1d": ediff1d,
+    "unwrap": unwrap,
+    "interp": interp,
+    "cov": cov,
+    "corrcoef": corrcoef,
+    "linalg.norm": norm,
+}

@@ -1,0 +1,157 @@
+"""Every array function: those that are inlined, those with rules of their own, and those refused.
+
+LIBRARY     NumPy function -> plain Python function with its results, inlined by the frontend
+METHODS     method name -> the same for `a.NAME(...)`; its first parameter is the array
+PRIMITIVES  dotted name -> whole-array operation with a hand-written tangent and adjoint
+INERT       dotted name -> why its result has no derivative; called as it is
+OPAQUE      those of INERT whose result does depend on float arguments: active ones are an error
+DRAWS       those of INERT that advance a stream of random numbers: never repeated, never dropped
+FRONTEND    dotted names that the frontend lowers itself: creation, shapes, views
+STATIC      dotted names that are called while compiling, on objects known by then
+REFUSED     dotted name -> why it is not supported
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numba.np.extensions import cross2d
+
+from tapec.rules import (
+    arrays_create,
+    arrays_nan,
+    arrays_order,
+    arrays_polynomial,
+    arrays_product,
+    arrays_random,
+    arrays_reduce,
+    arrays_select,
+    arrays_shape,
+    arrays_split,
+    linalg,
+)
+from tapec.rules.arrays_common import stop_gradient
+from tapec.rules.linalg import PRIMITIVES, Primitive
+
+
+def numpy_object(path: str) -> Any:
+    """The NumPy object at a path such as "linalg.norm"; None where this NumPy has none."""
+    found: Any = np
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _join(*tables: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    joined: dict[str, Callable[..., Any]] = {}
+    for table in tables:
+        repeated = joined.keys() & table.keys()
+        if repeated:
+            raise ValueError(f"array functions defined twice: {sorted(repeated)}")
+        joined.update(table)
+    return joined
+
+
+_FUNCTIONS = _join(
+    arrays_create.FUNCTIONS,
+    arrays_nan.FUNCTIONS,
+    arrays_order.FUNCTIONS,
+    arrays_polynomial.FUNCTIONS,
+    arrays_product.FUNCTIONS,
+    arrays_random.FUNCTIONS,
+    arrays_reduce.FUNCTIONS,
+    arrays_select.FUNCTIONS,
+    arrays_shape.FUNCTIONS,
+    arrays_split.FUNCTIONS,
+    linalg.FUNCTIONS,
+)
+
+LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
+    {
+        numpy_object(path): function
+        for path, function in _FUNCTIONS.items()
+        if numpy_object(path) is not None
+    }
+    | {cross2d: arrays_product.cross2d}
+)
+
+METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    _join(arrays_order.METHODS, arrays_reduce.METHODS, arrays_select.METHODS, arrays_shape.METHODS)
+)
+
+_REASONS = {
+    "an integer or boolean, constant between jumps": (
+        "all any allclose isclose array_equal isin count_nonzero nonzero flatnonzero argwhere where argmax argmin"
+        " nanargmax nanargmin argsort argpartition searchsorted digitize iscomplex isreal iscomplexobj isrealobj"
+        " isscalar isneginf isposinf tril_indices triu_indices tril_indices_from triu_indices_from"
+        " linalg.matrix_rank"
+    ),
+    "a table that depends on integers alone": "bartlett blackman hamming hanning",
+    "a table; differentiating it with respect to its shape parameter is an error": "kaiser",
+    "a draw: a constant": (
+        "random.random random.random_sample random.ranf random.sample random.rand random.randn random.randint"
+        " random.standard_normal random.standard_exponential random.standard_cauchy"
+    ),
+    "an integer draw: a constant": (
+        "random.binomial random.geometric random.hypergeometric random.logseries random.multinomial"
+        " random.negative_binomial random.poisson random.zipf"
+    ),
+    "a draw; differentiating it with respect to its parameters is an error": (
+        "random.beta random.chisquare random.choice random.dirichlet random.f random.gamma random.gumbel"
+        " random.laplace random.logistic random.noncentral_chisquare random.pareto random.permutation"
+        " random.power random.rayleigh random.standard_gamma random.standard_t random.triangular"
+        " random.vonmises random.wald random.weibull"
+    ),
+    "it sets the stream of random numbers": "random.seed",
+}
+
+INERT: Mapping[str, str] = MappingProxyType(
+    {f"np.{name}": reason for reason, names in _REASONS.items() for name in names.split()}
+)
+
+OPAQUE = frozenset(name for name, reason in INERT.items() if reason.endswith("is an error"))
+
+DRAWS = frozenset(name for name in INERT if name.startswith("np.random."))
+
+FRONTEND = frozenset(
+    f"np.{name}"
+    for name in (
+        "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray copy"
+        " reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex dtype"
+    ).split()
+)
+
+STATIC = frozenset({"np.finfo", "np.iinfo", "np.dtype", "np.result_type", "np.promote_types", "np.issubdtype"})
+
+_REFUSALS = {
+    "complex numbers are not supported": "angle imag roots linalg.eig linalg.eigvals",
+    "singular vectors have no rule yet": "linalg.svd linalg.cond",
+    "it has no rule yet": "linalg.qr linalg.lstsq",
+    "its views overlap; index the array in a loop": "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view",
+    "it reads memory that no array owns": "frombuffer",
+    "it permutes its argument in place": "random.shuffle",
+    "iterate over np.ndindex(a.shape)": "nditer ndenumerate",
+    "call the functions of np.polynomial.polynomial": "polynomial.polynomial.Polynomial polynomial.polyutils.as_series",
+}
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {f"np.{name}": reason for reason, names in _REFUSALS.items() for name in names.split()}
+)
+
+__all__ = [
+    "DRAWS",
+    "FRONTEND",
+    "INERT",
+    "LIBRARY",
+    "METHODS",
+    "OPAQUE",
+    "PRIMITIVES",
+    "REFUSED",
+    "STATIC",
+    "Primitive",
+    "numpy_object",
+    "stop_gradient",
+]

@@ -1,0 +1,301 @@
+"""Tangents and adjoints of whole-array operations.
+
+A tangent `NAME_tangent(y, *args, *arg_dots)` returns `y_dot`; the tangent of an inactive argument is
+None.  An adjoint `NAME_adjoint(y, *args, y_bar, *arg_bars)` adds to the adjoints in place; that of an
+inactive argument is None.  Operations with several results have tuples for `y`, `y_dot` and `y_bar`,
+where an entry of `y_bar` that nothing depends on is None.  All of it is code that is differentiated
+again for higher orders.
+
+Sources:
+  Giles    M. B. Giles, "Collected matrix derivative results for forward and reverse mode
+           algorithmic differentiation", Advances in Automatic Differentiation, Springer, 2008
+  Murray   I. Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527, 2016
+  Golub    G. H. Golub, V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least
+           squares problems whose variables separate", SIAM J. Numer. Anal. 10 (1973) 413-432
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """A whole-array operation with hand-written derivatives.
+
+    name     dotted name of the function, such as "np.linalg.solve"
+    params   its arguments
+    tangent  directional derivative: (y, *args, *arg_dots) -> y_dot
+    adjoint  adds to the adjoints of the arguments: (y, *args, y_bar, *arg_bars) -> None
+    note     what a user should know
+    source   where the formulas come from
+    """
+
+    name: str
+    params: tuple[str, ...]
+    tangent: Callable[..., Any]
+    adjoint: Callable[..., None]
+    note: str
+    source: str
+
+
+def dot_tangent(y, a, b, a_dot, b_dot):
+    if a_dot is None:
+        return np.dot(a, b_dot)
+    if b_dot is None:
+        return np.dot(a_dot, b)
+    return np.dot(a_dot, b) + np.dot(a, b_dot)
+
+
+def dot_adjoint(y, a, b, y_bar, a_bar, b_bar):
+    if a_bar is not None:
+        if a.ndim == 2 and b.ndim == 2:
+            a_bar += np.dot(y_bar, b.T)
+        elif a.ndim == 2:
+            for i in range(a.shape[0]):
+                seed = y_bar[i]
+                for j in range(a.shape[1]):
+                    a_bar[i, j] += seed * b[j]
+        elif b.ndim == 2:
+            a_bar += np.dot(b, y_bar)
+        else:
+            for k in range(a.shape[0]):
+                a_bar[k] += y_bar * b[k]
+    if b_bar is not None:
+        if a.ndim == 2:
+            b_bar += np.dot(a.T, y_bar)
+        elif b.ndim == 2:
+            for i in range(b.shape[0]):
+                factor = a[i]
+                for j in range(b.shape[1]):
+                    b_bar[i, j] += factor * y_bar[j]
+        else:
+            for k in range(b.shape[0]):
+                b_bar[k] += y_bar * a[k]
+
+
+def solve_tangent(y, a, b, a_dot, b_dot):
+    if a_dot is None:
+        return np.linalg.solve(a, b_dot)
+    if b_dot is None:
+        return np.linalg.solve(a, -np.dot(a_dot, y))
+    return np.linalg.solve(a, b_dot - np.dot(a_dot, y))
+
+
+def solve_adjoint(y, a, b, y_bar, a_bar, b_bar):
+    seed = np.linalg.solve(a.T, y_bar)
+    if b_bar is not None:
+        b_bar += seed
+    if a_bar is not None:
+        if y.ndim == 1:
+            for i in range(a.shape[0]):
+                factor = seed[i]
+                for j in range(a.shape[1]):
+                    a_bar[i, j] -= factor * y[j]
+        else:
+            a_bar -= np.dot(seed, y.T)
+
+
+def inv_tangent(y, a, a_dot):
+    return -np.dot(np.dot(y, a_dot), y)
+
+
+def inv_adjoint(y, a, y_bar, a_bar):
+    a_bar -= np.dot(np.dot(y.T, y_bar), y.T)
+
+
+def _relative_change(a, a_dot):
+    """Trace of `inv(a) @ a_dot`: the derivative of log |det a|."""
+    change = np.linalg.solve(a, a_dot)
+    total = a.dtype.type(0)
+    for k in range(a.shape[0]):
+        total += change[k, k]
+    return total
+
+
+def _add_inverse(a, factor, a_bar):
+    """`a_bar += factor * inv(a).T`."""
+    inverse = np.linalg.inv(a)
+    a_bar += factor * inverse.T
+
+
+def det_tangent(y, a, a_dot):
+    return y * _relative_change(a, a_dot)
+
+
+def det_adjoint(y, a, y_bar, a_bar):
+    _add_inverse(a, y_bar * y, a_bar)
+
+
+def slogdet_tangent(y, a, a_dot):
+    return 0.0, _relative_change(a, a_dot)
+
+
+def slogdet_adjoint(y, a, y_bar, a_bar):
+    if y_bar[1] is not None:
+        _add_inverse(a, y_bar[1], a_bar)
+
+
+def _symmetric(a):
+    """The symmetric matrix that has the lower triangle of `a`."""
+    out = np.empty(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(i):
+            out[i, j] = a[i, j]
+            out[j, i] = a[i, j]
+        out[i, i] = a[i, i]
+    return out
+
+
+def _add_symmetric(s, a_bar):
+    """Adjoint of `_symmetric`: `s` is the adjoint of the whole matrix."""
+    for i in range(s.shape[0]):
+        for j in range(i):
+            a_bar[i, j] += s[i, j] + s[j, i]
+        a_bar[i, i] += s[i, i]
+
+
+def _lower_half(a):
+    """The lower triangle with half of the diagonal: Murray's function Phi."""
+    out = np.zeros(a.shape, a.dtype)
+    half = a.dtype.type(0.5)
+    for i in range(a.shape[0]):
+        for j in range(i):
+            out[i, j] = a[i, j]
+        out[i, i] = half * a[i, i]
+    return out
+
+
+def cholesky_tangent(y, a, a_dot):
+    inner = np.linalg.solve(y, np.linalg.solve(y, _symmetric(a_dot)).T)
+    return np.dot(y, _lower_half(inner))
+
+
+def cholesky_adjoint(y, a, y_bar, a_bar):
+    lower = np.zeros(y.shape, y.dtype)
+    for i in range(y.shape[0]):
+        for j in range(i + 1):
+            lower[i, j] = y_bar[i, j]
+    middle = np.linalg.solve(y.T, _lower_half(np.dot(y.T, lower)))
+    _add_symmetric(np.linalg.solve(y.T, middle.T), a_bar)
+
+
+def _over_gaps(w, m):
+    """`m[i, j] / (w[j] - w[i])`, and 0 on the diagonal and wherever `m` is 0."""
+    out = np.zeros(m.shape, m.dtype)
+    for i in range(m.shape[0]):
+        for j in range(m.shape[0]):
+            if i != j and m[i, j] != 0:
+                out[i, j] = m[i, j] / (w[j] - w[i])
+    return out
+
+
+def eigh_tangent(y, a, a_dot):
+    w, v = y
+    inner = np.dot(v.T, np.dot(_symmetric(a_dot), v))
+    w_dot = np.empty(w.shape, w.dtype)
+    for k in range(w.shape[0]):
+        w_dot[k] = inner[k, k]
+    return w_dot, np.dot(v, _over_gaps(w, inner))
+
+
+def eigh_adjoint(y, a, y_bar, a_bar):
+    w, v = y
+    w_bar, v_bar = y_bar
+    if v_bar is None:
+        inner = np.zeros(a.shape, a.dtype)
+    else:
+        inner = _over_gaps(w, np.dot(v.T, v_bar))
+    if w_bar is not None:
+        for k in range(w.shape[0]):
+            inner[k, k] += w_bar[k]
+    _add_symmetric(np.dot(v, np.dot(inner, v.T)), a_bar)
+
+
+def pinv_tangent(y, a, a_dot):
+    # gram = y y', and the residual projections eye - a y and eye - y a
+    rows = -np.dot(a, y)
+    columns = -np.dot(y, a)
+    for k in range(a.shape[0]):
+        rows[k, k] += 1
+    for k in range(a.shape[1]):
+        columns[k, k] += 1
+    left = np.dot(np.dot(y, y.T), np.dot(a_dot.T, rows))
+    right = np.dot(np.dot(columns, a_dot.T), np.dot(y.T, y))
+    return left + right - np.dot(np.dot(y, a_dot), y)
+
+
+def pinv_adjoint(y, a, y_bar, a_bar):
+    rows = -np.dot(a, y)
+    columns = -np.dot(y, a)
+    for k in range(a.shape[0]):
+        rows[k, k] += 1
+    for k in range(a.shape[1]):
+        columns[k, k] += 1
+    a_bar += np.dot(rows, np.dot(y_bar.T, np.dot(y, y.T)))
+    a_bar += np.dot(np.dot(y.T, y), np.dot(y_bar.T, columns))
+    a_bar -= np.dot(np.dot(y.T, y_bar), y.T)
+
+
+_GILES = "Giles 2008, section 2"
+_LOWER = "reads the lower triangle alone, as NumPy and Numba do: the derivative belongs to those elements"
+
+PRIMITIVES: dict[str, Primitive] = {
+    primitive.name: primitive
+    for primitive in (
+        Primitive("np.dot", ("a", "b"), dot_tangent, dot_adjoint, "vectors and matrices; also `@`", _GILES),
+        Primitive("np.linalg.solve", ("a", "b"), solve_tangent, solve_adjoint, "", _GILES),
+        Primitive("np.linalg.inv", ("a",), inv_tangent, inv_adjoint, "", _GILES),
+        Primitive(
+            "np.linalg.det", ("a",), det_tangent, det_adjoint, "a singular matrix raises LinAlgError", _GILES
+        ),
+        Primitive(
+            "np.linalg.slogdet",
+            ("a",),
+            slogdet_tangent,
+            slogdet_adjoint,
+            "the sign has derivative 0; a singular matrix raises LinAlgError",
+            _GILES,
+        ),
+        Primitive("np.linalg.cholesky", ("a",), cholesky_tangent, cholesky_adjoint, _LOWER, "Murray 2016, section 3"),
+        Primitive(
+            "np.linalg.eigh",
+            ("a",),
+            eigh_tangent,
+            eigh_adjoint,
+            _LOWER + "; vectors of equal eigenvalues have no derivative: it is inf or nan there",
+            "Giles 2008, section 3.1",
+        ),
+        Primitive(
+            "np.linalg.pinv",
+            ("a",),
+            pinv_tangent,
+            pinv_adjoint,
+            "where the rank does not change",
+            "Golub & Pereyra 1973, theorem 4.3",
+        ),
+    )
+}
+
+
+def eigvalsh(a):
+    """Eigenvalues of a symmetric matrix, of which the lower triangle is read."""
+    w, _ = np.linalg.eigh(a)
+    return w
+
+
+def matrix_power(a, n):
+    """A square matrix multiplied by itself; a negative power inverts it first."""
+    base = np.linalg.inv(a) if n < 0 else np.asarray(a)
+    times = abs(n)
+    result = np.eye(base.shape[0], base.shape[1], 0, base.dtype)
+    for _ in range(times):
+        result[...] = np.dot(result, base)
+    return result
+
+
+FUNCTIONS = {"linalg.eigvalsh": eigvalsh, "linalg.matrix_power": matrix_power}
