@@ -84,7 +84,31 @@ def _make(function: types.FunctionType, wrt: Any, kind: str) -> Any:
         return build(function, arguments(argument_types, labels), kind, wrt)
 
     carrier = signature_function(function, function.__name__, function.__doc__ or "")
-    return Derivative(carrier, make_program, (_make, function, wrt, kind))
+    made = Derivative(carrier, make_program, (_make, function, wrt, kind))
+    made.__tapec_lower__ = _Inline(function, wrt, kind)
+    return made
+
+
+class _Inline:
+    """How a derivative is lowered where differentiated code calls it."""
+
+    def __init__(self, function: types.FunctionType, wrt: Any, kind: str) -> None:
+        self.function, self.wrt, self.kind = function, wrt, kind
+
+    def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        from tapec.frontend.values import Static
+        from tapec.transforms.nested import call_derivative
+
+        return call_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node)
+
+
+def _maker(kind: str) -> Any:
+    def lower(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        from tapec.transforms.nested import lower_maker
+
+        return lower_maker(kind)(ev, args, kwargs, node)
+
+    return lower
 
 
 @functools.lru_cache(maxsize=_KEPT)
@@ -245,3 +269,8 @@ def show_stage(f: Callable[..., Any], wrt: Any, signature: Any, stage: str) -> s
     function = plain_function(f)
     labels = list(inspect.signature(function).parameters)
     return stage_text(function, arguments(tuple(signature), labels), wrt, stage)
+
+
+# how these are lowered when differentiated code calls them
+setattr(grad, "__tapec_lower__", _maker("grad"))  # noqa: B010
+setattr(value_and_grad, "__tapec_lower__", _maker("value_and_grad"))  # noqa: B010

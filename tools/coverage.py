@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules import EXPANSIONS, RULES, Rule, function_name
+from tapec.rules import RULES, Rule, function_name
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "functions.md"
 
@@ -67,15 +67,10 @@ A path through one of these contributes zero.
 
 """
 
-OTHERS = """\
-## Functions that are written as others
-
-"""
-
 ARRAYS = """\
-## Array functions
+## Array functions and functions with several results
 
-Loops in plain Python, inlined and differentiated as user code is.
+Plain Python, inlined and differentiated as user code is.
 
 """
 
@@ -151,7 +146,6 @@ def page() -> str:
         [
             HEADER + ELEMENTWISE + _table(("function", "`dy`", "remarks"), map(_active, active)),
             CONSTANTS + _table(("function", "reason"), map(_inert, inert)),
-            OTHERS + _table(("function", "written as"), _expansions()),
             *_library(),
         ]
     )
@@ -168,12 +162,6 @@ def _inert(row: list[Rule]) -> tuple[str, ...]:
 
 def _names(row: list[Rule]) -> str:
     return ", ".join([_code(row[0].heading), *(_code(other.fn) for other in row[1:])])
-
-
-def _expansions() -> Iterator[tuple[str, ...]]:
-    for heading, group in groupby(EXPANSIONS.values(), key=lambda one: one.heading):
-        first, *others = group
-        yield ", ".join([_code(heading), *(_code(other.fn) for other in others)]), _code(first.text)
 
 
 def _library() -> Iterator[str]:

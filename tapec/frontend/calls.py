@@ -76,6 +76,11 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
 
 def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python object that is known: a rule, a library function or source."""
+    # objects that know how to be lowered: derivatives, tapes, custom gradients
+    own = getattr(obj, "__tapec_lower__", None)
+    if own is not None:
+        lowered: Value = own(ev, args, kwargs, node)
+        return lowered
     handler = _lookup(ev.special, obj)
     if handler is not None:
         result: Value = handler(ev, args, kwargs, node)
@@ -89,7 +94,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     dotted = dotted_name(obj)
     if dotted in PRIMITIVES:
         return ev.primitive(dotted, _plain(ev, args), kwargs, node)
-    if dotted in INERT or obj in _values(INERT):
+    if dotted in INERT:
         return ev.inert(dotted, _plain(ev, args), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return _named_tuple(ev, obj, _plain(ev, args), kwargs, node)
@@ -112,10 +117,6 @@ def _lookup(table: Any, obj: Any) -> Any:
         return table.get(obj)
     except TypeError:
         return None
-
-
-def _values(table: Any) -> Any:
-    return table
 
 
 def dotted_name(obj: Any) -> str:

@@ -150,6 +150,7 @@ class Evaluator:
         self.method: Callable[..., Value | None]
         self.write_into: Callable[..., None]
         self.call_object: Callable[..., Value]
+        self.apply: Callable[..., Value]
         self.call_library: Callable[..., Any]
         self.resolver: Callable[..., Callable[[str], Value | None]]
         self.source_of: Callable[..., FunctionSource]

@@ -81,6 +81,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.inert = bound(special.inert)
     ev.method = bound(special.method)
     ev.write_into = bound(special.write_out)
+    ev.apply = bound(calls.apply)
     ev.call_object = bound(calls.call_object)
     ev.call_library = bound(calls.internal)
     ev.resolver = bound(calls.resolver)

@@ -1,7 +1,7 @@
 """The rules: what every elementwise operation's derivative is.
 
 `rule_for` finds the rule of an operation, `function_name` the operation that a Python function
-stands for, and `expansion_for` how an operation without a rule of its own is written as others.
+stands for.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tapec.rules.constant import CONSTANT
-from tapec.rules.elementary import ELEMENTARY, WRITTEN_AS_OTHERS
+from tapec.rules.elementary import ELEMENTARY
 from tapec.rules.special import SPECIAL
-from tapec.rules.table import Expansion, Rule, Table, join
+from tapec.rules.table import Rule, Table, join
 
-__all__ = ["EXPANSIONS", "RULES", "Expansion", "Rule", "Table", "expansion_for", "function_name", "rule_for"]
+__all__ = ["RULES", "Rule", "Table", "function_name", "rule_for"]
 
 RULES: Table = join(ELEMENTARY, SPECIAL, CONSTANT)
-
-EXPANSIONS: Mapping[str, Expansion] = MappingProxyType({one.fn: one for one in WRITTEN_AS_OTHERS})
 
 # the functions behind the operators' signs
 _OPERATORS: dict[str, tuple[Any, ...]] = {
@@ -65,13 +62,8 @@ def rule_for(fn: str) -> Rule | None:
     return RULES.get(fn)
 
 
-def expansion_for(fn: str) -> Expansion | None:
-    """How an operation such as "divmod" is written as operations that have rules."""
-    return EXPANSIONS.get(fn)
-
-
 def function_name(obj: object) -> str | None:
-    """The operation that a Python function stands for; None if there is no rule and no expansion."""
+    """The operation that a Python function stands for; None if there is no rule."""
     module = getattr(obj, "__module__", None)
     if isinstance(module, str) and module.partition(".")[0] == _RUNTIME:
         name = f"{_RUNTIME}.{getattr(obj, '__name__', '')}"
@@ -85,7 +77,7 @@ def function_name(obj: object) -> str | None:
 @functools.lru_cache(maxsize=1)
 def _names() -> dict[object, str]:
     names: dict[object, str] = {}
-    for fn in (*RULES, *EXPANSIONS):
+    for fn in RULES:
         for function in _functions(fn):
             # a function's first name in the table is the one that code is written with
             names.setdefault(function, fn)

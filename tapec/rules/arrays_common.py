@@ -7,6 +7,8 @@ and structure (axes, tuples of extents, dtypes, tests on rank) that is known whe
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 # axes to loop over when a loop must be unrolled; 32 is the highest rank that NumPy 1 has
@@ -29,7 +31,7 @@ def within(axis, ndim):
 
 def without(shape, axis):
     """The extents of all axes but one."""
-    rest = ()
+    rest: tuple[Any, ...] = ()
     for k in AXES[: len(shape) - 1]:
         rest = rest + ((shape[k] if k < axis else shape[k + 1]),)
     return rest

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import common_dtype
@@ -132,7 +135,7 @@ def asarray_chkfinite(a, dtype=None):
     return a
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "arange": arange,
     "linspace": linspace,
     "logspace": logspace,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import accumulator, by_lane, float_type
@@ -116,7 +119,7 @@ def nanstd(a, axis=None, *, ddof=0, keepdims=False):
     return np.sqrt(nanvar(a, axis, ddof=ddof, keepdims=keepdims))
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "nansum": nansum,
     "nanprod": nanprod,
     "nanmean": nanmean,

@@ -6,6 +6,9 @@ read in that order.  Among equal elements the derivative belongs to the one that
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import flat, float_type, kept, last_axis, within
@@ -284,7 +287,7 @@ def trim_zeros(filt, trim="fb"):
     return filt[first:last]
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sort": sort,
     "partition": partition,
     "median": median,
@@ -303,4 +306,4 @@ FUNCTIONS = {
     "trim_zeros": trim_zeros,
 }
 
-METHODS = {"sort": sort_in_place}
+METHODS: dict[str, Callable[..., Any]] = {"sort": sort_in_place}

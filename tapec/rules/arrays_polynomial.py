@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import common_dtype, flat, float_type
@@ -107,7 +110,7 @@ def polyval_falling(p, x):
     return polyval(x, np.asarray(p)[::-1])
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "polyval": polyval_falling,
     "polynomial.polynomial.polyval": polyval,
     "polynomial.polynomial.polyadd": polyadd,

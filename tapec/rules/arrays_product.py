@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import AXES, by_lane, common_dtype, flat, float_type, kept, within
@@ -56,8 +59,8 @@ def kron(a, b):
         a = a[np.newaxis]
     for _ in AXES[: max(0, -missing)]:
         b = b[np.newaxis]
-    split = ()
-    shape = ()
+    split: tuple[Any, ...] = ()
+    shape: tuple[Any, ...] = ()
     for k in AXES[: a.ndim]:
         split = split + (a.shape[k], b.shape[k])
         shape = shape + (a.shape[k] * b.shape[k],)
@@ -101,7 +104,7 @@ def cross2d(a, b):
 
 
 def _length(a, before, inner, after):
-    total = float_type(a.dtype)(0)
+    total = a.dtype.type(0)
     for k in np.ndindex(inner):
         x = a[before + k + after]
         total += x * x
@@ -110,24 +113,23 @@ def _length(a, before, inner, after):
 
 
 def _absolute_sum(a, before, inner, after):
-    total = float_type(a.dtype)(0)
+    total = a.dtype.type(0)
     for k in np.ndindex(inner):
         total += np.abs(a[before + k + after])
     return total
 
 
 def _vector_norm(x, ord, axis, keepdims):
-    kind = float_type(x.dtype)
     if ord is None or ord == 2:
-        return by_lane(_length, x, axis, keepdims, kind)
+        return by_lane(_length, x, axis, keepdims, x.dtype)
     if ord == 1:
-        return by_lane(_absolute_sum, x, axis, keepdims, kind)
+        return by_lane(_absolute_sum, x, axis, keepdims, x.dtype)
     if ord == np.inf:
         return np.max(np.abs(x), axis, keepdims=keepdims)
     if ord == -np.inf:
         return np.min(np.abs(x), axis, keepdims=keepdims)
     if ord == 0:
-        return np.sum(np.where(x != 0, 1.0, 0.0), axis, keepdims=keepdims)
+        return np.sum(np.where(x != 0, x.dtype.type(1), x.dtype.type(0)), axis, keepdims=keepdims)
     return np.power(np.sum(np.power(np.abs(x), ord), axis, keepdims=keepdims), 1.0 / ord)
 
 
@@ -137,14 +139,16 @@ def norm(x, ord=None, axis=None, *, keepdims=False):
     The Euclidean norm has derivative 0 at 0.
     """
     x = np.asarray(x)
+    if x.dtype.kind != "f":
+        x = x.astype(np.float64)
     if axis is not None or x.ndim == 1:
         return _vector_norm(x, ord, axis, keepdims)
     if ord is None:
-        return by_lane(_length, x, None, keepdims, float_type(x.dtype))
+        return by_lane(_length, x, None, keepdims, x.dtype)
     if isinstance(ord, str):
         if ord != "fro":
             raise ValueError("this norm needs singular values, which have no derivative yet")
-        return by_lane(_length, x, None, keepdims, float_type(x.dtype))
+        return by_lane(_length, x, None, keepdims, x.dtype)
     if ord == 1:
         return kept(np.max(np.sum(np.abs(x), 0)), 2, keepdims)
     if ord == -1:
@@ -338,7 +342,7 @@ def corrcoef(x, y=None, rowvar=True):
     return result / outer(deviation, deviation)
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "matmul": matmul,
     "vdot": vdot,
     "inner": inner,

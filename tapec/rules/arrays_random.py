@@ -6,6 +6,9 @@ transformation.  The stream of random numbers is the one that NumPy would use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 
@@ -47,7 +50,7 @@ def exponential(scale=1.0, size=None):
     return scale * _standard_exponential(size)
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "random.normal": normal,
     "random.lognormal": lognormal,
     "random.uniform": uniform,

@@ -5,6 +5,9 @@ Where several elements tie for a maximum or minimum, its derivative is shared ev
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import (
@@ -32,7 +35,7 @@ def _total(a, axis, kind, keepdims):
         return kept(total, a.ndim, keepdims)
     if keepdims:
         out = np.zeros(shape[:axis] + (1,) + shape[axis + 1 :], kind)
-        zero = (0,)
+        zero: tuple[Any, ...] = (0,)
     else:
         out = np.zeros(without(shape, axis), kind)
         zero = ()
@@ -279,7 +282,7 @@ def trapezoid(y, x=None, dx=1.0):
     return out
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": sum_,
     "mean": mean,
     "var": var,
@@ -297,7 +300,7 @@ FUNCTIONS = {
     "trapz": trapezoid,
 }
 
-METHODS = {
+METHODS: dict[str, Callable[..., Any]] = {
     "sum": sum_,
     "mean": mean,
     "var": var,

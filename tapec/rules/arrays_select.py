@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from tapec.rules.arrays_common import AXES, flat, within
+from tapec.rules.arrays_common import AXES, accumulator, flat, within
 
 
 def take(a, indices, axis=None):
@@ -169,7 +172,7 @@ def trace(a, offset=0):
     a = np.asarray(a)
     if a.ndim != 2:
         raise ValueError("trace is supported for matrices only")
-    total = a.dtype.type(0)
+    total = accumulator(a.dtype)(0)
     down = max(0, -offset)
     right = max(0, offset)
     for i in range(_diagonal_length(a.shape, offset)):
@@ -250,7 +253,7 @@ def real(val):
     return val
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "take": take,
     "take_along_axis": take_along_axis,
     "extract": extract,
@@ -268,7 +271,7 @@ FUNCTIONS = {
     "real": real,
 }
 
-METHODS = {
+METHODS: dict[str, Callable[..., Any]] = {
     "take": take,
     "compress": compress,
     "diagonal": diagonal,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import AXES, common_dtype, flat, within
@@ -31,7 +34,7 @@ def _concatenate(arrays, axis):
 
 def concatenate(arrays, axis=0):
     """Join arrays along an axis; None joins them flattened."""
-    parts = ()
+    parts: tuple[Any, ...] = ()
     for array in arrays:
         parts = parts + ((flat(array) if axis is None else np.asarray(array)),)
     return _concatenate(parts, 0 if axis is None else axis)
@@ -80,7 +83,7 @@ def _three_axes(a):
 
 
 def _all(function, arrays):
-    results = ()
+    results: tuple[Any, ...] = ()
     for array in arrays:
         results = results + (function(array),)
     return results
@@ -181,8 +184,8 @@ def tile(a, reps):
     for _ in AXES[: max(0, len(counts) - values.ndim)]:
         values = values[np.newaxis]
     counts = (1,) * (values.ndim - len(counts)) + counts
-    split = ()
-    shape = ()
+    split: tuple[Any, ...] = ()
+    shape: tuple[Any, ...] = ()
     for k in AXES[: values.ndim]:
         split = split + (counts[k], values.shape[k])
         shape = shape + (counts[k] * values.shape[k],)
@@ -256,16 +259,16 @@ def moveaxis(a, source, destination):
     origins = source if isinstance(source, tuple) else (source,)
     targets = destination if isinstance(destination, tuple) else (destination,)
     a = np.asarray(a)
-    moved = ()
-    places = ()
+    moved: tuple[Any, ...] = ()
+    places: tuple[Any, ...] = ()
     for k in AXES[: len(origins)]:
         moved = moved + (within(origins[k], a.ndim),)
         places = places + (within(targets[k], a.ndim),)
-    rest = ()
+    rest: tuple[Any, ...] = ()
     for k in AXES[: a.ndim]:
         if k not in moved:
             rest = rest + (k,)
-    order = ()
+    order: tuple[Any, ...] = ()
     taken = 0
     for k in AXES[: a.ndim]:
         if k in places:
@@ -302,14 +305,14 @@ def _wide(shape, ndim):
 def broadcast_shapes(*shapes):
     """The shape that arrays of these shapes have together."""
     ndim = 0
-    sides = ()
+    sides: tuple[Any, ...] = ()
     for shape in shapes:
         side = shape if isinstance(shape, tuple) else (shape,)
         sides = sides + (side,)
         ndim = max(ndim, len(side))
     common = (1,) * ndim
     for side in sides:
-        joint = ()
+        joint: tuple[Any, ...] = ()
         for k in AXES[:ndim]:
             joint = joint + (broadcast_extent(common[k], _wide(side, ndim)[k]),)
         common = joint
@@ -326,11 +329,11 @@ def broadcast_to(array, shape):
 
 def broadcast_arrays(*arrays):
     """Copies that all have the joint shape."""
-    shapes = ()
+    shapes: tuple[Any, ...] = ()
     for array in arrays:
         shapes = shapes + (np.shape(array),)
     common = broadcast_shapes(*shapes)
-    results = ()
+    results: tuple[Any, ...] = ()
     for array in arrays:
         results = results + (broadcast_to(array, common),)
     return results
@@ -347,7 +350,7 @@ def resize(a, new_shape):
     return out
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "concatenate": concatenate,
     "concat": concatenate,
     "stack": stack,
@@ -376,4 +379,4 @@ FUNCTIONS = {
     "resize": resize,
 }
 
-METHODS = {"repeat": repeat, "squeeze": squeeze}
+METHODS: dict[str, Callable[..., Any]] = {"repeat": repeat, "squeeze": squeeze}

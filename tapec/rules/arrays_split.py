@@ -5,6 +5,9 @@ The number of parts must be known when a function is compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from tapec.rules.arrays_common import AXES, part, within
@@ -26,7 +29,7 @@ def _even(ary, sections, axis):
     size = ary.shape[axis]
     length = size // sections
     longer = size % sections
-    places = ()
+    places: tuple[Any, ...] = ()
     stop = 0
     for k in AXES[: sections - 1]:
         stop += length + (1 if k < longer else 0)
@@ -70,4 +73,10 @@ def dsplit(ary, indices_or_sections):
     return split(ary, indices_or_sections, 2)
 
 
-FUNCTIONS = {"array_split": array_split, "split": split, "vsplit": vsplit, "hsplit": hsplit, "dsplit": dsplit}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "array_split": array_split,
+    "split": split,
+    "vsplit": vsplit,
+    "hsplit": hsplit,
+    "dsplit": dsplit,
+}

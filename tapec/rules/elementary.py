@@ -10,7 +10,7 @@ the domain the derivative is the limit from inside, which may be infinite.  Outs
 
 from __future__ import annotations
 
-from tapec.rules.table import expansion, join, rule, table
+from tapec.rules.table import join, rule, table
 
 _TIES = "a tie splits evenly"
 _PAIRS = f"{_TIES}; more than two operands are compared pair by pair"
@@ -117,10 +117,3 @@ CHOOSING = table(
 )
 
 ELEMENTARY = join(ARITHMETIC, EXPONENTIAL, TRIGONOMETRIC, CHOOSING)
-
-# operations that are written as others before they are differentiated
-WRITTEN_AS_OTHERS = (
-    *expansion("clip(x, low, high)", "minimum(maximum(x, low), high)", several=False),
-    *expansion("divmod(x, z)", "x // z", "x % z", also="np.divmod"),
-    *expansion("math.frexp(x)", "ldexp(x, -exponent(x))", "exponent(x)"),
-)

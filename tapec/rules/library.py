@@ -70,11 +70,7 @@ _FUNCTIONS = _join(
 )
 
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
-    {
-        numpy_object(path): function
-        for path, function in _FUNCTIONS.items()
-        if numpy_object(path) is not None
-    }
+    {numpy_object(path): function for path, function in _FUNCTIONS.items() if numpy_object(path) is not None}
     | {cross2d: arrays_product.cross2d}
 )
 
@@ -116,13 +112,12 @@ OPAQUE = frozenset(name for name, reason in INERT.items() if reason.endswith("is
 
 DRAWS = frozenset(name for name in INERT if name.startswith("np.random."))
 
-FRONTEND = frozenset(
-    f"np.{name}"
-    for name in (
-        "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray copy"
-        " reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex dtype"
-    ).split()
+_LOWERED = (
+    "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray copy"
+    " reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex dtype"
 )
+
+FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())
 
 STATIC = frozenset({"np.finfo", "np.iinfo", "np.dtype", "np.result_type", "np.promote_types", "np.issubdtype"})
 
@@ -130,7 +125,9 @@ _REFUSALS = {
     "complex numbers are not supported": "angle imag roots linalg.eig linalg.eigvals",
     "singular vectors have no rule yet": "linalg.svd linalg.cond",
     "it has no rule yet": "linalg.qr linalg.lstsq",
-    "its views overlap; index the array in a loop": "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view",
+    "its views overlap; index the array in a loop": (
+        "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
+    ),
     "it reads memory that no array owns": "frombuffer",
     "it permutes its argument in place": "random.shuffle",
     "iterate over np.ndindex(a.shape)": "nditer ndenumerate",

@@ -250,9 +250,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive("np.dot", ("a", "b"), dot_tangent, dot_adjoint, "vectors and matrices; also `@`", _GILES),
         Primitive("np.linalg.solve", ("a", "b"), solve_tangent, solve_adjoint, "", _GILES),
         Primitive("np.linalg.inv", ("a",), inv_tangent, inv_adjoint, "", _GILES),
-        Primitive(
-            "np.linalg.det", ("a",), det_tangent, det_adjoint, "a singular matrix raises LinAlgError", _GILES
-        ),
+        Primitive("np.linalg.det", ("a",), det_tangent, det_adjoint, "a singular matrix raises LinAlgError", _GILES),
         Primitive(
             "np.linalg.slogdet",
             ("a",),
@@ -298,4 +296,4 @@ def matrix_power(a, n):
     return result
 
 
-FUNCTIONS = {"linalg.eigvalsh": eigvalsh, "linalg.matrix_power": matrix_power}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"linalg.eigvalsh": eigvalsh, "linalg.matrix_power": matrix_power}

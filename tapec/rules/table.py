@@ -44,24 +44,6 @@ class Rule:
     optional: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """An operation that is written as others: one formula for its result, or one per result.
-
-    fn       the operation's dotted name
-    params   its parameters
-    results  the formulas in the parameters
-    several  the operation returns a tuple
-    """
-
-    fn: str
-    params: tuple[str, ...]
-    results: tuple[Expr, ...]
-    several: bool
-    heading: str
-    text: str
-
-
 Row = tuple[Rule, ...]
 Table = Mapping[str, Rule]
 
@@ -89,15 +71,6 @@ def rule(
     return tuple(
         Rule(key, params, tangent, contributions, tangent is None, note, source, heading, formula, optional)
         for key in (fn, *also.split())
-    )
-
-
-def expansion(heading: str, *formulas: str, several: bool = True, also: str = "") -> tuple[Expansion, ...]:
-    """One row of a table of operations that are written as others."""
-    fn, params = read_heading(heading)
-    results = tuple(parse(text, params) for text in formulas)
-    return tuple(
-        Expansion(key, params, results, several, heading, ", ".join(formulas)) for key in (fn, *also.split())
     )
 
 

@@ -36,7 +36,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import INT64, Array, Scalar, Type
+from tapec.syntax.types import INT64, Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument, leads_to
 from tapec.transforms.shadow import Shadows
@@ -258,6 +258,9 @@ class _Reverse:
             return []
         out = self.emitter.child()
         out.span = stmt.span
+        if stmt.step == Const(-1):
+            out.assign(name, Op("-", (stmt.start, Name(stmt.var))))
+            return out.out
         offset = out.atom(Op("-", (Name(stmt.var), stmt.start)))
         if stmt.step == Const(1):
             out.assign(name, offset)
@@ -321,6 +324,9 @@ class _Reverse:
             out.extend(self.regions.defs[name])
         for bar in block.adjoints:
             type_ = self.types[bar]
+            if isinstance(type_, Stack):
+                out.assign(bar, Op("stack", _stack_args(type_.element)))
+                continue
             assert isinstance(type_, Scalar)
             out.assign(bar, out.atom(_zero(type_)))
         out.extend(before)

@@ -72,11 +72,12 @@ class Shadows:
                 out.add(Loop(self.block(body), stmt.span))
             case Assign(target=target) if target in self.activity and isinstance(types[target], Array | Stack):
                 out.add(stmt)
-                if not isinstance(types[target], Stack):
+                kind = types[target]
+                if not isinstance(kind, Stack) or isinstance(kind.element, Array):
                     self.define(stmt, out)
             case Push(stack=stack, value=Name(id=value)) if stack in self.activity and isinstance(types[value], Array):
                 out.add(stmt)
-                out.add(Push(self.pointers(stack), Name(self.of(value)), stmt.span))
+                out.add(Push(self.of(stack), Name(self.of(value)), stmt.span))
             case Call(targets=targets, function=fn) if fn in PRIMITIVES:
                 out.add(stmt)
                 for target in targets:
@@ -84,10 +85,6 @@ class Shadows:
                         self.names[target] = out.zeros_like(f"{target}_bar", target)
             case _:
                 out.add(stmt)
-
-    def pointers(self, stack: str) -> str:
-        """For a stack of arrays, the stack of their shadows."""
-        return self.of(stack)
 
     def define(self, stmt: Assign, out: Emitter) -> None:
         target, value = stmt.target, stmt.value
@@ -97,6 +94,8 @@ class Shadows:
         assert isinstance(value, Op)
         if value.fn in ALLOCATIONS:
             out.assign(self.of(target), Op("zeros", value.args))
+        elif value.fn == "stack":
+            out.assign(self.of(target), value)
         elif value.fn in VIEWS or value.fn == "pop":
             owner = value.args[0]
             assert isinstance(owner, Name)

@@ -98,6 +98,13 @@ class Sweep:
             self.homes.setdefault(id(self.regions.home[name]), []).append(bar)
         return self.bars[name]
 
+    def stack_bar(self, name: str) -> str:
+        """For a stack of numbers, the stack of their adjoints; the forward sweep leaves both empty."""
+        if name not in self.bars:
+            self.bars[name] = self.shadows.of(name)
+            self.homes.setdefault(id(self.regions.home[name]), []).append(self.bars[name])
+        return self.bars[name]
+
     def run(self, block: Block, region: Region) -> RevBlock:
         result = RevBlock(region)
         for stmt in reversed(block):
@@ -125,12 +132,12 @@ class Sweep:
                 self.store(stmt, out)
             case Push(stack=stack, value=Name(id=value)) if stack in self.activity and value in self.activity:
                 if isinstance(self.types[value], Scalar):
-                    item = out.let("t", Op("pop", (Name(self.shadows.of(stack)),)), self.types[value])
+                    item = out.let("t", Op("pop", (Name(self.stack_bar(stack)),)), self.types[value])
                     out.accumulate(self.bar(value), item)
             case Push(stack=stack) if stack in self.activity:
                 element = self.types[stack]
                 if isinstance(element, Stack) and isinstance(element.element, Scalar):
-                    out.let("t", Op("pop", (Name(self.shadows.of(stack)),)), element.element)
+                    out.let("t", Op("pop", (Name(self.stack_bar(stack)),)), element.element)
             case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES:
                 if any(target in self.activity for target in targets):
                     self.primitive(stmt, fn, args, targets, out)
@@ -170,7 +177,7 @@ class Sweep:
         if value.fn == "pop":
             stack = value.args[0]
             assert isinstance(stack, Name)
-            out.add(Push(self.shadows.of(stack.id), Name(bar), out.span))
+            out.add(Push(self.stack_bar(stack.id), Name(bar), out.span))
             return
         rule = rule_for(value.fn)
         if rule is None:

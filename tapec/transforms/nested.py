@@ -1,0 +1,205 @@
+"""Derivatives inside lowered code: `grad(f)(x)` within a function that is itself differentiated.
+
+The inner function is lowered in place, its statements are differentiated, brought back to single
+assignment and written where the call stands.  The outer derivative then sees plain core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tapec.errors import NotDifferentiable, UnsupportedSyntax
+from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.values import Lst, Static, Sym, Tup, Value, describe, static_int
+from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes
+from tapec.syntax.types import Array, Scalar
+from tapec.transforms.reverse import reverse
+from tapec.transforms.ssa import to_ssa
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A derivative of a function that exists only while its caller is lowered."""
+
+    callee: Value
+    kind: str
+    wrt: Any
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return call_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node)
+
+
+def lower_maker(kind: str) -> Any:
+    """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
+
+    def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        wrt = kwargs.get("wrt", args[1] if len(args) > 1 else None)
+        return Static(Derived(args[0], kind, 0 if wrt is None else _known(ev, wrt, node)))
+
+    return make
+
+
+def _known(ev: Evaluator, value: Value, node: Any) -> Any:
+    position = static_int(value)
+    if position is not None:
+        return position
+    if isinstance(value, Static):
+        return value.obj
+    if isinstance(value, Tup):
+        return tuple(_known(ev, item, node) for item in value.items)
+    ev.fail(UnsupportedSyntax, "wrt must be known when the function is compiled", node)
+
+
+def call_derivative(
+    ev: Evaluator, callee: Value, kind: str, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """Write the derivative of `callee(*args, **kwargs)` into the current block."""
+    args = [ev.materialise(arg) for arg in args]
+    kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
+    parameters = _Parameters(ev)
+    inner_args = [parameters.bind(f"argument_{k}", arg) for k, arg in enumerate(args)]
+    inner_kwargs = {key: parameters.bind(key, value) for key, value in kwargs.items()}
+    single = not isinstance(wrt, tuple)
+    chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in ((wrt,) if single else wrt)]
+    outer, dims = ev.block, dict(ev.dims)
+    ev.block = root = []
+    result = ev.materialise(ev.apply(callee, inner_args, inner_kwargs, node))
+    outer.extend(parameters.copies)
+    ev.block, ev.dims = outer, dims
+    sources = [leaf for value in chosen for leaf in _leaves(ev, value, node)]
+    block = freeze(root)
+    results: list[Atom] = []
+    structure = _flatten(ev, result, results, node)
+    core = _function(ev, block, parameters, tuple(results))
+    if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
+        ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
+    constants = frozenset(ev.constants) & set(core.params)
+    swept = reverse(core, tuple(sources), constants, unit_seed=True)
+    count = len(swept.values)
+    body = (*swept.forward, *swept.backward, Return((*swept.values, *swept.adjoints)))
+    values = splice(ev, Function("inner", core.params, body, swept.types))
+    bars = dict(zip(dict.fromkeys(sources), values[count:], strict=True))
+    gradients = tuple(_rebuild(ev, value, bars) for value in chosen)
+    gradient = gradients[0] if single else Tup(gradients)
+    if kind == "grad":
+        return gradient
+    return Tup((structure(values[:count]), gradient))
+
+
+def splice(ev: Evaluator, function: Function) -> list[Value]:
+    """Write a function's body into the current block; the values it returns."""
+    single = to_ssa(function, avoid=frozenset(ev.taken) | frozenset(ev.types))
+    ev.types.update(single.types)
+    ev.taken |= set(single.types)
+    last = single.body[-1]
+    assert isinstance(last, Return)
+    for stmt in single.body[:-1]:
+        ev.emit(stmt)
+        note_memory(ev, (stmt,))
+    return [Sym(value, _type(ev, value)) for value in last.values]
+
+
+def _type(ev: Evaluator, atom: Atom) -> Any:
+    if isinstance(atom, Name):
+        return ev.types[atom.id]
+    return Scalar("bool" if isinstance(atom.value, bool) else "int64" if isinstance(atom.value, int) else "float64")
+
+
+def note_memory(ev: Evaluator, block: Block) -> None:
+    """Roots of the arrays that spliced statements define: fresh, or those of what they view."""
+    for stmt in walk(block):
+        for name in writes(stmt):
+            if not isinstance(ev.types.get(name), Array):
+                continue
+            sources = [r for r in reads(stmt) if r in ev.roots] if isinstance(stmt, Assign) else []
+            known = frozenset().union(*(ev.roots[r] for r in sources)) if sources else frozenset()
+            ev.roots[name] = ev.roots.get(name, frozenset()) | (known or frozenset({name}))
+
+
+class _Parameters:
+    """Names of their own for the arguments, so that the derivative can be taken by them."""
+
+    def __init__(self, ev: Evaluator) -> None:
+        self.ev = ev
+        self.copies: list[Assign] = []
+        self.names: list[str] = []
+
+    def bind(self, label: str, value: Value) -> Value:
+        ev = self.ev
+        if isinstance(value, Tup):
+            return Tup(tuple(self.bind(f"{label}_{k}", item) for k, item in enumerate(value.items)), value.cls)
+        if not isinstance(value, Sym):
+            return value
+        base = value.atom.id if isinstance(value.atom, Name) else label
+        name = ev.define(base, value.type)
+        self.copies.append(Assign(name, value.atom, ev.span))
+        self.names.append(name)
+        if isinstance(value.type, Array) and isinstance(value.atom, Name):
+            ev.roots[name] = ev.roots.get(value.atom.id, frozenset())
+        return Sym(Name(name), value.type)
+
+
+def _function(ev: Evaluator, block: Block, parameters: _Parameters, results: tuple[Atom, ...]) -> Function:
+    """The block as a function of its parameters and of every name it reads from outside."""
+    body = (*block, Return(results))
+    inside = {name for stmt in walk(block) for name in writes(stmt)}
+    outside = {name for stmt in walk(body) for name in reads(stmt)} - inside - set(parameters.names)
+    return Function("inner", (*parameters.names, *sorted(outside)), body, ev.types)
+
+
+def _pick(ev: Evaluator, one: Any, args: list[Value], kwargs: dict[str, Value], callee: Value, node: Any) -> Value:
+    if isinstance(one, int):
+        if not -len(args) <= one < len(args):
+            ev.fail(UnsupportedSyntax, f"there is no argument {one} to differentiate by", node)
+        return args[one]
+    if one in kwargs:
+        return kwargs[one]
+    names = parameter_names(callee)
+    if one not in names or names.index(one) >= len(args):
+        ev.fail(UnsupportedSyntax, f"there is no argument `{one}` to differentiate by", node)
+    return args[names.index(one)]
+
+
+def parameter_names(callee: Value) -> list[str]:
+    """The names of a function's parameters."""
+    definition = getattr(callee, "node", None)
+    if definition is not None:
+        return [arg.id for arg in (*definition.args.posonlyargs, *definition.args.args)]
+    if isinstance(callee, Static):
+        code = getattr(callee.obj, "__code__", None)
+        if code is not None:
+            return list(code.co_varnames[: code.co_argcount])
+    return []
+
+
+def _leaves(ev: Evaluator, value: Value, node: Any) -> list[str]:
+    if isinstance(value, Tup):
+        return [leaf for item in value.items for leaf in _leaves(ev, item, node)]
+    if isinstance(value, Sym) and isinstance(value.atom, Name) and value.type.is_float:
+        return [value.atom.id]
+    ev.fail(NotDifferentiable, f"{describe(value)} has no derivative", node, hint="pass it as a float")
+
+
+def _flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
+    """Collect the leaves of a result; a function that rebuilds it from new leaves."""
+    if isinstance(value, Sym):
+        position = len(leaves)
+        leaves.append(value.atom)
+        return lambda new: new[position]
+    if isinstance(value, Tup):
+        parts = [_flatten(ev, item, leaves, node) for item in value.items]
+        return lambda new: Tup(tuple(part(new) for part in parts), value.cls)
+    if isinstance(value, Lst):
+        ev.fail(UnsupportedSyntax, "a derivative of a function that returns a list", node)
+    return lambda new: value
+
+
+def _rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
+    if isinstance(value, Tup):
+        return Tup(tuple(_rebuild(ev, item, bars) for item in value.items), value.cls)
+    assert isinstance(value, Sym) and isinstance(value.atom, Name)
+    return bars[value.atom.id]
+
+
+__all__ = ["Derived", "call_derivative", "lower_maker", "splice"]

@@ -1,0 +1,126 @@
+"""Tangents of whole-array operations against central differences, adjoints against tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapec.rules.library import PRIMITIVES, numpy_object
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def _matrix(n: int, m: int | None = None) -> np.ndarray[Any, Any]:
+    return rng().normal(size=(n, n if m is None else m)) + 2.0 * np.eye(n, n if m is None else m)
+
+
+def _positive(n: int) -> np.ndarray[Any, Any]:
+    m = _matrix(n)
+    return m @ m.T + np.eye(n)
+
+
+def _primitive_cases() -> list[Any]:
+    r = rng()
+    cases: list[tuple[str, tuple[Any, ...]]] = []
+    for n in (1, 2, 3, 4):
+        m = _matrix(n)
+        v, w = r.normal(size=n), r.normal(size=(n, 2))
+        cases += [
+            ("np.dot", (r.normal(size=(3, n)), w)),
+            ("np.dot", (r.normal(size=(3, n)), v)),
+            ("np.dot", (v, w)),
+            ("np.dot", (v, v[::-1])),
+            ("np.linalg.solve", (m, v)),
+            ("np.linalg.solve", (m, w)),
+            ("np.linalg.solve", (m.T, w[:, :1])),
+            ("np.linalg.inv", (m,)),
+            ("np.linalg.det", (m,)),
+            ("np.linalg.slogdet", (m,)),
+            ("np.linalg.cholesky", (_positive(n),)),
+            ("np.linalg.eigh", (_positive(n),)),
+            ("np.linalg.pinv", (m,)),
+            ("np.linalg.pinv", (_matrix(n + 2, n),)),
+            ("np.linalg.pinv", (_matrix(n, n + 2),)),
+        ]
+    return [pytest.param(*case, id=f"{case[0]}-{k}") for k, case in enumerate(cases)]
+
+
+def _function(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = numpy_object(name.removeprefix("np."))
+    return found
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize(("name", "args"), _primitive_cases())
+def test_tangents_against_central_differences(name: str, args: tuple[Any, ...]):
+    function, h = _function(name), 1e-6
+    dots = [rng().normal(size=np.shape(arg)) for arg in args]
+    y = function(*args)
+    y_dot = _as_tuple(PRIMITIVES[name].tangent(y, *args, *dots))
+    up = _as_tuple(function(*(arg + h * dot for arg, dot in zip(args, dots, strict=True))))
+    down = _as_tuple(function(*(arg - h * dot for arg, dot in zip(args, dots, strict=True))))
+    for one, high, low in zip(y_dot, up, down, strict=True):
+        np.testing.assert_allclose(one, (high - low) / (2.0 * h), rtol=2e-6, atol=2e-7)
+
+
+@pytest.mark.parametrize(("name", "args"), _primitive_cases())
+def test_adjoints_against_tangents(name: str, args: tuple[Any, ...]):
+    primitive, r = PRIMITIVES[name], rng()
+    y = _function(name)(*args)
+    dots = [r.normal(size=np.shape(arg)) for arg in args]
+    several = isinstance(y, tuple)
+    seeds = tuple(r.normal(size=np.shape(part)) for part in _as_tuple(y))
+    y_dot = _as_tuple(primitive.tangent(y, *args, *dots))
+    expected = sum(np.vdot(seed, dot) for seed, dot in zip(seeds, y_dot, strict=True))
+    start = [r.normal(size=np.shape(arg)) for arg in args]
+    bars = [bar.copy() for bar in start]
+    primitive.adjoint(y, *args, seeds if several else seeds[0], *bars)
+    actual = sum(np.vdot(bar - old, dot) for bar, old, dot in zip(bars, start, dots, strict=True))
+    assert actual == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize(("name", "args"), [case for case in _primitive_cases() if len(case.values[1]) == 2])  # type: ignore[arg-type]
+def test_inactive_arguments_of_primitives(name: str, args: tuple[Any, ...]):
+    primitive, r = PRIMITIVES[name], rng()
+    y = _function(name)(*args)
+    dots = [r.normal(size=np.shape(arg)) for arg in args]
+    seed = r.normal(size=np.shape(y))
+    full = primitive.tangent(y, *args, *dots)
+    parts = primitive.tangent(y, *args, dots[0], None) + primitive.tangent(y, *args, None, dots[1])
+    np.testing.assert_allclose(parts, full, rtol=1e-10, atol=1e-12)
+    both = [np.zeros_like(arg) for arg in args]
+    primitive.adjoint(y, *args, seed, *both)
+    for position in (0, 1):
+        alone: list[Any] = [None, None]
+        alone[position] = np.zeros_like(args[position])
+        primitive.adjoint(y, *args, seed, *alone)
+        np.testing.assert_array_equal(alone[position], both[position])
+
+
+def test_results_that_nothing_depends_on():
+    m = _positive(3)
+    for name in ("np.linalg.eigh", "np.linalg.slogdet"):
+        y = tuple(_function(name)(m))
+        parts = []
+        seeds = [np.ones(np.shape(part)) for part in y]
+        for wanted in ((0,), (1,), (0, 1)):
+            bar = np.zeros_like(m)
+            PRIMITIVES[name].adjoint(y, m, tuple(seeds[k] if k in wanted else None for k in (0, 1)), bar)
+            parts.append(bar)
+        np.testing.assert_allclose(parts[0] + parts[1], parts[2], rtol=1e-10, atol=1e-12)
+
+
+def test_equal_eigenvalues_have_differentiable_sums():
+    m = np.eye(3)
+    y = tuple(np.linalg.eigh(m))
+    bar = np.zeros((3, 3))
+    PRIMITIVES["np.linalg.eigh"].adjoint(y, m, (np.ones(3), np.zeros((3, 3))), bar)
+    np.testing.assert_allclose(bar, np.eye(3))
