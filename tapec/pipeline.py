@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tapec.backend import printer
@@ -18,9 +18,9 @@ from tapec.frontend.values import Static, Tup
 from tapec.optimise import tidy
 from tapec.options import Options
 from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return
-from tapec.syntax.types import Array, Scalar, Type
-from tapec.transforms.forward import forward
-from tapec.transforms.reverse import reverse
+from tapec.syntax.types import FLOAT64, Array, Scalar, Type
+from tapec.transforms.forward import forward, forward_callee
+from tapec.transforms.reverse import reverse, reverse_callee
 
 KINDS = ("primal", "grad", "value_and_grad", "vjp", "jvp")
 
@@ -35,6 +35,7 @@ class Program:
     core       the core function that was printed
     lowered    the primal it came from
     params     the labels of the function's parameters
+    prelude    the recursive functions that `source` calls, compiled on their own
     """
 
     name: str
@@ -44,6 +45,7 @@ class Program:
     lowered: Lowered
     params: tuple[str, ...] = ()
     seeds: tuple[str, ...] = field(default=())
+    prelude: str = ""
 
 
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
@@ -78,6 +80,56 @@ def build(
     """
     options = options or Options()
     lowered = lower(function, arguments)
+    program = _build(lowered, function, arguments, kind, wrt, options)
+    return replace(program, prelude=callees_text(lowered, kind, options)) if lowered.callees else program
+
+
+def callees_text(lowered: Lowered, kind: str, options: Options) -> str:
+    """The recursive functions that a derivative calls, and their derivatives."""
+    constants = frozenset(lowered.constants)
+    made: list[Function] = list(lowered.callees)
+    if kind == "jvp":
+        made += [forward_callee(callee, constants) for callee in lowered.callees]
+    elif kind != "primal":
+        made += [reverse_callee(callee, constants) for callee in lowered.callees]
+    texts = []
+    for core in made:
+        final = tidy(core, constants)[0] if options.level > 0 else core
+        texts.append(f"{_decorator(core)}\n{printer.function(final, options.quote)}")
+    return "\n\n".join(texts)
+
+
+def _decorator(core: Function) -> str:
+    """Numba's decorator with the argument types: a function that calls itself is typed by them."""
+    arguments = ", ".join(_signature(core.types[param]) for param in core.params)
+    last = core.body[-1]
+    assert isinstance(last, Return)
+    types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in last.values]
+    results = [_signature(type_) for type_ in types_]
+    result = results[0] if len(results) == 1 else f"Tuple(({', '.join(results)}))"
+    flags = 'error_model="numpy", fastmath={"reassoc", "contract"}'
+    return f'@numba.njit("{result if results else "none"}({arguments})", {flags})'
+
+
+def _signature(type_: Type) -> str:
+    if isinstance(type_, Array):
+        axes = [":"] * type_.ndim
+        if type_.layout == "C" and axes:
+            axes[-1] = "::1"
+        elif type_.layout == "F" and axes:
+            axes[0] = "::1"
+        return f"{type_.dtype}[{', '.join(axes)}]"
+    return "boolean" if str(type_) == "bool" else str(type_)
+
+
+def _build(
+    lowered: Lowered,
+    function: types.FunctionType,
+    arguments: tuple[Any, ...],
+    kind: str,
+    wrt: Any,
+    options: Options,
+) -> Program:
     core = lowered.function
     labels = _labels(function, len(arguments))
     structure = _Structure(labels, arguments, core.params)

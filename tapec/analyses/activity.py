@@ -13,11 +13,16 @@ from collections.abc import Iterator
 
 from tapec.analyses.memory import VIEWS, Aliases, is_memory
 from tapec.rules import rule_for
-from tapec.rules.library import PRIMITIVES
+from tapec.rules.library import OPAQUE, PRIMITIVES
 from tapec.syntax.core import Assign, Call, Expr, Function, Name, Op, Push, Stmt, Store, walk
 from tapec.syntax.types import Type
 
 CARRIERS = frozenset({"load", "pop", *VIEWS})
+
+
+def is_callee(function: str) -> bool:
+    """Whether a call's name is that of a generated function; others are dotted."""
+    return "." not in function
 
 
 def differentiable_operands(value: Expr) -> Iterator[str]:
@@ -35,6 +40,10 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
         yield from (arg.id for arg in value.args if isinstance(arg, Name))
         return
     if value.fn == "copy":
+        yield from (arg.id for arg in value.args if isinstance(arg, Name))
+        return
+    if value.fn.partition(";")[0] in OPAQUE:
+        # its result does depend on its operands: whoever differentiates it finds no rule
         yield from (arg.id for arg in value.args if isinstance(arg, Name))
         return
     rule = rule_for(value.fn)
@@ -93,7 +102,7 @@ def _edges(stmt: Stmt) -> Iterator[tuple[str, str]]:
             yield value, array
         case Push(stack=stack, value=Name(id=value)):
             yield value, stack
-        case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES:
+        case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES or fn in OPAQUE or is_callee(fn):
             for arg in args:
                 if isinstance(arg, Name):
                     for target in targets:

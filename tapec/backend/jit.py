@@ -28,11 +28,13 @@ def load(program: Program) -> Any:
         "math": math,
         "numba": numba,
         "tapec_runtime": tapec_runtime,
-        "__name__": "tapec.generated",
+        # a module that exists: Numba cannot link recursion in one that does not
+        "__name__": __name__,
         **program.namespace,
     }
-    linecache.cache[file] = (len(program.source), None, program.source.splitlines(True), file)
-    exec(compile(program.source, file, "exec"), namespace)
+    text = f"{program.prelude}\n\n{program.source}" if program.prelude else program.source
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), namespace)
     return namespace[program.name]
 
 

@@ -28,6 +28,8 @@ def module_text(program: Program, function: types.FunctionType) -> str:
     lines.append("")
     for name, value in program.namespace.items():
         lines += _binding(name, value)
+    if program.prelude:
+        lines += ["", program.prelude]
     lines += ["", '@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})', program.source]
     return "\n".join(lines)
 

@@ -238,7 +238,7 @@ class _Writer:
                 self.lines.append(f"{pad}print({_list(args)})")
             case Call(targets=targets, function=function, args=args):
                 call = _primary(function, args)
-                left = ", ".join(targets) + ("," if len(targets) == 1 else "")
+                left = ", ".join(targets) + ("," if len(targets) == 1 and "." in function else "")
                 self.lines.append(f"{pad}{left} = {call}" if targets else f"{pad}{call}")
             case Return(values=values):
                 self.lines.append(f"{pad}return {_list(values)}".rstrip())

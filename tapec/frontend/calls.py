@@ -11,6 +11,7 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
+from tapec.frontend import recursion
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.exits import RETURN, tail_exits
@@ -283,26 +284,69 @@ def run(
     node: Any,
 ) -> Value:
     """Evaluate a function's body with its parameters bound."""
-    recursive = ev.recursion(definition, frame, args, kwargs, node)
-    if recursive is not None:
-        return recursive
+    _refuse_syntax(ev, frame, definition)
+
+    def bind() -> dict[str, Value]:
+        return bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
+
+    def evaluate(inner: Evaluator, own: Frame, env: dict[str, Value]) -> Value:
+        return _evaluate(inner, own, definition, env, node)
+
+    if id(definition) in ev.callees.definitions:
+        return recursion.call(ev, frame, definition, bind, evaluate, node)
+    if definition in ev.running:
+        raise recursion.Recursive(definition)
+    start, entry, block = len(ev.block), ev.snapshot() if ev.frame is not None else None, ev.block
+    depth = len(ev.frames)
+    ev.running.append(definition)
+    try:
+        return evaluate(ev, frame, bind())
+    except recursion.Recursive as found:
+        if found.definition is not definition:
+            raise
+        # undo the inlining and write a call
+        caller = ev.frames[depth - 1] if depth else None
+        del ev.frames[depth:]
+        del block[start:]
+        ev.block, ev.frame, ev.dead = block, caller, False  # type: ignore[assignment]
+        if entry is not None and caller is not None:
+            ev.restore(entry)
+        ev.callees.definitions.add(id(definition))
+        if caller is None:
+            return _entry_call(ev, frame, definition, bind, evaluate, node)
+        return recursion.call(ev, frame, definition, bind, evaluate, node)
+    finally:
+        ev.running.pop()
+
+
+def _entry_call(ev: Evaluator, frame: Frame, definition: Any, bind: Any, evaluate: Any, node: Any) -> Value:
+    """The differentiated function itself is recursive."""
+    ev.frame = Frame(frame.source, frame.names, frame.parent)
+    ev.frames.append(ev.frame)
+    result = recursion.call(ev, frame, definition, bind, evaluate, node)
+    ev.frames.pop()
+    ev.frame = None  # type: ignore[assignment]
+    return result
+
+
+def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
     for inner in gast.walk(definition):
         if isinstance(inner, gast.Global | gast.Nonlocal | gast.Yield | gast.YieldFrom | gast.Await):
-            outer_frame, ev.frame = ev.frame, frame
+            ev.frame = frame
             kind = type(inner).__name__.lower()
             ev.fail(UnsupportedSyntax, f"cannot differentiate `{kind}`", inner)
-            ev.frame = outer_frame
-    frame.env = bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
+
+
+def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:
+    frame.env = env
     prepared = prepare(definition)
     frame.liveness = prepared.liveness
     frame.local_names = prepared.local_names
     outer, span = ev.frame, ev.span
     ev.frames.append(frame)
-    ev.running.append(definition)
     ev.frame = frame
     ev.statements(prepared.body)
     result = frame.env.get(RETURN, NONE)
-    ev.running.pop()
     ev.frames.pop()
     ev.frame, ev.span = outer, span
     if ev.dead:

@@ -121,6 +121,7 @@ class Evaluator:
         self.functions: dict[Any, FunctionSource] = {}
         self.reads: dict[tuple[Any, str], Any] = {}
         self.running: list[Any] = []
+        self.callees: Any = None
         self.root = self.block
         self.empty_items = Items(())
         # what the handlers call in one another; joined in lower.py
@@ -155,7 +156,7 @@ class Evaluator:
         self.resolver: Callable[..., Callable[[str], Value | None]]
         self.source_of: Callable[..., FunctionSource]
         self.sym: Callable[[Value], Sym]
-        self.recursion: Callable[..., Value | None]
+        self.another: Callable[[], Evaluator]
         self.returned: Callable[..., Value]
         self.special: Mapping[Any, Any] = {}
         self.lazy_methods: frozenset[str] = frozenset()

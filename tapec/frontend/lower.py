@@ -11,10 +11,11 @@ from typing import Any
 
 import gast
 
-from tapec.errors import RecursionUnsupported, Span, UnsupportedSyntax
+from tapec.errors import Span, UnsupportedSyntax
 from tapec.frontend import assign, calls, control, elementwise, indexing, iteration, operators, special
 from tapec.frontend.comprehension import listcomp
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
+from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
+from tapec.frontend.recursion import Callees
 from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.values import Items, Lst, Maybe, Poison, Static, Sym, Tup, Value
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Return
@@ -31,6 +32,7 @@ class Lowered:
     roots      for each array name, the allocations and parameters whose memory it may share
     reads      names read from modules and closures, with their values (for cache keys)
     functions  every Python function reached
+    callees    recursive functions, called by name
     """
 
     function: Function
@@ -39,11 +41,13 @@ class Lowered:
     roots: dict[str, frozenset[str]]
     reads: dict[tuple[Any, str], Any] = field(default_factory=dict)
     functions: tuple[Any, ...] = ()
+    callees: tuple[Function, ...] = ()
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     """An evaluator with all handlers joined."""
     ev = Evaluator(reserved)
+    ev.callees = Callees()
     ev.expression_handlers = {**operators.HANDLERS, gast.Call: calls.call, gast.ListComp: listcomp}
     ev.statement_handlers = {
         **assign.HANDLERS,
@@ -102,12 +106,12 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
 
     ev.sym = sym
 
-    def recursion(definition: Any, frame: Frame, args: Any, kwargs: Any, node: Any) -> Value | None:
-        if definition in ev.running:
-            ev.fail(RecursionUnsupported, f"`{definition.name}` calls itself", node)
-        return None
+    def another() -> Evaluator:
+        sub = new_evaluator(frozenset(ev.taken))
+        sub.callees = ev.callees
+        return sub
 
-    ev.recursion = recursion
+    ev.another = another
 
     def returned(value: Value, node: Any) -> Value:
         if isinstance(value, Maybe | Poison):
@@ -159,7 +163,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     structure = flatten_result(ev, result, leaves, source.span(source.node))
     body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
-    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, tuple(ev.functions))
+    callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
+    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, tuple(ev.functions), callees)
 
 
 def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:

@@ -75,6 +75,9 @@ def source_of(function: types.FunctionType) -> FunctionSource:
                 reason=f"no text is known for {code.co_filename!r}",
                 hint="define the function in a file, a notebook cell or with linecache filled",
             ) from None
+    known = _known.get((code.co_filename, code))
+    if known is not None and known.lines == lines:
+        return known
     node = _find(_parse(lines, code.co_filename), code)
     if node is None:
         raise SourceUnavailable(
@@ -82,7 +85,16 @@ def source_of(function: types.FunctionType) -> FunctionSource:
             reason=f"{code.co_filename} has no such function at line {code.co_firstlineno}; was the file edited after import?",
             hint="import the module anew",
         )
-    return FunctionSource(node, code.co_filename, lines, function.__qualname__)
+    found_source = FunctionSource(node, code.co_filename, lines, function.__qualname__)
+    if len(_known) > _KEPT:
+        _known.clear()
+    _known[code.co_filename, code] = found_source
+    return found_source
+
+
+# a function's tree is one object: recursion is recognised by it
+_known: dict[tuple[str, types.CodeType], FunctionSource] = {}
+_KEPT = 4096
 
 
 @functools.lru_cache(maxsize=64)

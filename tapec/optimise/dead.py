@@ -83,7 +83,8 @@ class _Dead:
                     return [], live
                 return [stmt], (live - {target}) | self.reads(stmt)
             case Call(targets=targets):
-                random = stmt.function.startswith("np.random")
+                # draws advance a stream; adjoints of callees add to the shadows they are given
+                random = stmt.function.startswith("np.random") or stmt.function.endswith("_adjoint")
                 if not random and not any(t in live or self.key(t) in live for t in targets):
                     return [], live
                 return [stmt], (live - set(targets)) | self.reads(stmt)

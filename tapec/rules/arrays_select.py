@@ -237,15 +237,22 @@ def fill_diagonal(a, val, wrap=False):
             a[(k,) * a.ndim] = values[k % values.size]
 
 
-def clip(a, a_min=None, a_max=None):
-    """Elements limited to an interval; a bound of None is no bound."""
+def _limited(a, a_min, a_max):
     if a_min is None and a_max is None:
-        return a
+        raise ValueError("one of the bounds must be given")
     if a_min is None:
         return np.minimum(a, a_max)
     if a_max is None:
         return np.maximum(a, a_min)
     return np.minimum(np.maximum(a, a_min), a_max)
+
+
+def clip(a, a_min=None, a_max=None, out=None):
+    """Elements limited to an interval; a bound of None is no bound."""
+    if out is None:
+        return _limited(a, a_min, a_max)
+    out[...] = _limited(a, a_min, a_max)
+    return out
 
 
 def real(val):
@@ -268,6 +275,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tril": tril,
     "triu": triu,
     "fill_diagonal": fill_diagonal,
+    "clip": clip,
     "real": real,
 }
 

@@ -6,7 +6,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.1.
 
 from __future__ import annotations
 
-from tapec.analyses.activity import Activity
+from tapec.analyses.activity import Activity, is_callee
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, aliases
 from tapec.errors import NotDifferentiable
 from tapec.frontend.values import Sym, Tup
@@ -129,6 +129,8 @@ class _Forward:
                     assert isinstance(item, Name | Const)
                     emitter.add(Push(self.dot(stack, emitter), item, stmt.span))
                 emitter.add(stmt)
+            case Call(function=fn) if is_callee(fn) and any(t in self.activity for t in stmt.targets):
+                self.call(stmt, emitter)
             case Call():
                 emitter.add(stmt)
                 if any(target in self.activity for target in stmt.targets):
@@ -137,6 +139,28 @@ class _Forward:
                 emitter.add(Return(tuple(self.results(values, emitter)), stmt.span))
             case _:
                 emitter.add(stmt)
+
+    def call(self, stmt: Call, emitter: Emitter) -> None:
+        """A recursive function: its tangent takes the tangents of all its float arguments."""
+        dots: list[Atom] = []
+        for arg in stmt.args:
+            type_ = emitter.type_of(arg)
+            if not type_.is_float:
+                continue
+            dot = self.tangent(arg, emitter)
+            if dot is None and isinstance(type_, Array):
+                assert isinstance(arg, Name)
+                dot = Name(emitter.zeros_like("zero", arg.id))
+            if dot is None:
+                assert isinstance(type_, Scalar)
+                dot = _zero(type_)
+            dots.append(emitter.atom(dot))
+        targets: list[str] = []
+        for target in stmt.targets:
+            targets.append(target)
+            if self.types[target].is_float:
+                targets.append(self.dot(target, emitter))
+        emitter.add(Call(tuple(targets), f"{stmt.function}_tangent", (*stmt.args, *dots), stmt.span))
 
     def zero_like(self, value: Atom, stack: Stack, emitter: Emitter) -> Expr:
         if isinstance(stack.element, Scalar):
@@ -262,3 +286,9 @@ def _returned(function: Function) -> tuple[Atom, ...]:
     last = function.body[-1]
     assert isinstance(last, Return)
     return last.values
+
+
+def forward_callee(function: Function, constants: frozenset[str]) -> Function:
+    """The tangent of a recursive function, as a function that calls itself."""
+    sources = tuple(p for p in function.params if function.types[p].is_float)
+    return forward(function, sources, constants, f"{function.name}_tangent")

@@ -68,19 +68,27 @@ def reverse(
     sources: tuple[str, ...],
     constants: frozenset[str] = frozenset(),
     unit_seed: bool = False,
+    shared: bool = False,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
     With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
-    otherwise there is a parameter `NAME_bar` for every result of float type.
+    otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
+    adjoints of array sources are parameters after the seeds, and are added to.
     """
-    return _Reverse(function, sources, constants, unit_seed).run()
+    return _Reverse(function, sources, constants, unit_seed, shared).run()
 
 
 class _Reverse:
     def __init__(
-        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], unit_seed: bool
+        self,
+        function: Function,
+        sources: tuple[str, ...],
+        constants: frozenset[str],
+        unit_seed: bool,
+        shared: bool,
     ) -> None:
+        self.shared = shared
         self.function = function
         self.sources = sources
         self.constants = constants
@@ -95,10 +103,16 @@ class _Reverse:
         targets = {a.id for a in last.values if isinstance(a, Name)}
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         shadows = Shadows(emitter, self.activity)
-        entry = shadows.entry((*function.params, *sorted(self.constants)))
+        given: list[str] = []
+        if self.shared:
+            for source in self.sources:
+                if isinstance(self.types[source], Array):
+                    given.append(shadows.of(source))
+        own = [p for p in function.params if p not in shadows.names]
+        entry = shadows.entry((*own, *sorted(self.constants)))
         body = shadows.block(function.body[:-1])
         body, self.exits = instrument(body, emitter)
-        program = Function(function.name, function.params, (*entry, *body), self.types)
+        program = Function(function.name, (*function.params, *given), (*entry, *body), self.types)
         self.regions = regions(program)
         for constant in self.constants:
             self.regions.home[constant] = self.regions.root
@@ -116,6 +130,11 @@ class _Reverse:
         seeds, seeding = self.seed(last, shadows)
         backward = (*self.reverse_block(swept, seeding),)
         adjoints, extra = self.adjoints(shadows)
+        if self.shared:
+            adjoints = tuple(
+                a for a, s in zip(adjoints, self.sources, strict=True) if isinstance(self.types[s], Scalar)
+            )
+            seeds = (*seeds, *given)
         return Reversed(
             (*forward, *kept), (*backward, *extra), values, adjoints, seeds, self.types, function.params
         )
@@ -441,4 +460,16 @@ def _stack_args(type_: Type) -> tuple[Expr, ...]:
     return (Const(type_.dtype),)
 
 
-__all__ = ["Call", "Reversed", "reverse"]
+def reverse_callee(function: Function, constants: frozenset[str]) -> Function:
+    """The adjoint of a recursive function, as a function that calls itself.
+
+    It takes the arguments, a seed per float result and a shadow per float array, and returns the
+    adjoints of its float numbers.
+    """
+    sources = tuple(p for p in function.params if function.types[p].is_float)
+    swept = reverse(function, sources, constants, shared=True)
+    body = (*swept.forward, *swept.backward, Return(swept.adjoints))
+    return Function(f"{function.name}_adjoint", (*swept.params, *swept.seeds), body, swept.types)
+
+
+__all__ = ["Call", "Reversed", "reverse", "reverse_callee"]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tapec.analyses.activity import is_callee
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import (
@@ -334,7 +335,7 @@ def _repeatable(stmt: Stmt) -> bool:
     if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
         return stmt.value.fn != "pop" and not stmt.value.fn.startswith("np.random")
     if isinstance(stmt, Call):
-        return not stmt.function.startswith("np.random")
+        return not stmt.function.startswith("np.random") and not is_callee(stmt.function)
     return True
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tapec.analyses.activity import Activity
+from tapec.analyses.activity import Activity, is_callee
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.errors import NotDifferentiable
@@ -141,7 +141,37 @@ class Sweep:
             case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES:
                 if any(target in self.activity for target in targets):
                     self.primitive(stmt, fn, args, targets, out)
+            case Call(targets=targets, function=fn) if any(target in self.activity for target in targets):
+                if not is_callee(fn):
+                    raise NotDifferentiable(f"`{fn}` has no derivative rule", stmt.span)
+                self.call(stmt, out)
         return list(out.out)
+
+    def call(self, stmt: Call, out: Emitter) -> None:
+        """A recursive function: its adjoint runs it again and returns the adjoints of its numbers."""
+        operands = [self.unchanged(stmt, arg) for arg in stmt.args]
+        seeds: list[Atom] = []
+        for target in stmt.targets:
+            type_ = self.types[target]
+            if type_.is_float:
+                seeds.append(Name(self.bar(target)) if target in self.activity else out.atom(_zero(type_)))
+        arrays: list[Atom] = []
+        numbers: list[tuple[Atom, str]] = []
+        for arg in stmt.args:
+            type_ = out.type_of(arg)
+            if not type_.is_float:
+                continue
+            active = isinstance(arg, Name) and arg.id in self.activity
+            if isinstance(type_, Array):
+                assert isinstance(arg, Name)
+                arrays.append(Name(self.shadows.of(arg.id) if active else out.zeros_like(f"{arg.id}_bar", arg.id)))
+            else:
+                numbers.append((arg, out.fresh("t", type_)))
+        names = tuple(name for _, name in numbers)
+        out.add(Call(names, f"{stmt.function}_adjoint", (*operands, *seeds, *arrays), stmt.span))
+        for arg, name in numbers:
+            if isinstance(arg, Name) and arg.id in self.activity:
+                self.contribute(arg.id, Name(name), out)
 
     def contribute(self, name: str, expr: Expr, out: Emitter) -> None:
         out.accumulate(self.bar(name), expr)

@@ -590,6 +590,9 @@ def test_methods(a: Any):
         same(METHODS["clip"](a, -0.2, 0.4), a.clip(-0.2, 0.4))
         same(METHODS["clip"](a, None, 0.4), a.clip(None, 0.4))
         same(METHODS["clip"](a, 0.1), a.clip(0.1))
+        out = np.empty_like(a)
+        assert LIBRARY[np.clip](a, -0.2, 0.4, out) is out
+        same(out, a.clip(-0.2, 0.4))
 
 
 @over(ARRAYS)

@@ -1,0 +1,148 @@
+"""Functions that call themselves: lowered once per argument types, and called by name.
+
+Everything else is inlined.  A recursive function is found when its inlining meets itself; the
+inlining is then undone and a call is written instead.  Its result type is that of the ways that
+end without recursion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapec.errors import RecursionUnsupported
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
+from tapec.frontend.values import Static, Sym, Tup, Value, is_scalar
+from tapec.syntax.core import Atom, Call, Function, Name, Return, Store, walk
+from tapec.syntax.types import Array, Scalar, Type
+
+
+class Recursive(Exception):
+    """Inlining met a function that is being inlined."""
+
+    def __init__(self, definition: Any) -> None:
+        self.definition = definition
+        super().__init__(getattr(definition, "name", "<lambda>"))
+
+
+@dataclass
+class Callee:
+    """A recursive function for one tuple of argument types."""
+
+    name: str
+    results: list[Type] | None = None
+    structure: Value | None = None
+    function: Function | None = None
+    settled: bool = False
+
+
+@dataclass
+class Callees:
+    """All recursive functions of a program, by definition and argument types."""
+
+    known: dict[tuple[Any, ...], Callee] = field(default_factory=dict)
+    definitions: set[int] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+
+
+def call(
+    ev: Evaluator,
+    frame: Frame,
+    definition: Any,
+    bind: Any,
+    body: Any,
+    node: Any,
+) -> Value:
+    """Write a call of a recursive function.
+
+    `bind()` gives the parameters' values, in order; `body(ev, frame, env)` evaluates the function.
+    """
+    env: dict[str, Value] = bind()
+    label = getattr(definition, "name", "function")
+    params = [(key, value) for key, value in env.items() if isinstance(value, Sym)]
+    known = tuple((key, value.obj) for key, value in env.items() if isinstance(value, Static))
+    if len(params) + len(known) != len(env):
+        ev.fail(
+            RecursionUnsupported,
+            f"`{label}` calls itself and takes arguments that are neither numbers nor arrays",
+            node,
+        )
+    key = (id(definition), tuple((k, v.type) for k, v in params), repr(known))
+    callee = ev.callees.known.get(key)
+    if callee is None:
+        callee = Callee(_fresh(ev, label))
+        ev.callees.known[key] = callee
+        ev.callees.definitions.add(id(definition))
+        for _ in range(4):
+            before = callee.results
+            _lower(ev, callee, frame, env, body, node)
+            if callee.results == before:
+                callee.settled = True
+                break
+        else:
+            ev.fail(RecursionUnsupported, f"the result of `{label}` has no one type", node)
+    if callee.results is None or callee.structure is None:
+        raise DeadCode  # not known yet: the ways without recursion tell
+    targets = tuple(ev.define("t", type_, temporary=True) for type_ in callee.results)
+    ev.emit(Call(targets, callee.name, tuple(v.atom for _, v in params), ev.span))
+    items = [Sym(Name(t), type_) for t, type_ in zip(targets, callee.results, strict=True)]
+    return Tup(tuple(items)) if isinstance(callee.structure, Tup) else items[0]
+
+
+def _fresh(ev: Evaluator, label: str) -> str:
+    name, count = label, 0
+    while name in ev.callees.names or name in ev.taken:
+        count += 1
+        name = f"{label}_{count}"
+    ev.callees.names.add(name)
+    ev.taken.add(name)
+    return name
+
+
+def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], body: Any, node: Any) -> None:
+    """Lower the function on its own, with what is known of its result so far."""
+    sub = ev.another()
+    params: list[str] = []
+    inner: dict[str, Value] = {}
+    for key, value in env.items():
+        if isinstance(value, Sym):
+            name = sub.define(key, value.type)
+            params.append(name)
+            inner[key] = Sym(Name(name), value.type)
+            if isinstance(value.type, Array):
+                sub.roots[name] = frozenset({name})
+        else:
+            inner[key] = value
+    fresh = Frame(frame.source, frame.names, frame.parent)
+    sub.span = ev.span
+    try:
+        result = body(sub, fresh, inner)
+    except DeadCode:
+        return
+    items = result.items if isinstance(result, Tup) else (result,)
+    if not all(is_scalar(item) for item in items):
+        ev.fail(
+            RecursionUnsupported,
+            f"`{callee.name}` calls itself and returns something else than numbers",
+            node,
+            hint="write the results into an array of the caller's, or use a loop",
+        )
+    leaves: list[Atom] = [item.atom for item in items if isinstance(item, Sym)]
+    block = (*freeze(sub.root), Return(tuple(leaves)))
+    for stmt in walk(block):
+        if isinstance(stmt, Store) and sub.roots.get(stmt.array, frozenset()) & set(params):
+            ev.fail(
+                RecursionUnsupported,
+                f"`{callee.name}` calls itself and writes into an argument",
+                node,
+                hint="use a loop with an explicit stack",
+            )
+    callee.structure = result
+    callee.results = [item.type for item in items if isinstance(item, Sym)]
+    callee.function = Function(callee.name, tuple(params), block, sub.types)
+    ev.constants.update(sub.constants)
+    ev.functions.update(sub.functions)
+    ev.reads.update(sub.reads)
+
+
+__all__ = ["Callees", "Recursive", "Scalar", "call"]
