@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tapec.api import emit, grad, jvp, value_and_grad, vjp
+from tapec.version import __version__
 
 __all__ = ["emit", "grad", "jvp", "value_and_grad", "vjp"]
-__version__ = "0.1.0"

@@ -67,24 +67,27 @@ def _derivative(f: Callable[..., Any] | None, wrt: Any, kind: str) -> Any:
         return functools.partial(_derivative, wrt=wrt, kind=kind)
     function = plain_function(f)
     wrt = tuple(wrt) if isinstance(wrt, list) else wrt
-    from tapec.pipeline import resolve_wrt
+    from tapec.backend.program import resolve_wrt
 
     resolve_wrt(function, wrt)
     return _make(function, wrt, kind)
 
 
 def _make(function: types.FunctionType, wrt: Any, kind: str) -> Any:
-    from tapec.backend.dispatcher import Derivative, signature_function
-    from tapec.backend.signature import arguments
-    from tapec.pipeline import build
+    from tapec.backend.dispatcher import make_derivative, signature_function
+    from tapec.backend.fingerprint import Request
 
     labels = list(inspect.signature(function).parameters)
 
     def make_program(argument_types: tuple[Any, ...]) -> Any:
+        # with a warm cache the compiler is not needed, nor imported
+        from tapec.backend.signature import arguments
+        from tapec.pipeline import build
+
         return build(function, arguments(argument_types, labels), kind, wrt)
 
     carrier = signature_function(function, function.__name__, function.__doc__ or "")
-    made = Derivative(carrier, make_program, (_make, function, wrt, kind))
+    made = make_derivative(carrier, make_program, (_make, function, wrt, kind), Request(function, kind, wrt))
     made.__tapec_lower__ = _Inline(function, wrt, kind)
     return made
 
@@ -114,20 +117,23 @@ def _maker(kind: str) -> Any:
 @functools.lru_cache(maxsize=_KEPT)
 def _seeded(function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int) -> Any:
     """A derivative that takes tangents or cotangents after the arguments."""
-    from tapec.backend.dispatcher import Derivative
-    from tapec.backend.signature import arguments
-    from tapec.pipeline import build
+    from tapec.backend.dispatcher import make_derivative
+    from tapec.backend.fingerprint import Request
 
     labels = list(inspect.signature(function).parameters)
 
     def make_program(argument_types: tuple[Any, ...]) -> Any:
+        from tapec.backend.signature import arguments
+        from tapec.pipeline import build
+
         return build(function, arguments(argument_types[:count], labels), kind, wrt)
 
     names = [f"argument_{k}" for k in range(count)] + [f"seed_{k}" for k in range(seeds)]
     namespace: dict[str, Any] = {}
     exec(f"def {function.__name__ if function.__name__.isidentifier() else 'f'}({', '.join(names)}): pass", namespace)
     carrier = next(v for v in namespace.values() if isinstance(v, types.FunctionType))
-    return Derivative(carrier, make_program, (_seeded, function, kind, wrt, count, seeds))
+    request = Request(function, kind, wrt, count)
+    return make_derivative(carrier, make_program, (_seeded, function, kind, wrt, count, seeds), request)
 
 
 def _flat(value: Any) -> list[Any]:

@@ -16,6 +16,7 @@ Each error says what, where, why and what to do; each part is also a field
       CacheError                  the cache folder cannot be used
       LoweringError               a tape body that cannot be lowered (RuntimeError)
       UsageError                  wrong arguments to a function of the API
+      GradientMismatch            a derivative that fails `check_grads` (AssertionError)
 """
 
 from __future__ import annotations
@@ -114,3 +115,7 @@ class LoweringError(TapecError, RuntimeError):
 
 class UsageError(TapecError, ValueError):
     """Wrong arguments to a function of the API."""
+
+
+class GradientMismatch(TapecError, AssertionError):
+    """A derivative that differs from another way of computing it."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import inspect
 import types
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from tapec.backend import printer
+from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import NotDifferentiable, Span, UsageError
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import source_of
@@ -23,48 +24,6 @@ from tapec.transforms.forward import forward, forward_callee
 from tapec.transforms.reverse import reverse, reverse_callee
 
 KINDS = ("primal", "grad", "value_and_grad", "vjp", "jvp")
-
-
-@dataclass(frozen=True)
-class Program:
-    """Generated source of one function.
-
-    name       the function's name in `source`
-    source     its text, without imports
-    namespace  what the text reads besides np, math and tapec_runtime: arrays, named tuples
-    core       the core function that was printed
-    lowered    the primal it came from
-    params     the labels of the function's parameters
-    prelude    the recursive functions that `source` calls, compiled on their own
-    """
-
-    name: str
-    source: str
-    namespace: dict[str, Any]
-    core: Function
-    lowered: Lowered
-    params: tuple[str, ...] = ()
-    seeds: tuple[str, ...] = field(default=())
-    prelude: str = ""
-
-
-def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
-    """Positions of the parameters that `wrt` names, and whether it was a single one."""
-    single = not isinstance(wrt, tuple | list)
-    names = list(inspect.signature(function).parameters)
-    positions: list[int] = []
-    for one in (wrt,) if single else wrt:
-        if isinstance(one, str):
-            if one not in names:
-                raise UsageError(f"`{function.__name__}` has no parameter `{one}`", hint=f"it has {', '.join(names)}")
-            positions.append(names.index(one))
-        elif isinstance(one, int) and not isinstance(one, bool):
-            if not -len(names) <= one < len(names) and "args" not in str(inspect.signature(function)):
-                raise UsageError(f"`{function.__name__}` has no parameter {one}", hint=f"it has {len(names)}")
-            positions.append(one % len(names) if -len(names) <= one < len(names) else one)
-        else:
-            raise UsageError(f"wrt must be a position, a name, or a tuple of those, not {one!r}")
-    return tuple(positions), single
 
 
 def build(

@@ -30,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("frontend",),
     ("rules",),
     ("syntax",),
-    ("errors", "options"),
+    ("errors", "options", "version"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 COMPILER, RUNTIME = "tapec", "tapec_runtime"

@@ -49,7 +49,7 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
     rule = rule_for(value.fn)
     if rule is None or rule.inert:
         return
-    for arg, contribution in zip(value.args, rule.contributions, strict=True):
+    for arg, contribution in zip(value.args, rule.contributions, strict=False):
         if contribution is not None and isinstance(arg, Name):
             yield arg.id
 

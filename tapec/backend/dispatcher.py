@@ -1,26 +1,33 @@
 """Derivatives as Numba dispatchers.
 
-A derivative is a Numba dispatcher whose overloads come from the pipeline: calls from Python go
-through Numba's own C entry, and calls from the user's jitted code resolve like any other function.
+A derivative is a Numba dispatcher whose overloads come from the cache or the pipeline: calls from
+Python go through Numba's own C entry, and calls from the user's jitted code resolve like any other
+function.  A call of another kind, with lists or dataclasses or without the JIT, takes a slower way.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numba.core import config, sigutils
 from numba.core import errors as numba_errors
-from numba.core import sigutils
+from numba.core import types as nt
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.registry import cpu_target
-from numba.core.types import unliteral
+from numba.core.typing.typeof import Purpose, typeof
 
-from tapec.backend.jit import compile_overload
+from tapec.backend import cache, jit, structured
+from tapec.backend.fingerprint import Request
+from tapec.backend.program import Program, resolve_wrt
+from tapec.backend.uncached import mark
 from tapec.errors import TapecError, UnsupportedType
-from tapec.pipeline import Program
 
 Build = Callable[[tuple[Any, ...]], Program]
 
@@ -33,13 +40,27 @@ class Derivative(Dispatcher):  # type: ignore[misc]
 
     targetdescr = cpu_target
 
-    def __init__(self, signature_of: types.FunctionType, build: Build, recipe: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        signature_of: types.FunctionType,
+        build: Build,
+        recipe: tuple[Any, ...],
+        request: Request | None = None,
+    ) -> None:
+        """
+        signature_of  a function with the parameters of the derivative
+        build         makes the program for argument types
+        recipe        a function and its arguments that make this derivative again
+        request       what to ask the cache for; None for one that is not kept
+        """
         super().__init__(signature_of)
         self._build_program = build
         self._recipe = recipe
+        self._request = request
         # Numba withdraws the code of a dispatcher that is collected
         self._kernels: list[Any] = []
-        self.programs: dict[tuple[Any, ...], Program] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
+        self._marked: set[int] = set()
         self.__name__ = signature_of.__name__
         self.__qualname__ = signature_of.__qualname__
         self.__doc__ = signature_of.__doc__
@@ -48,60 +69,92 @@ class Derivative(Dispatcher):  # type: ignore[misc]
     @global_compiler_lock  # type: ignore[untyped-decorator]
     def compile(self, sig: Any) -> Any:
         """Compile for Numba argument types; returns the entry point."""
-        argument_types, _ = sigutils.normalize_signature(sig)
-        argument_types = tuple(unliteral(one) for one in argument_types)
-        existing = self.overloads.get(argument_types)
+        given, _ = sigutils.normalize_signature(sig)
+        types_ = tuple(nt.unliteral(one) for one in given)
+        existing = self.overloads.get(types_)
         if existing is not None:
             return existing.entry_point
         if not self._can_compile:
             raise RuntimeError("compilation disabled")
         with self._compiling_counter:
-            program = self._build_program(argument_types)
-            result, kernel = compile_overload(program, argument_types)
-            self._kernels.append(kernel)
-            self.programs[argument_types] = program
+            result = self._cached(types_) or self._compiled(types_)
             self.add_overload(result)
         return result.entry_point
 
+    def _cached(self, types_: tuple[Any, ...]) -> Any:
+        """The compilation result that another process, or this one, has left on disk."""
+        found = cache.find(self._request, types_) if self._request is not None else None
+        if found is None:
+            return None
+        entry, text, body = found
+        jit.register(entry.module_name, str(entry.source_path))
+        result = cache.restore(body, types_)
+        if result is not None:
+            self._texts[types_] = text
+        return result
+
+    def _compiled(self, types_: tuple[Any, ...]) -> Any:
+        program = self.program(types_)
+        entry = cache.plan(self._request, types_, program) if self._request is not None else None
+        if entry is not None and cache.write_source(entry, program.text):
+            result, kernel = jit.compile_overload(program, types_, entry.module_name, str(entry.source_path))
+            cache.store(entry, program.text, result)
+        else:
+            result, kernel = jit.compile_overload(program, types_)
+        self._kernels.append(kernel)
+        self._texts[types_] = program.text
+        return result
+
+    def program(self, types_: tuple[Any, ...]) -> Program:
+        """Run the pipeline for Numba argument types."""
+        variadic = self.py_func.__code__.co_flags & inspect.CO_VARARGS
+        with jit.quiet():
+            # Numba hands extra arguments over as one tuple
+            program = self._build_program((*types_[:-1], *types_[-1].types) if variadic else types_)
+        if not variadic:
+            return program
+        return jit.packed(program, list(inspect.signature(self.py_func).parameters), len(types_[-1]))
+
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """What to call for arguments without an overload; Numba's C code calls it with them."""
         self._compilation_chain_init_hook()
-        argument_types = []
-        for position, arg in enumerate(args):
-            value = arg.value if isinstance(arg, OmittedArg) else arg
-            try:
-                found = self.typeof_pyval(arg)
-            except (ValueError, TypeError, numba_errors.NumbaError):
-                found = None
-            if found is None:
-                raise UnsupportedType(
-                    f"argument {position} of `{self.__name__}` is {type(value).__name__}, which has no Numba type",
-                    hint="pass numbers, NumPy arrays, or tuples of those",
-                )
-            argument_types.append(found)
         try:
-            return self.compile(tuple(argument_types))
+            found = argument_types(args)
+            return self._structured if found is None else self.compile(found)
         finally:
             self._types_active_call.clear()
+
+    def _structured(self, *args: Any) -> Any:
+        """Call with lists and dataclasses among the arguments."""
+        return call_structured(self, self._request, list(inspect.signature(self.py_func).parameters), args)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Resolve a call from jitted code; errors of tapec pass through Numba with their text."""
         try:
-            return super().get_call_template(args, kws)
+            template = super().get_call_template(args, kws)
         except TapecError as error:
             raise numba_errors.TypingError(str(error)) from error
+        for result in self.overloads.values():
+            if id(result) not in self._marked:
+                mark(result)
+                self._marked.add(id(result))
+        return template
 
-    def source(self, *argument_types: Any) -> str:
-        """The generated source for argument types, compiled before or not."""
-        if argument_types and argument_types not in self.programs:
-            return self._build_program(argument_types).source
-        programs = [self.programs[argument_types]] if argument_types else list(self.programs.values())
-        return "\n\n".join(program.source for program in programs)
+    def source(self, *types_: Any) -> str:
+        """The generated source for argument types, compiled before or not; for no types, all there is."""
+        if not types_:
+            return "\n\n".join(self._texts.values())
+        return self._texts.get(types_) or self.program(types_).text
 
     def __repr__(self) -> str:
         return f"<tapec derivative {self.__name__}>"
 
+    def __tapec_key__(self) -> tuple[Any, ...]:
+        """What tells this derivative from others, for the cache."""
+        return self._recipe
+
     def __reduce__(self) -> Any:
-        return remake, self._recipe
+        return reduced(self, self._recipe)
 
     def _reduce_states(self) -> Any:
         return {"recipe": self._recipe}
@@ -109,6 +162,123 @@ class Derivative(Dispatcher):  # type: ignore[misc]
     @classmethod
     def _rebuild(cls, recipe: tuple[Any, ...]) -> Any:
         return remake(*recipe)
+
+
+class Interpreted:
+    """A derivative that runs its generated Python: what `NUMBA_DISABLE_JIT=1` asks for."""
+
+    def __init__(
+        self, signature_of: types.FunctionType, build: Build, recipe: tuple[Any, ...], request: Request | None = None
+    ) -> None:
+        self._build_program = build
+        self._recipe = recipe
+        self._request = request
+        self._signature = inspect.signature(signature_of)
+        self._functions: dict[tuple[Any, ...], Any] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
+        functools.update_wrapper(self, signature_of, updated=())
+        # the generated function is what runs, not the one whose signature it has
+        del self.__wrapped__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        bound = self._signature.bind(*args, **kwargs)
+        given = []
+        for name, param in self._signature.parameters.items():
+            if param.kind is inspect.Parameter.VAR_POSITIONAL:
+                given += bound.arguments.get(name, ())
+            elif name in bound.arguments:
+                given.append(bound.arguments[name])
+            else:
+                given.append(OmittedArg(param.default))
+        found = argument_types(tuple(given))
+        if found is None:
+            return call_structured(self, self._request, list(self._signature.parameters), tuple(given))
+        if found not in self._functions:
+            with jit.quiet():
+                program = self._build_program(found)
+            self._texts[found] = program.text
+            self._functions[found] = jit.load(program)
+        values = [arg.value if isinstance(arg, OmittedArg) else arg for arg in given]
+        # Numba computes with machine arithmetic: no warning where it gives inf or nan
+        with np.errstate(all="ignore"):
+            return self._functions[found](*values)
+
+    def source(self, *types_: Any) -> str:
+        """The generated source for argument types; for no types, all that was made."""
+        if not types_:
+            return "\n\n".join(self._texts.values())
+        return self._texts.get(types_) or self._build_program(types_).text
+
+    def __repr__(self) -> str:
+        return f"<tapec derivative {self.__name__}>"
+
+    def __tapec_key__(self) -> tuple[Any, ...]:
+        """What tells this derivative from others, for the cache."""
+        return self._recipe
+
+    def __reduce__(self) -> Any:
+        return reduced(self, self._recipe)
+
+
+def make_derivative(
+    signature_of: types.FunctionType, build: Build, recipe: tuple[Any, ...], request: Request | None = None
+) -> Any:
+    """A derivative with the parameters of `signature_of`.
+
+    build    makes the program for Numba argument types
+    recipe   a function and its arguments that make this derivative again
+    request  what to ask the cache for; None for one that is not kept
+    """
+    # decided when the function is made, as `numba.njit` does
+    return (Interpreted if config.DISABLE_JIT else Derivative)(signature_of, build, recipe, request)
+
+
+def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The Numba types of arguments; None if one has none, or one that no program can be made for."""
+    found = []
+    for arg in args:
+        if isinstance(arg, OmittedArg):
+            found.append(nt.Omitted(arg.value))
+            continue
+        try:
+            numba_type = typeof(arg, Purpose.argument)
+        except ValueError:
+            return None
+        if numba_type is None or isinstance(numba_type, nt.List | nt.Set | nt.PyObject):
+            return None
+        if isinstance(numba_type, nt.BaseTuple) and argument_types(arg) is None:
+            return None
+        found.append(numba_type)
+    return tuple(found)
+
+
+def call_structured(derivative: Any, request: Request | None, names: list[str], args: tuple[Any, ...]) -> Any:
+    """Call a derivative with lists and dataclasses among the arguments."""
+    given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
+    converted = [structured.plain(arg, names[min(k, len(names) - 1)]) for k, arg in enumerate(given)]
+    if request is None or argument_types(tuple(converted)) is None:
+        raise _unsupported(derivative, names, converted)
+    result = derivative(*converted)
+    positions, single = resolve_wrt(request.function, request.wrt)
+    return structured.result_like(request.kind, result, [given[position] for position in positions], single)
+
+
+def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:
+    position = next((k for k, arg in enumerate(args) if argument_types((arg,)) is None), 0)
+    name, found = names[min(position, len(names) - 1)], type(args[position]).__name__
+    return UnsupportedType(
+        f"argument `{name}` of `{derivative.__name__}` is a {found}, which has no Numba type",
+        hint="pass numbers, NumPy arrays, or tuples of those",
+    )
+
+
+def reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
+    """How to pickle a derivative: by its name if that leads to it, else by what it was made of."""
+    found: Any = sys.modules.get(derivative.__module__)
+    for part in derivative.__qualname__.split("."):
+        found = getattr(found, part, None)
+    # what `__main__` defines has another name where it is read
+    return derivative.__qualname__ if found is derivative and derivative.__module__ != "__main__" else (remake, recipe)
 
 
 def remake(maker: Callable[..., Any], *args: Any) -> Any:
@@ -131,7 +301,8 @@ def signature_function(function: types.FunctionType, name: str, doc: str) -> typ
         parts.append(text)
     exec(f"def made({', '.join(parts)}): pass", namespace)
     made: types.FunctionType = namespace["made"]
-    made.__name__ = made.__qualname__ = name
+    made.__name__ = name
+    made.__qualname__ = function.__qualname__
     made.__doc__ = doc
     made.__module__ = function.__module__
     return made

@@ -1,55 +1,98 @@
-"""Generated source to Numba dispatchers."""
+"""Generated source to machine code."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import linecache
 import math
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core.errors import NumbaError, NumbaPerformanceWarning
 
 import tapec_runtime
+from tapec.backend.program import Program
 from tapec.errors import CompilationError
-from tapec.pipeline import Program
 
 # sums may be reassociated and products contracted; nan and infinity keep their meaning
 FASTMATH = frozenset({"reassoc", "contract"})
+DECORATOR = '@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})'
 
 _serial = itertools.count(1)
 
 
-def load(program: Program) -> Any:
-    """The Python function that a program's source defines."""
-    file = f"<tapec {program.name} {next(_serial)}>"
-    namespace: dict[str, Any] = {
-        "np": np,
-        "math": math,
-        "numba": numba,
-        "tapec_runtime": tapec_runtime,
-        # a module that exists: Numba cannot link recursion in one that does not
-        "__name__": __name__,
-        **program.namespace,
-    }
-    text = f"{program.prelude}\n\n{program.source}" if program.prelude else program.source
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), namespace)
-    return namespace[program.name]
+def load(program: Program, module_name: str = "", path: str = "") -> Any:
+    """The Python function that a program's source defines.
+
+    `path` is the file that holds `program.text`; without one, tracebacks find the text in memory.
+    """
+    serial = next(_serial)
+    file = path or f"<tapec {program.name} {serial}>"
+    module = register(module_name or f"tapec_generated_{serial}", path)
+    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=tapec_runtime, **program.namespace)
+    text = program.text
+    if not path:
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), module.__dict__)
+    return module.__dict__[program.name]
+
+
+def register(name: str, path: str = "") -> types.ModuleType:
+    """A module of this name that `import` finds, as Numba does for code that it links.
+
+    Its name must be unique over processes for code that is kept: symbols derive from it.
+    """
+    module = sys.modules.get(name)
+    if module is None:
+        module = sys.modules[name] = types.ModuleType(name)
+        module.__file__ = path or None
+    return module
 
 
 def compile_function(program: Program) -> Any:
     """A Numba dispatcher of the program's function."""
-    return numba.njit(error_model="numpy", fastmath=set(FASTMATH))(load(program))
+    return _dispatcher(load(program))
 
 
-def compile_overload(program: Program, argument_types: tuple[Any, ...]) -> tuple[Any, Any]:
+def _dispatcher(function: Any) -> Any:
+    return numba.njit(error_model="numpy", fastmath=set(FASTMATH))(function)
+
+
+def packed(program: Program, params: list[str], extra: int) -> Program:
+    """The program behind a function whose last parameter is the tuple of `extra` extra arguments."""
+    name = f"{program.name}_packed"
+    *own, last = params
+    spread = ", ".join([*own, *(f"{last}[{k}]" for k in range(extra))])
+    source = f"def {name}({', '.join(params)}):\n    return {program.name}({spread})\n"
+    prelude = f"{program.prelude}\n\n{DECORATOR}\n{program.source}".lstrip()
+    return dataclasses.replace(program, name=name, source=source, prelude=prelude)
+
+
+def compile_overload(
+    program: Program, argument_types: tuple[Any, ...], module_name: str = "", path: str = ""
+) -> tuple[Any, Any]:
     """The compiled result for exact argument types, and the dispatcher that must outlive it."""
-    dispatcher = compile_function(program)
+    dispatcher = _dispatcher(load(program, module_name, path))
     try:
-        dispatcher.compile(argument_types)
-    except numba.core.errors.NumbaError as error:
+        with quiet():
+            dispatcher.compile(argument_types)
+    except NumbaError as error:
         raise CompilationError(
             f"Numba refused the generated source of `{program.name}`", reason=str(error).splitlines()[0]
         ) from error
     return dispatcher.overloads[argument_types], dispatcher
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without Numba's advice on speed: the user cannot follow it in code that is generated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaPerformanceWarning)
+        yield

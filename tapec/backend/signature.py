@@ -32,8 +32,6 @@ def argument(numba_type: Any, label: str) -> Any:
         return core
     if "complex" in str(numba_type):
         raise UnsupportedType(f"`{label}` is {numba_type}: complex numbers are not supported yet")
-    if isinstance(numba_type, nt.UnicodeType):
-        raise UnsupportedType(f"`{label}` is a string", hint="bind it with functools.partial or a closure")
     raise UnsupportedType(f"`{label}` has type {numba_type}, which is not supported as an argument")
 
 

@@ -35,6 +35,8 @@ def assign(ev: Evaluator, node: gast.Assign) -> None:
         value = ev.materialise(value, base)
     for target in node.targets:
         bind(ev, target, value, node)
+        if isinstance(target, gast.Name):
+            value = ev.frame.env[target.id]  # it may have got the user's name
 
 
 def _only_stored(node: gast.Assign) -> bool:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import gast
+import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend import recursion
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
-from tapec.frontend.exits import RETURN, tail_exits
+from tapec.frontend.exits import DONE, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.operators import before_calls, wrap
 from tapec.frontend.source import FunctionSource, source_of, undecorated
@@ -23,14 +24,18 @@ from tapec.frontend.values import (
     Func,
     Lazy,
     Method,
+    Poison,
     Static,
+    Sym,
     Tup,
     Value,
     describe,
+    is_none,
+    is_scalar,
 )
-from tapec.rules import function_name, rule_for
+from tapec.rules import Rule, function_name, rule_for
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES
+from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, REFUSED, STATIC
 
 Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 
@@ -60,7 +65,7 @@ def call(ev: Evaluator, node: gast.Call) -> Value:
             continue
         if not isinstance(value, Static) or not isinstance(value.obj, dict):
             ev.fail(UnsupportedSyntax, "`**` needs a known dict", node)
-        kwargs |= {key: wrap(ev, item, node) for key, item in value.obj.items()}
+        kwargs |= {key: wrap(ev, item, node, ("item", value.obj, key)) for key, item in value.obj.items()}
     return apply(ev, func, args, kwargs, node)
 
 
@@ -88,7 +93,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return result
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
-        return call_rule(ev, name, rule.params, args, kwargs, node)
+        return call_rule(ev, name, rule, args, kwargs, node)
     library = _lookup(LIBRARY, obj)
     if library is not None:
         return call_library(ev, library, args, kwargs, node)
@@ -104,13 +109,26 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     function = undecorated(obj)
     if function is not None:
         return call_function(ev, function, args, kwargs, node)
+    method = getattr(type(obj), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return call_function(ev, method, [Static(obj), *args], kwargs, node)
     ev.fail(
         UnsupportedFunction,
         f"cannot differentiate a call to `{dotted or describe(Static(obj))}`",
         node,
-        reason="it has neither Python source nor a rule",
+        reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
         hint="write it in Python, or wrap it in tapec.custom_gradient",
     )
+
+
+def _known_call(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """A function of known objects, such as `np.finfo(x.dtype)`: called now."""
+    values = [*args, *kwargs.values()]
+    if not all(isinstance(value, Static) for value in values):
+        ev.fail(UnsupportedFunction, f"`{dotted_name(obj)}` of values that only the run knows", node)
+    known = [value.obj for value in args if isinstance(value, Static)]
+    named = {key: value.obj for key, value in kwargs.items() if isinstance(value, Static)}
+    return wrap(ev, obj(*known, **named), node)
 
 
 def _lookup(table: Any, obj: Any) -> Any:
@@ -128,8 +146,6 @@ def dotted_name(obj: Any) -> str:
         owner = type(obj.__self__).__module__
         module = owner
     if module.startswith("numpy"):
-        import numpy as np
-
         for prefix, namespace in (("np", np), ("np.linalg", np.linalg), ("np.random", np.random)):
             if getattr(namespace, name, None) is obj:
                 return f"{prefix}.{name}"
@@ -143,9 +159,10 @@ def _plain(ev: Evaluator, args: list[Value]) -> list[Value]:
 
 
 def call_rule(
-    ev: Evaluator, name: str, params: tuple[str, ...], args: list[Value], kwargs: dict[str, Value], node: Any
+    ev: Evaluator, name: str, rule: Rule, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value:
     """An elementwise function."""
+    params = rule.params
     if kwargs:
         ev.fail(UnsupportedSyntax, f"`{name}` takes no keyword arguments here", node)
     out = None
@@ -156,7 +173,7 @@ def call_rule(
         for other in args[1:]:
             result = elementwise(ev, name, (result, other), node)
         return result
-    if len(args) != len(params):
+    if not len(params) - rule.optional <= len(args) <= len(params):
         ev.fail(TypeMismatch, f"`{name}` takes {len(params)} arguments, not {len(args)}", node)
     result = elementwise(ev, name, tuple(args), node)
     if out is not None:
@@ -167,8 +184,10 @@ def call_rule(
 
 def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any = None) -> Value:
     """Inline a function of tapec's own library; messages then name the user's line."""
-    if function.__name__.rstrip("_") not in READ_ONCE:
+    if function.__name__.strip("_") not in READ_ONCE:
         args = _plain(ev, args)
+    elif is_scalar(args[0]):
+        args = [ev.call_object(np.array, args[:1], {}, node), *args[1:]]
     kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
     outer = ev.span
     if node is not None:
@@ -228,7 +247,7 @@ def prepare(node: Any) -> Prepared:
     else:
         body = list(node.body)
     body = tail_exits(body)
-    liveness = Liveness(body, frozenset({RETURN}))
+    liveness = Liveness(body, frozenset({RETURN, DONE}))
     prepared = Prepared(body, liveness, assigned(body))
     _prepared[id(node)] = (node, prepared)
     return prepared
@@ -346,12 +365,20 @@ def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value
     ev.frames.append(frame)
     ev.frame = frame
     ev.statements(prepared.body)
-    result = frame.env.get(RETURN, NONE)
+    result, done = frame.env.get(RETURN, NONE), frame.env.get(DONE)
+    if not ev.dead and not is_none(result) and not (isinstance(done, Sym) and done.constant is True):
+        ev.fail(
+            UnsupportedSyntax,
+            f"`{getattr(definition, 'name', '<lambda>')}` returns a value on some of its ways only",
+            definition,
+            reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
+            hint="return a value on every way, or raise",
+        )
     ev.frames.pop()
     ev.frame, ev.span = outer, span
     if ev.dead:
         raise DeadCode
-    return ev.returned(result, node)
+    return result
 
 
 def bind_arguments(
@@ -397,13 +424,13 @@ def resolver(ev: Evaluator, function: types.FunctionType) -> Callable[[str], Val
 
     def find(ident: str) -> Value | None:
         if ident in cells:
-            obj = cells[ident]
+            obj, kind = cells[ident], "cell"
         elif ident in function.__globals__:
-            obj = function.__globals__[ident]
+            obj, kind = function.__globals__[ident], "global"
         else:
             return None
         ev.reads[function, ident] = obj
-        return wrap(ev, obj, gast.Name(ident, gast.Load(), None, None))
+        return wrap(ev, obj, gast.Name(ident, gast.Load(), None, None), (kind, function, ident))
 
     return find
 

@@ -71,6 +71,21 @@ def branch(
         ev.emit(OpenIf(test.atom, then_root, else_root, span))
         ev.dead = True
         return
+    if (then_state is None or else_state is None) and not _breaks(then_root if then_state is None else else_root):
+        # one side raises: what follows is not part of the other one
+        if else_state is None:
+            ev.block, ev.dead = outer, False
+            ev.restore(entry)
+            test = ev.op("not", test)
+        ev.emit(OpenIf(test.atom, then_root if then_state is None else else_root, [], span))
+        root, cursor, state = (
+            (else_root, else_block, else_state) if then_state is None else (then_root, then_block, then_state)
+        )
+        outer.extend(root)
+        assert state is not None
+        ev.restore(state)
+        ev.block = outer if cursor is root else cursor
+        return
     if then_state is None or else_state is None:
         # one side never goes on: what follows is written inside the other one
         ev.emit(OpenIf(test.atom, then_root, else_root, span))
@@ -95,6 +110,16 @@ def branch(
     ev.restore(merged)
     if then_root or else_root:
         ev.emit(OpenIf(test.atom, then_root, else_root, span))
+
+
+def _breaks(block: list[Any]) -> bool:
+    """Whether a block under construction leaves the loop around it."""
+    for item in block:
+        if isinstance(item, Break):
+            return True
+        if isinstance(item, OpenIf) and (_breaks(item.body) or _breaks(item.orelse)):
+            return True
+    return False
 
 
 def _merge_contents(ev: Evaluator, key: Lst, first: Contents, second: Contents, ways: tuple[Way, Way]) -> Contents:
@@ -218,12 +243,18 @@ def _nested_ranges(
 ) -> None:
     """`for index in np.ndindex(shape)`: one loop per axis."""
     dims = iteration.args
+    array = None
+    if dims and is_array(dims[-1]):  # np.ndenumerate
+        *dims, array = dims
     if _has_break(node.body):
         ev.fail(UnsupportedSyntax, "cannot `break` out of a loop over np.ndindex", node)
 
     def nest(axis: int, index: tuple[Value, ...]) -> None:
         if axis == len(dims):
-            ev.bind_target(node.target, Tup(index), node)
+            item: Value = Tup(index)
+            if array is not None:
+                item = Tup((item, ev.load(array, item, node)))
+            ev.bind_target(node.target, item, node)
             ev.statements(node.body)
             return
         header = ("ijklmn"[axis % 6], number(0), dims[axis], number(1), False)

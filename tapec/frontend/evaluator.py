@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -97,6 +98,19 @@ class Frame:
         self.library = False
 
 
+class Live(Protocol):
+    """What the objects of a running program stand for, while code is lowered over them."""
+
+    def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
+        """The value of an object found at `origin` (its owner and the step from there); None for the default."""
+
+    def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
+        """An attribute that must not be fetched by getattr; None for the default."""
+
+    def refresh(self, value: Value) -> Value:
+        """The value now of something that assignments change, such as a variable."""
+
+
 class Evaluator:
     """Lowers one function, and everything that it calls, to core."""
 
@@ -121,6 +135,8 @@ class Evaluator:
         self.functions: dict[Any, FunctionSource] = {}
         self.reads: dict[tuple[Any, str], Any] = {}
         self.running: list[Any] = []
+        # what knows the live objects of a running program, where a tape's body is lowered
+        self.live: Live | None = None
         self.callees: Any = None
         self.root = self.block
         self.empty_items = Items(())
@@ -130,6 +146,7 @@ class Evaluator:
         self.binary: Callable[..., Value]
         self.select: Callable[..., Value]
         self.get_attribute: Callable[..., Value]
+        self.load: Callable[..., Value]
         self.materialise: Callable[..., Any]
         self.broadcast_of: Callable[..., Any]
         self.branch: Callable[..., None]
@@ -157,7 +174,6 @@ class Evaluator:
         self.source_of: Callable[..., FunctionSource]
         self.sym: Callable[[Value], Sym]
         self.another: Callable[[], Evaluator]
-        self.returned: Callable[..., Value]
         self.special: Mapping[Any, Any] = {}
         self.lazy_methods: frozenset[str] = frozenset()
         self.sym_class: type[Sym] = Sym
@@ -210,7 +226,8 @@ class Evaluator:
         handler = self.expression_handlers.get(type(node))
         if handler is None:
             self.fail(UnsupportedSyntax, f"cannot differentiate `{type(node).__name__}`", node)
-        return handler(self, node)
+        value = handler(self, node)
+        return value if self.live is None else self.live.refresh(value)
 
     def statements(self, stmts: list[Any]) -> None:
         for stmt in stmts:
@@ -290,7 +307,7 @@ class Evaluator:
         if isinstance(sym.atom, Const) and isinstance(sym.atom.value, (int, float)):
             if type_.dtype == "float64":
                 return number(float(sym.atom.value))
-            if type_.dtype == "int64" and float(sym.atom.value).is_integer():
+            if type_.dtype == "int64" and math.isfinite(sym.atom.value):
                 return number(int(sym.atom.value))
             if type_.dtype == "bool":
                 return number(bool(sym.atom.value))

@@ -25,6 +25,7 @@ Statements = list[Any]
 
 RETURN = "$return"
 LEFT = "$left"
+DONE = "$done"
 
 
 def tail_exits(body: Statements) -> Statements:
@@ -49,7 +50,7 @@ class _Rewriter:
             rest = stmts[position + 1 :]
             if isinstance(stmt, gast.Return):
                 value = stmt.value or _constant(None, stmt)
-                out.append(_assign(RETURN, value, stmt))
+                out += [_assign(RETURN, value, stmt), _done(stmt)]
                 if loop is not None:
                     out += [_assign(LEFT, _constant(True, stmt), stmt), gast.copy_location(gast.Break(), stmt)]
                 return out
@@ -72,7 +73,7 @@ class _Rewriter:
                 if not leaves:
                     return out + self.sequence(rest, loop)
                 exits: Statements = [gast.copy_location(gast.Break(), stmt)] if loop is not None else []
-                return [*out, _if(_name(LEFT, stmt), exits, self.sequence(rest, loop), stmt)]
+                return [*out, _if(_name(LEFT, stmt), [_done(stmt), *exits], self.sequence(rest, loop), stmt)]
             if isinstance(stmt, gast.If):
                 stmt = _if(stmt.test, self.sequence(stmt.body, loop), self.sequence(stmt.orelse, loop), stmt)
             elif isinstance(stmt, gast.With):
@@ -106,8 +107,11 @@ class _Rewriter:
         kinds = _kinds([stmt])
         exits: Statements = []
         if "return" in kinds and loop is not None:
-            left = [_assign(LEFT, _constant(True, stmt), stmt), gast.copy_location(gast.Break(), stmt)]
+            left = [_done(stmt), _assign(LEFT, _constant(True, stmt), stmt)]
+            left.append(gast.copy_location(gast.Break(), stmt))
             exits = [_if(_equals(flag, 3, stmt), left, exits, stmt)]
+        elif "return" in kinds:
+            exits = [_if(_equals(flag, 3, stmt), [_done(stmt)], exits, stmt)]
         if "break" in kinds:
             broke = gast.copy_location(gast.Break(), stmt)
             exits = [_if(_equals(flag, 2, stmt), self.sequence([broke], loop), exits, stmt)]
@@ -141,7 +145,7 @@ def _flagged(stmts: Statements, flag: str) -> Statements:
         if isinstance(stmt, (gast.Continue, gast.Break, gast.Return)):
             number = {gast.Continue: 1, gast.Break: 2, gast.Return: 3}[type(stmt)]
             if isinstance(stmt, gast.Return):
-                out.append(_assign(RETURN, stmt.value or _constant(None, stmt), stmt))
+                out += [_assign(RETURN, stmt.value or _constant(None, stmt), stmt), _done(stmt)]
             leave = _assign(flag, _constant(number, stmt), stmt)
             leave.leaves_branch = True
             out.append(leave)
@@ -226,6 +230,11 @@ def _constant(value: Any, where: Any) -> Any:
 
 def _assign(name: str, value: Any, where: Any) -> Any:
     return gast.copy_location(gast.Assign([_name(name, where, store=True)], value, None), where)
+
+
+def _done(where: Any) -> Any:
+    """Note that `$return` is set: a way to the end without it returns None."""
+    return _assign(DONE, _constant(True, where), where)
 
 
 def _pass(where: Any) -> Any:

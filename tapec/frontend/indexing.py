@@ -224,7 +224,7 @@ def _static_item(ev: Evaluator, owner: Static, index: Value, node: Any) -> Value
     if key is None and isinstance(index, Static):
         key = index.obj
     try:
-        return ev.wrap(owner.obj[key], node)
+        return ev.wrap(owner.obj[key], node, ("item", owner.obj, key))
     except (TypeError, KeyError, IndexError):
         ev.fail(UnsupportedSyntax, f"cannot index {describe(owner)}", node)
 

@@ -12,12 +12,12 @@ from typing import Any
 import gast
 
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend import assign, calls, control, elementwise, indexing, iteration, operators, special
+from tapec.frontend import assign, calls, context, control, elementwise, indexing, iteration, operators, special
 from tapec.frontend.comprehension import listcomp
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.recursion import Callees
 from tapec.frontend.source import FunctionSource, source_of
-from tapec.frontend.values import Items, Lst, Maybe, Poison, Static, Sym, Tup, Value
+from tapec.frontend.values import Items, Lst, Static, Sym, Tup, Value
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Return
 from tapec.syntax.types import Array, Type
 
@@ -55,6 +55,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
         gast.For: control.for_,
         gast.While: control.while_,
         gast.Break: control.break_,
+        gast.With: context.with_,
     }
 
     def bound(function: Any) -> Any:
@@ -64,6 +65,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.wrap = bound(operators.wrap)
     ev.binary = bound(operators.binary)
     ev.select = bound(operators.select)
+    ev.load = bound(indexing.load)
     ev.get_attribute = bound(operators.get_attribute)
     ev.materialise = bound(elementwise.materialise)
     ev.broadcast_of = bound(elementwise.broadcast)
@@ -113,17 +115,6 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
 
     ev.another = another
 
-    def returned(value: Value, node: Any) -> Value:
-        if isinstance(value, Maybe | Poison):
-            ev.fail(
-                UnsupportedSyntax,
-                "this function returns a value on some of its ways only",
-                node,
-                reason=value.reason if isinstance(value, Poison) else "",
-            )
-        return value
-
-    ev.returned = returned
     return ev
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.exits import RETURN
 from tapec.frontend.values import (
     Growing,
     Items,
@@ -24,6 +25,7 @@ from tapec.frontend.values import (
     Tup,
     Value,
     describe,
+    is_none,
     number,
 )
 from tapec.syntax.core import Assign, Atom, Const, Name, Op
@@ -69,7 +71,7 @@ def _merge_missing(
     ev: Evaluator, name: str, first: Value | None, second: Value | None, ways: tuple[Way, Way]
 ) -> Value | None:
     present = first if first is not None else second
-    if present is None or isinstance(present, Poison):
+    if present is None or isinstance(present, Poison) or (name == RETURN and is_none(present)):
         return present
     if isinstance(present, Static | Lazy):
         return Poison("it is set on one way only", name)
@@ -80,9 +82,8 @@ def _merge_missing(
     values = (first or dummy, second or dummy)
     if name.startswith("$"):
         return merge(ev, name, *values, ways)
-    return _merge_maybe(
-        ev, name, *(v if isinstance(v, Maybe) else Maybe(v, Const(v is present), name) for v in values), ways
-    )
+    maybes = [v if isinstance(v, Maybe) else Maybe(v, Const(v is present), name) for v in values]
+    return _merge_maybe(ev, name, maybes[0], maybes[1], ways)
 
 
 def _merge_maybe(ev: Evaluator, name: str, first: Value, second: Value, ways: tuple[Way, Way]) -> Value:

@@ -18,7 +18,7 @@ from numba.core import types as nt
 from numba.core.registry import cpu_target
 from numba import typeof
 
-from tapec.syntax.types import Array, Scalar, Type
+from tapec.syntax.types import Array, Scalar, Text, Type
 
 _SCALARS: dict[nt.Type, Scalar] = {
     nt.float64: Scalar("float64"),
@@ -75,12 +75,16 @@ def to_numba(core_type: Type) -> nt.Type:
     if isinstance(core_type, Array):
         element = _NUMBA_SCALARS[core_type.dtype]
         return nt.Array(element, core_type.ndim, core_type.layout, readonly=core_type.readonly)
+    if isinstance(core_type, Text):
+        return nt.unicode_type
     raise TypeError(f"no Numba type for {core_type}")
 
 
 def from_numba(numba_type: nt.Type) -> Type | None:
     """The core type of a Numba type; None where tapec has none."""
     numba_type = nt.unliteral(numba_type)
+    if isinstance(numba_type, nt.UnicodeType):
+        return Text()
     if numba_type in _SCALARS:
         return _SCALARS[numba_type]
     if isinstance(numba_type, nt.Array) and numba_type.dtype in _SCALARS:

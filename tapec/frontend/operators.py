@@ -12,7 +12,7 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType
-from tapec.frontend import control, elementwise, indexing, numba_types
+from tapec.frontend import elementwise, indexing, numba_types
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
 from tapec.frontend.merge import note_roots
 from tapec.frontend.values import (
@@ -38,7 +38,7 @@ from tapec.frontend.values import (
     static_int,
 )
 from tapec.syntax.core import Assign, Const, Name, Op
-from tapec.syntax.types import BOOL, INT64, Array, Scalar
+from tapec.syntax.types import BOOL, INT64, Array, Scalar, Text
 
 SIGNS: dict[type, str] = {
     gast.Add: "+",
@@ -111,8 +111,12 @@ def lookup(ev: Evaluator, ident: str, node: Any) -> Value:
     ev.fail(UndefinedName, f"name `{ident}` is not defined", node)
 
 
-def wrap(ev: Evaluator, obj: Any, node: Any = None) -> Value:
-    """A Python object found in a closure, a module or a container."""
+def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | None = None) -> Value:
+    """A Python object found in a closure, a module or a container; `origin` tells where."""
+    if ev.live is not None and origin is not None:
+        reached = ev.live.reach(obj, origin)
+        if reached is not None:
+            return reached
     if isinstance(obj, bool | int | float) and not isinstance(obj, enum.Enum):
         if isinstance(obj, int) and abs(obj) >= 2**63:
             ev.fail(UnsupportedType, "an integer beyond 64 bits", node)
@@ -123,7 +127,7 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None) -> Value:
         return global_array(ev, obj, node)
     if isinstance(obj, tuple):
         cls = type(obj) if hasattr(obj, "_fields") else None
-        return Tup(tuple(wrap(ev, item, node) for item in obj), cls)
+        return Tup(tuple(wrap(ev, item, node, ("item", obj, k)) for k, item in enumerate(obj)), cls)
     if isinstance(obj, complex):
         ev.fail(UnsupportedType, "complex numbers are not supported yet", node)
     return Static(obj)
@@ -255,6 +259,11 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         found = _contains(ev, right, left, node)
         return found if isinstance(op, gast.In) else ev.op("not", found)
     fn = SIGNS[type(op)]
+    if _is_text(left) and _is_text(right) and fn in ("==", "!=") and not (
+        isinstance(left, Static) and isinstance(right, Static)
+    ):
+        atoms = [side.atom if isinstance(side, Sym) else Const(side.obj) for side in (left, right)]  # type: ignore[attr-defined]
+        return ev.assign(Op(fn, tuple(atoms)), BOOL)
     if isinstance(left, Static | Func) or isinstance(right, Static | Func):
         if fn not in ("==", "!="):
             ev.fail(TypeMismatch, f"`{fn}` of {describe(left)} and {describe(right)}", node)
@@ -263,6 +272,12 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
         return _tuples_equal(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
+
+
+def _is_text(value: Value) -> bool:
+    if isinstance(value, Static):
+        return isinstance(value.obj, str)
+    return isinstance(value, Sym) and isinstance(value.type, Text)
 
 
 def _tuples_equal(ev: Evaluator, fn: str, left: Tup, right: Tup, node: Any) -> Value:
@@ -474,13 +489,15 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
 
 
 def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
+    if ev.live is not None:
+        own = ev.live.attribute(obj, attr, node)
+        if own is not None:
+            return own
     try:
         found = getattr(obj, attr)
     except AttributeError:
         ev.fail(UndefinedName, f"{describe(Static(obj))} has no attribute `{attr}`", node)
-    if isinstance(obj, types.ModuleType | type) or isinstance(obj, enum.Enum):
-        return wrap(ev, found, node)
-    return wrap(ev, found, node)
+    return wrap(ev, found, node, ("attribute", obj, attr))
 
 
 def _product(ev: Evaluator, extents: tuple[Sym, ...]) -> Sym:
@@ -556,5 +573,3 @@ HANDLERS: dict[type, Any] = {
     gast.Lambda: lambda_,
     gast.JoinedStr: joined_string,
 }
-
-__all__ = ["HANDLERS", "control", "before_calls"]

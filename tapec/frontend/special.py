@@ -34,8 +34,9 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
-from tapec.syntax.core import Assign, Call, Const, Name, Op, Store
-from tapec.syntax.types import INT64, Array, Scalar
+from tapec.rules import arrays_common
+from tapec.syntax.core import Call, Const, Name, Op, Store
+from tapec.syntax.types import Array, Scalar
 
 Args = list[Value]
 Kwargs = dict[str, Value]
@@ -374,6 +375,13 @@ def ndindex(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return Iteration("ndindex", extents(ev, dims, node))
 
 
+def ndenumerate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    array = ev.sym(ev.materialise(args[0]))
+    shape = operators.get_attribute(ev, array, "shape", node)
+    assert isinstance(shape, Tup)
+    return Iteration("ndindex", (*shape.items, array))
+
+
 def len_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return iteration.len_(ev, args[0], node)
 
@@ -413,6 +421,8 @@ def caster(dtype: str) -> Any:
             return number(float(value.obj)) if dtype.startswith("float") else number(int(value.obj))
         if dtype == "bool" and not is_array(value):
             return ev.truth(value, node)
+        if isinstance(value, Sym) and isinstance(value.atom, Const):
+            return ev.cast(value, Scalar(dtype))
         return elementwise.elementwise(ev, f"cast.{dtype}", (value,), node)
 
     return cast
@@ -509,6 +519,16 @@ def divmod_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def pow_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return operators.binary(ev, "**", args[0], args[1], node)
+
+
+def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`type(x)` of a number: what converts to its type."""
+    value = args[0]
+    if isinstance(value, Sym) and isinstance(value.type, Scalar):
+        return Static(np.dtype(value.type.dtype).type)
+    if isinstance(value, Tup):
+        return Static(value.cls or tuple)
+    ev.fail(UnsupportedSyntax, f"the type of {describe(value)}", node)
 
 
 def dtype_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -649,6 +669,9 @@ def inert(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Va
             assert isinstance(result.atom, Name)
             ev.roots[result.atom.id] = frozenset({result.atom.id})
         return result
+    if isinstance(found, numba.types.NoneType):
+        ev.emit(Call((), fn, tuple(sym.atom for sym in syms), ev.span))
+        return NONE
     members = [numba_types.from_numba(member) for member in getattr(found, "types", ())]
     if members and all(member is not None for member in members):
         targets = [ev.define("t", member, temporary=True) for member in members if member is not None]
@@ -676,8 +699,6 @@ def primitive(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -
             converted.append(arg if arg.type.dtype == common else copy(ev, arg, common, node))
         else:
             converted.append(arg)
-    if name == "np.dot":
-        name = "np.dot"
     return inert(ev, name, converted, kwargs, node)
 
 
@@ -761,6 +782,7 @@ SPECIAL: dict[Any, Any] = {
     np.size: size,
     np.where: where,
     np.ndindex: ndindex,
+    np.ndenumerate: ndenumerate,
     np.dtype: dtype_attribute,
     len: len_,
     range: range_,
@@ -775,6 +797,7 @@ SPECIAL: dict[Any, Any] = {
     tuple: tuple_,
     list: list_,
     print: print_call,
+    type: type_,
     divmod: divmod_,
     pow: pow_,
     float: caster("float64"),
@@ -784,7 +807,6 @@ SPECIAL: dict[Any, Any] = {
     np.bool_: caster("bool"),
     **{getattr(numba, name): caster(name) for name in _DTYPES if name != "bool"},
     numba.boolean: caster("bool"),
+    arrays_common.stop_gradient: stop_gradient,
     numba.literally: lambda ev, args, kwargs, node: args[0],
 }
-
-__all__ = ["SPECIAL", "Assign", "INT64", "inert", "method", "primitive"]

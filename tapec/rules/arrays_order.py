@@ -190,16 +190,27 @@ def _distinct(ar, assume_unique):
     return unique(ar)
 
 
+def _found(values, among):
+    """Whether each value is among others."""
+    others = _sorted_rows(flat(among))
+    out = np.full(values.size, False)
+    for k in range(values.size):
+        place = np.searchsorted(others, values[k])
+        if place < others.size and others[place] == values[k]:
+            out[k] = True
+    return out
+
+
 def intersect1d(ar1, ar2, assume_unique=False):
     """The distinct elements of the first array that are in the second too, sorted."""
     values = _sorted_rows(_distinct(ar1, assume_unique))
-    return values[np.isin(values, flat(ar2))]
+    return values[_found(values, ar2)]
 
 
 def setdiff1d(ar1, ar2, assume_unique=False):
     """The distinct elements of the first array that are not in the second."""
     values = _distinct(ar1, assume_unique)
-    return values[np.logical_not(np.isin(values, flat(ar2)))]
+    return values[np.logical_not(_found(values, ar2))]
 
 
 def setxor1d(ar1, ar2, assume_unique=False):

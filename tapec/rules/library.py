@@ -1,6 +1,6 @@
 """Every array function: those that are inlined, those with rules of their own, and those refused.
 
-LIBRARY     NumPy function -> plain Python function with its results, inlined by the frontend
+LIBRARY     function -> plain Python function with its results, inlined by the frontend
 METHODS     method name -> the same for `a.NAME(...)`; its first parameter is the array
 PRIMITIVES  dotted name -> whole-array operation with a hand-written tangent and adjoint
 INERT       dotted name -> why its result has no derivative; called as it is
@@ -32,6 +32,7 @@ from tapec.rules import (
     arrays_shape,
     arrays_split,
     linalg,
+    scalars,
 )
 from tapec.rules.arrays_common import stop_gradient
 from tapec.rules.linalg import PRIMITIVES, Primitive
@@ -72,6 +73,7 @@ _FUNCTIONS = _join(
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
     {numpy_object(path): function for path, function in _FUNCTIONS.items() if numpy_object(path) is not None}
     | {cross2d: arrays_product.cross2d}
+    | scalars.FUNCTIONS
 )
 
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(

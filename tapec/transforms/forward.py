@@ -228,7 +228,7 @@ class _Forward:
         if rule is None or rule.tangent is None:
             raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
         names: dict[str, Expr] = {"y": Name(target)}
-        for param, arg in zip(rule.params, value.args, strict=True):
+        for param, arg in zip(rule.params, value.args, strict=False):
             assert isinstance(arg, Name | Const)
             names[param] = arg
             dot = self.tangent(arg, emitter)

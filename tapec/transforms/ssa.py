@@ -42,6 +42,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
+from tapec.transforms.exits import count_breaks
 
 Env = dict[str, Atom]
 Live = frozenset[str]
@@ -153,6 +154,11 @@ class _Ssa:
         out.add(_OpenIf(test, first, second, stmt.span))  # type: ignore[arg-type]
         first_env, first_end = self.block(stmt.body, env, first)
         second_env, second_end = self.block(stmt.orelse, env, second)
+        if first_env is None and second_env is not None and not count_breaks(stmt.body):
+            # the first side raises: what follows is not part of the second one
+            out.out[-1] = If(test, _closed(first), (), stmt.span)
+            out.extend(second.out)
+            return second_env, out if second_end is second else second_end
         if first_env is None or second_env is None:
             return (second_env, second_end) if first_env is None else (first_env, first_end)
         result = dict(env)

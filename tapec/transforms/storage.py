@@ -152,22 +152,27 @@ class Planner:
                 self._choose_replays(item.body)
                 self._choose_replays(item.orelse)
             elif isinstance(item, RevLoop):
-                if self._replayable(item):
+                outside = self._replayable(item)
+                if outside is not None:
                     self.plan.replayed.add(id(item.body.region))
+                    # what the trip reads from outside, and what it begins with, must be there again
+                    self._pending += [(name, item.body.region) for name in sorted(outside)]
                 else:
                     self._choose_replays(item.body)
 
-    def _replayable(self, item: RevLoop) -> bool:
+    def _replayable(self, item: RevLoop) -> set[str] | None:
+        """The names that a trip reads from outside, if it can be run again; else None."""
         region = item.body.region
         if isinstance(item.primal, Loop) or count_breaks(item.primal.body):
-            return False
+            return None
         if not any(isinstance(s, For | Loop) or _allocates(s) for s in walk(region.block)):
-            return False
-        return self._slice_is_pure(region, _names_read(item.body))
+            return None
+        return self._slice_inputs(region, _names_read(item.body))
 
-    def _slice_is_pure(self, body: Region, needed: set[str]) -> bool:
-        """Whether running a trip of `body` again gives the needed values."""
+    def _slice_inputs(self, body: Region, needed: set[str]) -> set[str] | None:
+        """What running a trip of `body` again for the needed values reads; None if it would not repeat them."""
         pending, seen, classes = list(needed), set(), set()
+        outside: set[str] = set()
 
         def control(stmt: Stmt) -> None:
             for region in self.regions.of[id(stmt)].ancestors():
@@ -187,13 +192,14 @@ class Planner:
             seen.add(name)
             if not self.regions.home[name].inside(body):
                 if self.regions.loop_of(name) is body and not isinstance(self.types[name], Scalar):
-                    return False
+                    return None
+                outside.add(name)
                 continue
             for stmt in self.regions.defs[name]:
                 pending.extend(reads(stmt))
                 control(stmt)
                 if not _repeatable(stmt):
-                    return False
+                    return None
                 for array in self._memory_read(stmt):
                     if self.memory.local_to(array, body):
                         cls = self.memory.aliases.find(array)
@@ -203,8 +209,8 @@ class Planner:
                                 pending.extend(reads(store))
                                 control(store)
                     elif not self.memory.stable(stmt, array):
-                        return False
-        return True
+                        return None
+        return outside
 
     def _memory_read(self, stmt: Stmt) -> list[str]:
         """Arrays whose contents a statement reads."""

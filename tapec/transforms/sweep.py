@@ -212,9 +212,9 @@ class Sweep:
         rule = rule_for(value.fn)
         if rule is None:
             raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
-        names: dict[str, Expr] = dict(zip(rule.params, value.args, strict=True))
+        names: dict[str, Expr] = dict(zip(rule.params, value.args, strict=False))
         names |= {"y": Name(target), "y_bar": Name(bar)}
-        for arg, contribution in zip(value.args, rule.contributions, strict=True):
+        for arg, contribution in zip(value.args, rule.contributions, strict=False):
             if contribution is not None and isinstance(arg, Name) and arg.id in self.activity:
                 self.contribute(arg.id, fold(substitute(contribution, names)), out)
 

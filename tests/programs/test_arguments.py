@@ -125,11 +125,13 @@ def test_rank_four():
 
 
 def test_arguments_of_new_types_specialise():
-    gradient = tapec.grad(doubled_sum)
+    gradient = tapec.grad(scaled_sum)
     np.testing.assert_allclose(gradient(arr(2), 2.0), [2.0, 2.0])
     np.testing.assert_allclose(gradient(arr(2, 2), 3), np.full((2, 2), 3.0))
-    assert gradient(1.5, 2.0) == pytest.approx(2.0)
+    product = tapec.grad(doubled)
+    assert product(1.5, 2.0) == pytest.approx(2.0)
+    assert product(np.float32(1.5), 2) == pytest.approx(2.0)
 
 
-def doubled_sum(a, c):
+def scaled_sum(a, c):
     return np.sum(a * c)

@@ -1,0 +1,233 @@
+"""Variables, constants and the small values that go with tapes.
+
+A `Variable` holds a NumPy value that `assign` replaces.  Its buffer is never written in place, so
+a tape may keep a reference to what a variable held.  Reading one tells the tapes that record in
+this thread.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import threading
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+_serial = itertools.count(1)
+
+
+class UnconnectedGradients(enum.Enum):
+    """What `gradient` gives for a source that the target does not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class Recorder(Protocol):
+    """What a tape is to the variables that it watches."""
+
+    def accessed(self, variable: Variable) -> None: ...
+
+
+class _Active(threading.local):
+    def __init__(self) -> None:
+        self.tapes: list[Recorder] = []
+
+
+_active = _Active()
+
+
+def active_tapes() -> list[Recorder]:
+    """The tapes whose blocks are running in this thread, outermost first."""
+    return _active.tapes
+
+
+def plain(value: Any) -> Any:
+    """The NumPy value of a variable; anything else as it is."""
+    if isinstance(value, Variable):
+        return value.value
+    if isinstance(value, list | tuple) and any(isinstance(item, Variable) for item in value):
+        return type(value)(plain(item) for item in value)
+    return value
+
+
+def _stored(value: Any, dtype: Any) -> Any:
+    """A value of its own: a NumPy scalar, or an array that nobody can write."""
+    made = np.array(plain(value), dtype=dtype)
+    if made.dtype.kind not in "fiubc":
+        raise TypeError(f"a variable holds numbers, not {made.dtype}")
+    if made.ndim == 0:
+        return made[()]
+    made.setflags(write=False)
+    return made
+
+
+class Variable(NDArrayOperatorsMixin):
+    """A number or array that can be assigned, and that tapes watch when it is read.
+
+    value      initial value; a float for a number
+    trainable  whether tapes watch it by themselves
+    name       for the reader
+    dtype      NumPy dtype; by default that of `value`
+
+    >>> w = Variable([1.0, 2.0])
+    >>> w.assign_add([0.5, 0.5]).numpy()
+    array([1.5, 2.5])
+    """
+
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __init__(self, value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None) -> None:
+        self._value = _stored(value, dtype)
+        self._trainable = bool(trainable)
+        self._serial = next(_serial)
+        self.name = name if name is not None else f"Variable_{self._serial}"
+
+    @property
+    def value(self) -> Any:
+        """The value now; a read that tapes notice."""
+        for tape in _active.tapes:
+            tape.accessed(self)
+        return self._value
+
+    def read_value(self) -> Any:
+        """The value now; a read that tapes notice."""
+        return self.value
+
+    def numpy(self) -> Any:
+        """A copy of the value, which is constant for every tape."""
+        return self._value.copy()
+
+    @property
+    def trainable(self) -> bool:
+        return self._trainable
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._value.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return self._value.size  # type: ignore[no-any-return]
+
+    def assign(self, value: Any) -> Variable:
+        """Replace the value by one of the same shape; returns the variable."""
+        new = np.asarray(plain(value))
+        if new.shape != self.shape:
+            raise ValueError(f"{self.name} has shape {self.shape}; cannot assign a value of shape {new.shape}")
+        if not np.can_cast(new.dtype, self.dtype, casting="same_kind"):
+            raise TypeError(f"{self.name} is {self.dtype}; cannot assign a value of {new.dtype}")
+        self._value = _stored(new, self.dtype)
+        return self
+
+    def assign_add(self, delta: Any) -> Variable:
+        """Add to the value; returns the variable."""
+        return self.assign(self._value + plain(delta))
+
+    def assign_sub(self, delta: Any) -> Variable:
+        """Subtract from the value; returns the variable."""
+        return self.assign(self._value - plain(delta))
+
+    # as NumPy sees it
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        made = np.asarray(self.value, dtype=dtype)
+        return made.copy() if copy else made
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(isinstance(out, Variable) for out in kwargs.get("out", ())):
+            raise TypeError("a variable cannot be changed in place; use assign, assign_add or assign_sub")
+        return getattr(ufunc, method)(*(plain(item) for item in inputs), **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        del types
+        return function(*(plain(arg) for arg in args), **{key: plain(arg) for key, arg in kwargs.items()})
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.value[plain(index)]
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __iter__(self) -> Any:
+        return iter(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.value @ plain(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return plain(other) @ self.value
+
+    def __getattr__(self, name: str) -> Any:
+        # methods and attributes of the value: v.sum(), v.T
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.value, name)
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype} value={self._value}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Variable, (self._value, self._trainable, self.name, self.dtype)
+
+    def __copy__(self) -> Variable:
+        return Variable(self._value, self._trainable, self.name, self.dtype)
+
+    def __deepcopy__(self, memo: Any) -> Variable:
+        made = self.__copy__()
+        memo[id(self)] = made
+        return made
+
+
+def constant(value: Any, dtype: Any = None) -> Any:
+    """A fresh float64 number or array (or one of another dtype) with an identity of its own.
+
+    Two Python floats of equal value can be one object; two constants never are.
+
+    >>> constant(3.0)
+    np.float64(3.0)
+    """
+    plain_value = plain(value)
+    kind = dtype
+    if kind is None and not isinstance(plain_value, np.ndarray | np.generic):
+        kind = np.complex128 if np.iscomplexobj(np.asarray(plain_value)) else np.float64
+    made = np.array(plain_value, dtype=kind)
+    return made[()] if made.ndim == 0 else made
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` itself, as a constant for every derivative; arrays are copied, containers item by item.
+
+    >>> stop_gradient(2.0)
+    2.0
+    """
+    x = plain(x)
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*(stop_gradient(item) for item in x))
+    if isinstance(x, list | tuple):
+        return type(x)(stop_gradient(item) for item in x)
+    if isinstance(x, dict):
+        return {key: stop_gradient(item) for key, item in x.items()}
+    return x

@@ -1,0 +1,274 @@
+"""Generated modules and their machine code on disk.
+
+    <cache folder>/<versions>/
+        NAME-KEY.json     which names each function reads, so that a digest needs no parsing
+        NAME-DIGEST.py    the generated module
+        NAME-DIGEST.bin   Numba's compilation result, after the checksums of both files
+
+The digest covers all that the program was made of (`fingerprint.py`); the folder's name covers the
+versions of everything that made it, the processor included.  Numba's own index is not used: its key
+has the text of one file only, and it trusts what it reads.
+
+`TAPEC_CACHE_DIR` moves the folder, `TAPEC_CACHE=0` does without.  Files are written beside their
+place and renamed, so that processes may share the folder; a file that cannot be read is written anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import pickle
+import platform
+import stat
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import config, serialize
+from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
+
+import tapec_runtime
+from tapec.backend import fingerprint
+from tapec.backend.fingerprint import Request, Table, Uncacheable
+from tapec.backend.program import Program
+from tapec.errors import CacheError
+from tapec.version import __version__
+
+# ways to read one function's names that differ, by flags known at compile time for instance
+_MOST_TABLES = 8
+_CHECKSUM = 32
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A place in the cache, for one program.
+
+    folder  where its files are
+    name    the function's name
+    digest  of all that it was made of
+    key     under which its table of names is found
+    table   that table
+    """
+
+    folder: Path
+    name: str
+    digest: str
+    key: str
+    table: Table
+
+    @property
+    def module_name(self) -> str:
+        """The name of the generated module; unique, as symbols of machine code derive from it."""
+        return f"tapec_generated_{self.digest}"
+
+    @property
+    def source_path(self) -> Path:
+        return self.folder / f"{self.name}-{self.digest}.py"
+
+    @property
+    def code_path(self) -> Path:
+        return self.folder / f"{self.name}-{self.digest}.bin"
+
+
+def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str, bytes] | None:
+    """An intact entry for a request: the place, the source, and the serialised compilation result."""
+    folder = open_folder()
+    if folder is None:
+        return None
+    key = request.key(argument_types)
+    name = _file_name(request)
+    for table in _read_tables(folder / f"{name}-{key}.json"):
+        try:
+            digest = request.digest(argument_types, fingerprint.by_table(table))
+        except (Uncacheable, RecursionError):
+            continue
+        entry = Entry(folder, name, digest, key, table)
+        try:
+            source, code = entry.source_path.read_bytes(), entry.code_path.read_bytes()
+        except OSError:
+            continue
+        body = code[2 * _CHECKSUM :]
+        if code[: 2 * _CHECKSUM] == _checksum(source) + _checksum(body):
+            return entry, source.decode(), body
+    return None
+
+
+def plan(request: Request, argument_types: tuple[Any, ...], program: Program) -> Entry | None:
+    """The place for a program that was just made; None if it cannot be kept."""
+    folder = open_folder()
+    if folder is None or any(not _importable(value) for value in program.namespace.values()):
+        return None
+    lowered = program.lowered
+    try:
+        digest, table = fingerprint.record(request, argument_types, lowered.reads, lowered.functions)
+    except (Uncacheable, RecursionError):
+        return None
+    return Entry(folder, _file_name(request), digest, request.key(argument_types), table)
+
+
+def _importable(value: Any) -> bool:
+    """Whether a compilation result that mentions `value` can be read by another process."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes <= fingerprint.LARGEST_ARRAY
+    found: Any = sys.modules.get(getattr(value, "__module__", ""))
+    for part in getattr(value, "__qualname__", "").split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def write_source(entry: Entry, text: str) -> bool:
+    """Write the generated module; whether that worked."""
+    try:
+        _write(entry.source_path, text.encode())
+    except OSError:
+        return False
+    return True
+
+
+def store(entry: Entry, text: str, result: Any) -> None:
+    """Keep a compilation result; one that holds addresses of this process is not kept."""
+    if result.library.has_dynamic_globals or result.lifted:
+        return
+    # the annotation is the whole program once more, for a report that nobody asks of generated code
+    body = serialize.dumps(result._replace(type_annotation="")._reduce())
+    key_path = entry.folder / f"{entry.name}-{entry.key}.json"
+    tables = [entry.table, *(table for table in _read_tables(key_path) if table != entry.table)]
+    try:
+        _write(entry.code_path, _checksum(text.encode()) + _checksum(body) + body)
+        _write(key_path, json.dumps({"tables": tables[:_MOST_TABLES]}).encode())
+    except OSError:
+        return  # a full or read-only disk costs time, not the result
+
+
+def restore(body: bytes, argument_types: tuple[Any, ...]) -> Any:
+    """The compilation result that `store` wrote, linked into this process; None if it does not fit."""
+    context = cpu_target.target_context
+    context.refresh()
+    try:
+        result = CompileResult._rebuild(context, *pickle.loads(body))
+    except Exception:
+        # the checksum holds, so a module it mentions has changed; it is compiled anew
+        return None
+    if tuple(result.signature.args) != argument_types:
+        return None  # a class of that name exists, but it is another one
+    context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+    return result
+
+
+def open_folder() -> Path | None:
+    """The folder for this version of everything, made if it does not exist; None without a cache.
+
+    raises  CacheError if a folder the user named cannot be used
+    """
+    if os.environ.get("TAPEC_CACHE", "").strip().lower() in ("0", "no", "off", "false"):
+        return None
+    return _open(os.environ.get("TAPEC_CACHE_DIR") or None, _settings())
+
+
+@functools.lru_cache(maxsize=8)
+def _open(chosen: str | None, settings: tuple[Any, ...]) -> Path | None:
+    if chosen is None:
+        import platformdirs
+
+        base = Path(platformdirs.user_cache_dir("tapec", appauthor=False))
+    else:
+        base = Path(chosen).expanduser().absolute()
+    folder = base / f"v{__version__}-{_versions(settings)}"
+    try:
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        reason = _unsafe(folder)
+    except OSError as error:
+        reason = str(error)
+    if not reason:
+        return folder
+    if chosen is None:
+        return None
+    raise CacheError(
+        f"the cache folder {base} cannot be used",
+        reason=reason,
+        hint="set TAPEC_CACHE_DIR to another folder, or TAPEC_CACHE=0",
+    )
+
+
+def _unsafe(folder: Path) -> str:
+    """Why code from a folder must not be run; empty if it may."""
+    if os.name != "posix":
+        return ""
+    found = folder.stat()
+    if found.st_uid != os.getuid():
+        return f"{folder} belongs to another user"
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"{folder} can be written by others"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} is read-only"
+
+
+def _settings() -> tuple[Any, ...]:
+    """Settings of Numba that change the code it makes."""
+    names = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT")
+    return tuple(str(getattr(config, name, None)) for name in names)
+
+
+def _versions(settings: tuple[Any, ...]) -> str:
+    """A digest of what makes and runs the code."""
+    told = (
+        [__version__, numba.__version__, llvmlite.__version__, np.__version__],
+        [platform.python_implementation(), sys.version_info[:3], getattr(sys, "abiflags", "")],
+        cpu_target.target_context.codegen().magic_tuple(),
+        settings,
+        _files(Path(__file__).parent.parent) + _files(Path(tapec_runtime.__file__).parent),
+    )
+    return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+
+
+def _files(root: Path) -> list[tuple[str, int, int]]:
+    """The files of an import package with size and time: its version does not tell of edits."""
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            if name.endswith(".py"):
+                about = os.stat(os.path.join(folder, name))
+                found.append((os.path.relpath(os.path.join(folder, name), root), about.st_size, about.st_mtime_ns))
+    return sorted(found)
+
+
+def _file_name(request: Request) -> str:
+    name = request.function.__name__
+    # names outside ASCII are legal in Python, not in every file system
+    return f"{name[:40] if name.isidentifier() and name.isascii() else 'function'}_{request.kind}"
+
+
+def _read_tables(path: Path) -> list[Table]:
+    """The tables of names in a file; none if it is missing or damaged."""
+    try:
+        tables = json.loads(path.read_bytes())["tables"]
+        if all(isinstance(name, str) for table in tables for names in table for name in names):
+            return list(tables)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return []
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise

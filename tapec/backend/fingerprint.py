@@ -1,0 +1,302 @@
+"""A digest of everything that a generated program was made of.
+
+Lowering depends on the source of the functions it reaches, on the values of the names that these
+read from modules, classes and closures, and on the argument types.  `Walk` visits all of that from
+the differentiated function on and hashes it.  It needs to know which names are read: the first
+compilation tells, a table keeps it.  A later process walks the live objects by the table alone, with
+no parsing and no inference; equal digests mean equal programs.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import functools
+import hashlib
+import linecache
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.core import types as nt
+from numba.core.dispatcher import Dispatcher
+
+from tapec.options import Options
+
+# Numba does not cache code with larger constants either
+LARGEST_ARRAY = 10**6
+
+# what these hold is told by their versions, which are part of every key
+TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator", "tapec", "tapec_runtime"})
+
+Table = list[list[str]]
+
+
+class Uncacheable(Exception):
+    """A value that cannot be told from others like it in another process."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is compiled, up to the argument types.
+
+    function  the differentiated function
+    kind      the kind of derivative, as `pipeline.KINDS`
+    wrt       what it is taken by
+    count     how many of the arguments are the function's own; None for all
+    options   the options of the compilation
+    """
+
+    function: types.FunctionType
+    kind: str
+    wrt: Any
+    count: int | None = None
+    options: Options = Options()
+
+    def key(self, argument_types: tuple[Any, ...]) -> str:
+        """The key under which the table of names is kept."""
+        told = (self.function.__module__, self.function.__qualname__, self._rest(), [str(t) for t in argument_types])
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:32]
+
+    def digest(self, argument_types: tuple[Any, ...], walk: Walk) -> str:
+        """The digest of all that `walk` finds; raises Uncacheable."""
+        walk.feed("request", self._rest())
+        walk.value(self.function)
+        for numba_type in argument_types:
+            walk.type(numba_type)
+        return walk.digest()
+
+    def _rest(self) -> tuple[Any, ...]:
+        return self.kind, self.wrt, self.count, self.options
+
+
+def by_table(table: Table) -> Walk:
+    """A walk that reads the names a table lists, object by object in the order of visits."""
+    return Walk(lambda position, _: table[position] if position < len(table) else [])
+
+
+def record(
+    request: Request, argument_types: tuple[Any, ...], reads: Mapping[tuple[Any, str], Any], functions: Iterable[Any]
+) -> tuple[str, Table]:
+    """The digest of a compilation that read `reads` and reached `functions`, and its table.
+
+    raises  Uncacheable
+    """
+    names: dict[int, set[str]] = {}
+    owners: dict[int, Any] = {}
+    for (owner, name), value in reads.items():
+        if trusted(owner):
+            continue
+        if _read(owner, name) is not value:
+            raise Uncacheable(f"`{name}` changed while its reader was compiled")
+        names.setdefault(id(owner), set()).add(name)
+        owners[id(owner)] = owner
+    walk = Walk(lambda _, owner: sorted(names.get(id(owner), ())))
+    digest = request.digest(argument_types, walk)
+    for reached in [*owners.values(), *functions]:
+        if not trusted(reached) and not walk.visited(reached):
+            raise Uncacheable(f"{reached!r} was reached in a way that cannot be followed")
+    return digest, walk.table
+
+
+def trusted(obj: Any) -> bool:
+    """Whether the versions of packages say what `obj` is."""
+    module = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in TRUSTED
+
+
+_ABSENT = object()
+
+
+def _read(owner: Any, name: str) -> Any:
+    """What `owner` reads as `name`: a function from its closure or module, others as an attribute."""
+    if not isinstance(owner, types.FunctionType):
+        return getattr(owner, name, _ABSENT)
+    code = owner.__code__
+    if name in code.co_freevars:
+        try:
+            return (owner.__closure__ or ())[code.co_freevars.index(name)].cell_contents
+        except ValueError:  # a cell that nothing was bound to yet
+            return _ABSENT
+    return owner.__globals__.get(name, _ABSENT)
+
+
+class Walk:
+    """A visit of all objects that a compilation depends on; hashes them on its way.
+
+    `names(position, owner)` gives the names that the owner, the position-th object met, reads.
+    """
+
+    def __init__(self, names: Callable[[int, Any], Iterable[str]]) -> None:
+        self.table: Table = []
+        self._names = names
+        self._hash = hashlib.sha256()
+        self._positions: dict[int, int] = {}
+        # keeps every id taken
+        self._objects: list[Any] = []
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()[:32]
+
+    def visited(self, obj: Any) -> bool:
+        return id(obj) in self._positions
+
+    def feed(self, *parts: Any) -> None:
+        self._hash.update(repr(parts).encode())
+
+    # argument types
+
+    def type(self, numba_type: Any) -> None:
+        """An argument's Numba type; some hold values."""
+        if isinstance(numba_type, nt.Omitted):
+            self.feed("omitted")
+            self.value(numba_type.value)
+        elif isinstance(numba_type, nt.BaseTuple):
+            self.feed(type(numba_type).__name__, len(numba_type))
+            if isinstance(numba_type, nt.BaseNamedTuple):
+                self.value(numba_type.instance_class)
+            for item in numba_type.types:
+                self.type(item)
+        elif isinstance(numba_type, nt.Dispatcher):
+            self.value(numba_type.dispatcher)
+        elif isinstance(numba_type, nt.Function):
+            self.value(numba_type.typing_key)
+        else:
+            self.feed(type(numba_type).__name__, str(numba_type))
+
+    # values
+
+    def value(self, obj: Any) -> None:
+        """Any value; raises Uncacheable for what cannot be followed."""
+        match obj:
+            case None | bool() | int() | float() | complex() | str() | bytes() if _plain(obj):
+                self.feed(type(obj).__name__, obj)
+            case np.generic() | np.ndarray():
+                self._array(obj)
+            case enum.Enum():
+                self.feed("member", type(obj).__qualname__, obj.name)
+                self.value(obj.value)
+            case tuple() | list():
+                self.feed(type(obj).__name__, len(obj))
+                if hasattr(obj, "_fields"):
+                    self.value(type(obj))
+                for item in obj:
+                    self.value(item)
+            case dict():
+                self.feed("dict", len(obj))
+                for key, item in obj.items():
+                    self.value(key)
+                    self.value(item)
+            case set() | frozenset() if all(_plain(item) for item in obj):
+                self.feed(type(obj).__name__, sorted(map(repr, obj)))
+            case slice() | range():
+                self.feed(type(obj).__name__, obj)
+            case np.dtype() | nt.Type() | types.EllipsisType():
+                self.feed(type(obj).__name__, str(obj))
+            case functools.partial():
+                self.feed("partial")
+                self.value((obj.func, obj.args, obj.keywords))
+            case types.SimpleNamespace():
+                self.feed("namespace")
+                self.value(vars(obj))
+            case types.CodeType():
+                self._code(obj)
+            case _:
+                self._named(obj)
+
+    def _array(self, obj: Any) -> None:
+        if obj.nbytes > LARGEST_ARRAY or obj.dtype.hasobject:
+            raise Uncacheable(f"an array of {obj.nbytes} bytes is read")
+        layout = (obj.flags.c_contiguous, obj.flags.f_contiguous)
+        self.feed(type(obj).__name__, obj.dtype.str, obj.dtype.descr, obj.shape, layout)
+        self._hash.update(obj.tobytes())
+
+    def _named(self, obj: Any) -> None:
+        """A function, class, module, or something made of those."""
+        own = getattr(obj, "__tapec_key__", None)
+        if own is not None:
+            self.feed("keyed", type(obj).__qualname__)
+            self.value(own())
+        elif isinstance(obj, np.ufunc) or (trusted(obj) and hasattr(obj, "__name__")):
+            self.feed("trusted", getattr(obj, "__module__", ""), getattr(obj, "__qualname__", obj.__name__))
+        elif isinstance(obj, Dispatcher):
+            self.feed("jitted", sorted((key, repr(item)) for key, item in obj.targetoptions.items()))
+            self.value(obj.py_func)
+        elif isinstance(obj, types.FunctionType):
+            wrapped = getattr(obj, "__wrapped__", None)
+            self.value(wrapped) if wrapped is not None else self._node(obj)
+        elif isinstance(obj, types.MethodType):
+            self.feed("method")
+            self.value((obj.__func__, obj.__self__))
+        elif isinstance(obj, types.ModuleType | type):
+            self._node(obj)
+        else:
+            raise Uncacheable(f"a {type(obj).__qualname__} is read")
+
+    def _node(self, obj: Any) -> None:
+        known = self._positions.get(id(obj))
+        if known is not None:
+            self.feed("again", known)
+            return
+        position = len(self._objects)
+        self._positions[id(obj)] = position
+        self._objects.append(obj)
+        names = list(self._names(position, obj))
+        self.table.append(names)
+        self._identity(obj)
+        for name in names:
+            self.feed("name", name)
+            found = _read(obj, name)
+            if found is _ABSENT:
+                self.feed("absent")
+            else:
+                self.value(found)
+
+    def _identity(self, obj: Any) -> None:
+        if isinstance(obj, types.ModuleType):
+            self.feed("module", obj.__name__)
+        elif isinstance(obj, type):
+            self.feed("class", obj.__module__, obj.__qualname__, getattr(obj, "_fields", None))
+            self.value(getattr(obj, "_field_defaults", None))
+        else:
+            self.feed("function", obj.__module__, obj.__qualname__, _segment(obj))
+            self._code(obj.__code__)
+            self.value(obj.__defaults__)
+            self.value(obj.__kwdefaults__)
+            # a name of the language that the module has come to define
+            self.feed(sorted(name for name in _names(obj.__code__) if name in _BUILTIN and name in obj.__globals__))
+
+    def _code(self, code: types.CodeType) -> None:
+        self.feed("code", code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
+        for constant in code.co_consts:
+            self.value(constant)
+
+
+_BUILTIN = frozenset(dir(builtins))
+
+
+def _plain(obj: Any) -> bool:
+    """Whether `repr` tells all about a value."""
+    return type(obj) in (type(None), bool, int, float, complex, str, bytes)
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _nested(constant)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    return {name for inner in _nested(code) for name in inner.co_names}
+
+
+def _segment(function: types.FunctionType) -> str:
+    """The lines of a function in its file, found without parsing."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    last = max((end or 0 for inner in _nested(code) for _, end, _, _ in inner.co_positions()), default=0)
+    return "".join(lines[code.co_firstlineno - 1 : max(last, code.co_firstlineno)])

@@ -1,0 +1,70 @@
+"""Arguments that Numba has no type for, at the Python boundary.
+
+Lists are passed on as tuples and dataclasses as named tuples; a gradient by such an argument comes
+back as a list or a dataclass.  Every call is converted, so this is for convenience, not for speed.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+from typing import Any
+
+from tapec.errors import UnsupportedType
+
+
+def plain(value: Any, label: str) -> Any:
+    """`value` with tuples for its lists and named tuples for its dataclasses.
+
+    raises  UnsupportedType for other containers
+    """
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(plain(item, label) for item in value))
+    if isinstance(value, list | tuple):
+        return tuple(plain(item, label) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = _fields(type(value))
+        return _named(type(value))(*(plain(getattr(value, name), label) for name in names))
+    if isinstance(value, dict | set | frozenset):
+        raise UnsupportedType(
+            f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
+            hint="pass a named tuple or a dataclass",
+        )
+    return value
+
+
+def like(original: Any, found: Any) -> Any:
+    """A gradient by `plain(original)`, in the structure of `original`."""
+    if isinstance(original, list):
+        return [like(item, inner) for item, inner in zip(original, found, strict=True)]
+    if isinstance(original, tuple):
+        items = [like(item, inner) for item, inner in zip(original, found, strict=True)]
+        return type(original)(*items) if hasattr(original, "_fields") else tuple(items)
+    if dataclasses.is_dataclass(original) and not isinstance(original, type):
+        names = _fields(type(original))
+        changed = {name: like(getattr(original, name), getattr(found, name)) for name in names}
+        return dataclasses.replace(original, **changed)
+    return found
+
+
+def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any:
+    """The result of a derivative of some kind, with its gradients in the structure of their sources."""
+    if kind not in ("grad", "value_and_grad", "vjp"):
+        return result
+    gradients = result if kind == "grad" else result[1]
+    if single:
+        made = like(sources[0], gradients)
+    else:
+        made = tuple(like(source, one) for source, one in zip(sources, gradients, strict=True))
+    return made if kind == "grad" else (result[0], made)
+
+
+def _fields(cls: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+@functools.cache
+def _named(cls: type) -> Any:
+    """The named tuple that stands for a dataclass."""
+    return collections.namedtuple(cls.__name__, _fields(cls))

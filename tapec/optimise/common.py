@@ -1,0 +1,70 @@
+"""Values that are there already: what need not be computed again.
+
+A scalar operation gives the same value whenever its operands do; a load does as long as no store
+has touched memory that its array may share.  What a branch or a loop computed is forgotten after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
+
+from tapec.syntax.core import Atom, Expr, Name, Op
+from tapec.syntax.types import Scalar, Type
+
+_UNSHARED = ("np.random", "tapec_runtime.", "print", "pop")
+
+
+class Available:
+    """Known values by operation and operands; memory has a version per class of arrays."""
+
+    def __init__(self, types: dict[str, Type], classes: dict[str, str]) -> None:
+        self.types = types
+        self.classes = classes
+        self._scopes: list[dict[Hashable, Atom]] = [{}]
+        self._versions: dict[str, int] = {}
+        self._last = 0
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is added inside is forgotten at the end."""
+        self._scopes.append({})
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def changed(self, classes: Iterable[str]) -> None:
+        """Stores may have touched these classes."""
+        for cls in classes:
+            self._last += 1
+            self._versions[cls] = self._last
+
+    def find(self, value: Expr) -> Atom | None:
+        """The name that holds `value` already."""
+        key = self._key(value)
+        if key is None:
+            return None
+        for scope in reversed(self._scopes):
+            if key in scope:
+                return scope[key]
+        return None
+
+    def add(self, value: Expr, atom: Atom) -> None:
+        key = self._key(value)
+        if key is not None:
+            self._scopes[-1][key] = atom
+
+    def _key(self, value: Expr) -> Hashable:
+        if not isinstance(value, Op) or value.fn.startswith(_UNSHARED):
+            return None
+        names = [arg.id for arg in value.args if isinstance(arg, Name)]
+        if not names or any(isinstance(arg, Op) for arg in value.args):
+            return None
+        if value.fn == "dim":
+            return value
+        if value.fn == "load":
+            array = value.args[0]
+            assert isinstance(array, Name)
+            return value, self._versions.get(self.classes[array.id], 0)
+        return value if all(isinstance(self.types.get(name), Scalar) for name in names) else None

@@ -1,0 +1,94 @@
+"""Which names are read later, at every statement.
+
+Sets of names are bit masks: functions have thousands of names, and unions must stay cheap.  Facts
+are kept by the identity of a statement, so each statement of the tree must be an object of its
+own: `distinct` sees to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tapec.syntax.core import Block, Break, For, Function, If, Loop, Raise, Stmt, reads, writes
+
+
+class Names:
+    """Numbers names, so that sets of them are masks."""
+
+    def __init__(self) -> None:
+        self._bits: dict[str, int] = {}
+
+    def bit(self, name: str) -> int:
+        found = self._bits.get(name)
+        if found is None:
+            found = self._bits[name] = 1 << len(self._bits)
+        return found
+
+    def mask(self, names: Iterable[str]) -> int:
+        total = 0
+        for name in names:
+            total |= self.bit(name)
+        return total
+
+
+class Liveness:
+    """Masks of names that may be read before they are set again.
+
+    after[id(stmt)]  after a statement
+    head[id(loop)]   where a trip begins, before the loop's variable is set
+    entry            at the start of the function
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.names = Names()
+        self.after: dict[int, int] = {}
+        self.head: dict[int, int] = {}
+        self.entry = self._block(function.body, 0, 0)
+
+    def live_after(self, stmt: Stmt, name: str) -> bool:
+        return bool(self.after[id(stmt)] & self.names.bit(name))
+
+    def _block(self, block: Block, live: int, at_break: int) -> int:
+        for stmt in reversed(block):
+            self.after[id(stmt)] = live
+            live = self._statement(stmt, live, at_break)
+        return live
+
+    def _statement(self, stmt: Stmt, live: int, at_break: int) -> int:
+        mask = self.names.mask
+        match stmt:
+            case If(body=body, orelse=orelse):
+                sides = self._block(body, live, at_break) | self._block(orelse, live, at_break)
+                return sides | mask(reads(stmt))
+            case For(body=body) | Loop(body=body):
+                # the loop's own statements keep what an earlier pass over it found: the head only grows
+                head = self.head.get(id(stmt), 0) | (live if isinstance(stmt, For) else 0)
+                while True:
+                    before = self._block(body, head, live) & ~mask(writes(stmt))
+                    if before | head == head:
+                        break
+                    head |= before
+                self.head[id(stmt)] = head
+                return head | mask(reads(stmt))
+            case Break():
+                return at_break
+            case Raise():
+                return mask(reads(stmt))
+        return (live & ~mask(writes(stmt))) | mask(reads(stmt))
+
+
+def distinct(block: Block, seen: set[int] | None = None) -> Block:
+    """The same block with every statement an object of its own."""
+    seen = set() if seen is None else seen
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, If):
+            stmt = replace(stmt, body=distinct(stmt.body, seen), orelse=distinct(stmt.orelse, seen))
+        elif isinstance(stmt, For | Loop):
+            stmt = replace(stmt, body=distinct(stmt.body, seen))
+        elif id(stmt) in seen:
+            stmt = replace(stmt)
+        seen.add(id(stmt))
+        out.append(stmt)
+    return tuple(out)

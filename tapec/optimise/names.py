@@ -1,0 +1,59 @@
+"""What a name says: which are the user's, and which the compiler made up.
+
+A version of a name has a number after it: `mid_2` is `mid` again, unless the user wrote `mid_2`.
+The adjoint of `mid_2` is `mid_2_bar`.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+from tapec.syntax.core import Function, walk
+
+_SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")
+_VERSION = re.compile(r"^(.+?)_\d+$")
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class Vocabulary:
+    """The identifiers of the user's lines and parameters."""
+
+    def __init__(self, function: Function) -> None:
+        self.words = set(function.params)
+        texts = {stmt.span.text for stmt in walk(function.body) if stmt.span is not None}
+        for text in texts:
+            self.words.update(_WORD.findall(text))
+        self.words.difference_update(keyword.kwlist)
+
+    def split(self, name: str) -> tuple[str, str]:
+        """A name without its version, as what it stands for and a suffix such as `_bar`."""
+        name = self._plain(name)
+        if name in self.words:
+            return name, ""
+        found = _SUFFIX.match(name)
+        return (found.group(1), found.group(2)) if found else (name, "")
+
+    def stem(self, name: str) -> str:
+        """What versions of one variable have in common: `mid_bar` for `mid_2_bar_1`."""
+        core, suffix = self.split(name)
+        return self._plain(core) + suffix
+
+    def is_users(self, name: str) -> bool:
+        """Whether a name is a variable of the user's, or its adjoint."""
+        core, _ = self.split(name)
+        return self._plain(core) in self.words
+
+    def _plain(self, name: str) -> str:
+        while name not in self.words:
+            found = _VERSION.match(name)
+            if found is None:
+                break
+            name = found.group(1)
+        return name
+
+
+def is_adjoint(name: str) -> bool:
+    """Whether a name is that of an adjoint or tangent."""
+    found = _VERSION.match(name)
+    return (found.group(1) if found else name).endswith(("_bar", "_dot"))
