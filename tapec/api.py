@@ -271,10 +271,13 @@ def show_stage(f: Callable[..., Any], wrt: Any, signature: Any, stage: str) -> s
     """The program after a stage of the pipeline: core, typed, adjoint or optimised."""
     from tapec.backend.module import stage_text
     from tapec.backend.signature import arguments
+    from tapec.pipeline import build
 
     function = plain_function(f)
-    labels = list(inspect.signature(function).parameters)
-    return stage_text(function, arguments(tuple(signature), labels), wrt, stage)
+    structure = arguments(tuple(signature), list(inspect.signature(function).parameters))
+    return stage_text(
+        function, structure, stage, lambda options: build(function, structure, "value_and_grad", wrt, options)
+    )
 
 
 # how these are lowered when differentiated code calls them

@@ -15,12 +15,13 @@ from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import NotDifferentiable, Span, UsageError
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import source_of
-from tapec.frontend.values import Static, Tup
+from tapec.frontend.values import SameAs, Static, Tup
 from tapec.optimise import tidy
 from tapec.options import Options
-from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return
+from tapec.syntax.core import Assign, Atom, Expr, Function, Name, Note, Return
 from tapec.syntax.types import FLOAT64, Array, Scalar, Type
 from tapec.transforms.forward import forward, forward_callee
+from tapec.transforms.guards import separate_arguments
 from tapec.transforms.reverse import reverse, reverse_callee
 
 KINDS = ("primal", "grad", "value_and_grad", "vjp", "jvp")
@@ -53,7 +54,7 @@ def callees_text(lowered: Lowered, kind: str, options: Options) -> str:
         made += [reverse_callee(callee, constants) for callee in lowered.callees]
     texts = []
     for core in made:
-        final = tidy(core, constants)[0] if options.level > 0 else core
+        final = tidy(core, constants) if options.level > 0 else core
         texts.append(f"{_decorator(core)}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
 
@@ -90,30 +91,48 @@ def _build(
     options: Options,
 ) -> Program:
     core = lowered.function
+    core = replace(core, body=(*separate_arguments(core), *core.body))
     labels = _labels(function, len(arguments))
     structure = _Structure(labels, arguments, core.params)
     name = f"{core.name}_{kind}" if core.name.isidentifier() else f"function_{kind}"
     constants = frozenset(lowered.constants)
     if kind == "primal":
-        body, values = core.body[:-1], _results(core)
-        text = structure.result(lowered.result, values)
-        return _finish(name, core, body, text, values, lowered, structure, options)
+        made = Function(name, core.params, core.body, core.types, f"The value of `{function.__name__}`.")
+
+        def value(values: tuple[Expr, ...]) -> str:
+            return structure.result(lowered.result, values)
+
+        return _finish(made, value, lowered, structure, options)
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
     if kind == "jvp":
         made = forward(core, sources, constants, name)
-        return _tangents(name, made, lowered, structure, sources, options)
+        return _tangents(function, made, lowered, structure, options)
     check_target(lowered, function, kind)
     swept = reverse(core, sources, constants, unit_seed=kind != "vjp")
     values = swept.values
-    gradient = structure.gradients(positions, single, dict(zip(sources, swept.adjoints, strict=True)))
-    text = gradient
-    results: tuple[Atom, ...] = swept.adjoints
-    if kind != "grad":
-        text = f"{structure.result(lowered.result, values)}, {gradient}"
-        results = (*values, *swept.adjoints)
-    made = Function(name, core.params, (*swept.forward, *swept.backward), swept.types)
-    return _finish(name, made, made.body, text, results, lowered, structure, options, swept.seeds)
+    count = 0 if kind == "grad" else len(swept.values)
+    results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
+
+    def text(values: tuple[Expr, ...]) -> str:
+        gradient = structure.gradients(positions, single, dict(zip(sources, values[count:], strict=True)))
+        return gradient if kind == "grad" else f"{structure.result(lowered.result, values[:count])}, {gradient}"
+
+    sweeps = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward)
+    doc = _doc(kind, function, [structure.labels[p] for p in positions])
+    made = Function(name, core.params, (*sweeps, Return(results)), swept.types, doc)
+    return _finish(made, text, lowered, structure, options, swept.seeds)
+
+
+def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
+    """The docstring of a generated function."""
+    by = ", ".join(f"`{label}`" for label in labels)
+    what = {
+        "grad": "The gradient of `{f}` with respect to {by}.",
+        "value_and_grad": "The value of `{f}` and its gradient with respect to {by}.",
+        "vjp": "The value of `{f}`, and the adjoints of {by} for given adjoints of the result.",
+    }
+    return what[kind].format(f=function.__name__, by=by)
 
 
 def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> None:
@@ -176,7 +195,7 @@ class _Structure:
 
     def _tree(self, argument: Any, remaining: list[str]) -> Any:
         """Core parameter names in the argument's structure; None for what is static."""
-        if isinstance(argument, Static):
+        if isinstance(argument, Static | SameAs):
             return None
         if isinstance(argument, Tup):
             return tuple(self._tree(item, remaining) for item in argument.items)
@@ -208,6 +227,11 @@ class _Structure:
         if isinstance(argument, Scalar | Array) and argument.is_float:
             found.append(tree)
             return
+        if isinstance(argument, SameAs):
+            raise UsageError(
+                f"`{label}` is the same array as another argument and is written: it has no gradient of its own",
+                hint="differentiate by one of them, or pass a copy",
+            )
         kind = "a constant" if isinstance(argument, Static) else str(argument)
         raise NotDifferentiable(
             f"`{label}` is {kind}, which has no derivative",
@@ -216,13 +240,13 @@ class _Structure:
             hint=f"pass `{label}` as float64, or leave it out of wrt",
         )
 
-    def gradients(self, positions: tuple[int, ...], single: bool, bars: dict[str, Atom]) -> str:
+    def gradients(self, positions: tuple[int, ...], single: bool, bars: dict[str, Expr]) -> str:
         texts = [self._gradient(self.trees[p][0], self.trees[p][1], bars) for p in positions]
         if single:
             return texts[0]
         return "(" + ", ".join(texts) + ("," if len(texts) == 1 else "") + ")"
 
-    def _gradient(self, tree: Any, argument: Any, bars: dict[str, Atom]) -> str:
+    def _gradient(self, tree: Any, argument: Any, bars: dict[str, Expr]) -> str:
         if isinstance(tree, str):
             return printer.expression(bars[tree])
         items = [self._gradient(item, inner, bars) for item, inner in zip(tree, argument.items, strict=True)]
@@ -234,7 +258,7 @@ class _Structure:
             return f"{cls.__name__}({', '.join(items)})"
         return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
 
-    def result(self, structure: Any, values: tuple[Atom, ...]) -> str:
+    def result(self, structure: Any, values: tuple[Expr, ...]) -> str:
         """The text of a returned structure; `values` are its leaves."""
         if structure is None:
             return "None"
@@ -244,29 +268,33 @@ class _Structure:
 
 
 def _tangents(
-    name: str, made: Function, lowered: Lowered, structure: _Structure, sources: tuple[str, ...], options: Options
+    function: types.FunctionType, made: Function, lowered: Lowered, structure: _Structure, options: Options
 ) -> Program:
-    values = _results(made)
-    primal: list[Atom] = []
-    dots: dict[int, Atom] = {}
+    places: list[int] = []
+    dots: dict[int, int] = {}
     position = 0
     for k, value in enumerate(_results(lowered.function)):
-        primal.append(values[position])
+        places.append(position)
         position += 1
         if _is_float(value, lowered.function.types):
-            dots[k] = values[position]
+            dots[k] = position
             position += 1
 
-    def tangent(tree: Any) -> str:
+    def text(values: tuple[Expr, ...]) -> str:
+        primal = tuple(values[place] for place in places)
+        return f"{structure.result(lowered.result, primal)}, {tangent(lowered.result, values)}"
+
+    def tangent(tree: Any, values: tuple[Expr, ...]) -> str:
         if tree is None:
             return "None"
         if tree[0] in ("tuple", "list"):
-            return structure._make(tree[1], [tangent(item) for item in tree[2]])
-        return printer.expression(dots[tree[0]]) if tree[0] in dots else "0"
+            return structure._make(tree[1], [tangent(item, values) for item in tree[2]])
+        return printer.expression(values[dots[tree[0]]]) if tree[0] in dots else "0"
 
-    text = f"{structure.result(lowered.result, tuple(primal))}, {tangent(lowered.result)}"
+    doc = f"The value of `{function.__name__}` and its tangent, for given tangents of its arguments."
+    made = Function(made.name, made.params, made.body, made.types, doc)
     seeds = made.params[len(lowered.function.params) :]
-    return _finish(name, made, made.body[:-1], text, values, lowered, structure, options, seeds)
+    return _finish(made, text, lowered, structure, options, seeds)
 
 
 def _is_float(value: Atom, types_: dict[str, Type]) -> bool:
@@ -276,44 +304,29 @@ def _is_float(value: Atom, types_: dict[str, Type]) -> bool:
 
 
 def _finish(
-    name: str,
     core: Function,
-    body: Block,
-    returned: str,
-    results: tuple[Atom, ...],
+    returned: Callable[[tuple[Expr, ...]], str],
     lowered: Lowered,
     structure: _Structure,
     options: Options,
     seeds: tuple[str, ...] = (),
 ) -> Program:
-    """Optimise and print."""
-    params = tuple(core.params)
-    final = Function(name, params, (*body, Return(results)), core.types)
-    if options.level > 0:
-        final, renamed = tidy(final, frozenset(lowered.constants))
-        returned = _Renamer(renamed).text(returned, results, final)
+    """Optimise and print; `returned` gives the text of the result from what the last statement returns."""
     labels = (*structure.labels, *seeds)
-    lines = [f"def {name}({', '.join(labels)}):"]
+    # for the classes of named tuples, whose names are taken
+    result = returned(_results(core))
+    if options.level > 0:
+        taken = (*lowered.constants, *structure.namespace, *labels)
+        core = tidy(core, frozenset(taken).difference(core.params))
+        result = returned(_results(core))
+    lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in structure.unpack]
-    lines += printer.statements(final.body[:-1], 1, options.quote) if len(final.body) > 1 else []
-    lines.append(f"    return {returned}")
+    if len(core.body) > 1:
+        lines += printer.statements(core.body[:-1], 1, options.quote)
+    lines.append(f"    return {result}")
     text = "\n".join(lines) + "\n"
     namespace = {**structure.namespace, **lowered.constants}
-    return Program(name, text, namespace, final, lowered, tuple(labels), tuple(seeds))
-
-
-class _Renamer:
-    """Follow results through passes that rename or inline them."""
-
-    def __init__(self, renamed: dict[str, str]) -> None:
-        self.renamed = renamed
-
-    def text(self, text: str, results: tuple[Atom, ...], final: Function) -> str:
-        if not self.renamed:
-            return text
-        import re
-
-        return re.sub(r"\w+", lambda m: self.renamed.get(m.group(), m.group()), text)
+    return Program(core.name, text, namespace, core, lowered, labels, tuple(seeds))
 
 
 __all__ = ["Assign", "Program", "build", "resolve_wrt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tapec_runtime.aliasing import AliasedArguments, overlap
 from tapec_runtime.special import exponent, polygamma, sinc_derivative
 
-__all__ = ["exponent", "polygamma", "sinc_derivative"]
+__all__ = ["AliasedArguments", "exponent", "overlap", "polygamma", "sinc_derivative"]

@@ -198,10 +198,10 @@ class Interpreted:
                 program = self._build_program(found)
             self._texts[found] = program.text
             self._functions[found] = jit.load(program)
-        values = [arg.value if isinstance(arg, OmittedArg) else arg for arg in given]
-        # Numba computes with machine arithmetic: no warning where it gives inf or nan
+        # NumPy's numbers divide by zero as Numba's do, with inf and nan; Python's raise
+        values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, float, np.float64) for arg in given]
         with np.errstate(all="ignore"):
-            return self._functions[found](*values)
+            return _converted(self._functions[found](*values), np.float64, float)
 
     def source(self, *types_: Any) -> str:
         """The generated source for argument types; for no types, all that was made."""
@@ -231,6 +231,16 @@ def make_derivative(
     """
     # decided when the function is made, as `numba.njit` does
     return (Interpreted if config.DISABLE_JIT else Derivative)(signature_of, build, recipe, request)
+
+
+def _converted(value: Any, old: type, new: type) -> Any:
+    """`value` with its numbers of one type, also those in tuples, made another."""
+    if type(value) is old:
+        return new(value)
+    if isinstance(value, tuple):
+        items = [_converted(item, old, new) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
 
 
 def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:

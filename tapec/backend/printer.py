@@ -18,6 +18,7 @@ from tapec.syntax.core import (
     If,
     Loop,
     Name,
+    Note,
     Op,
     Print,
     Push,
@@ -49,6 +50,7 @@ _STRENGTH = {
     "**": 12,
 }
 _PREFIX = {"neg": "-", "pos": "+", "~": "~", "not": "not "}
+_OPPOSITE = {"==": "!=", "!=": "=="}
 _ATOM = 14
 _CASTS = {"float64": "float", "int64": "int", "bool": "bool"}
 
@@ -124,7 +126,7 @@ def _primary(fn: str, args: tuple[Expr, ...]) -> str:
         case "pop":
             return f"{_at(args[0], _ATOM)}.pop()"
         case "stack":
-            return f"[{_stacked(args)} for _ in range(0)]"
+            return f"[{_stacked(args)}][:0]"
         case "stop_gradient" | "pos":
             return expression(args[0])
         case "index":
@@ -225,11 +227,17 @@ class _Writer:
             case For(var=var, parallel=parallel):
                 self.lines.append(f"{pad}for {var} in {_range(stmt, parallel)}:")
                 self.block(stmt.body, depth + 1)
+            case Loop(body=(If(test=test, body=(Break(),), orelse=()), *rest)):
+                self.lines.append(f"{pad}while {expression(_opposite(test))}:")
+                self.block(tuple(rest), depth + 1)
             case Loop(body=body):
                 self.lines.append(f"{pad}while True:")
                 self.block(body, depth + 1)
             case Break():
                 self.lines.append(f"{pad}break")
+            case Note(text=text):
+                self.lines += ["", f"{pad}# {text}"] if self.lines else [f"{pad}# {text}"]
+                self.last = None
             case Push(stack=stack, value=value):
                 self.lines.append(f"{pad}{stack}.append({expression(value)})")
             case Raise(exception=exception, args=args):
@@ -247,7 +255,7 @@ class _Writer:
         pad = INDENT * depth
         body, orelse, test = stmt.body, stmt.orelse, expression(stmt.test)
         if not body and orelse:
-            test, body, orelse = f"not {_at(stmt.test, 4)}", orelse, ()
+            test, body, orelse = expression(_opposite(stmt.test)), orelse, ()
         self.lines.append(f"{pad}{word} {test}:")
         self.block(body, depth + 1)
         if len(orelse) == 1 and isinstance(orelse[0], If) and orelse[0].body:
@@ -255,6 +263,13 @@ class _Writer:
         elif orelse:
             self.lines.append(f"{pad}else:")
             self.block(orelse, depth + 1)
+
+
+def _opposite(test: Expr) -> Expr:
+    """The opposite of a condition; `not a < b` stays, since neither holds for a nan."""
+    if isinstance(test, Op) and test.fn in _OPPOSITE:
+        return Op(_OPPOSITE[test.fn], test.args)
+    return test.args[0] if isinstance(test, Op) and test.fn == "not" else Op("not", (test,))
 
 
 def _assignment(target: str, value: Expr) -> str:

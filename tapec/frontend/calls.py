@@ -266,10 +266,13 @@ def call_function(
     if not library:
         args = _plain(ev, args)
         kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
-    defaults = tuple(wrap(ev, value) for value in function.__defaults__ or ())
+    defaults = tuple(
+        wrap(ev, value, None, ("default", function, k)) for k, value in enumerate(function.__defaults__ or ())
+    )
     kw_values = function.__kwdefaults__ or {}
     kw_defaults = tuple(
-        wrap(ev, kw_values[arg.id]) if arg.id in kw_values else None for arg in source.node.args.kwonlyargs
+        wrap(ev, kw_values[arg.id], None, ("kwdefault", function, arg.id)) if arg.id in kw_values else None
+        for arg in source.node.args.kwonlyargs
     )
     frame = Frame(source, ev.resolver(function))
     frame.library = library

@@ -315,7 +315,7 @@ def loop(
     carried = Carried(entry, sorted(names & live))
     for _ in range(60):
         ev.restore(entry)
-        ev.taken = set(taken)
+        ev.taken = taken | ev.fixed
         ev.dead = False
         before: list[Any] = []
         context = carried.begin(ev, before)

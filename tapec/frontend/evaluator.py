@@ -135,6 +135,10 @@ class Evaluator:
         self.functions: dict[Any, FunctionSource] = {}
         self.reads: dict[tuple[Any, str], Any] = {}
         self.running: list[Any] = []
+        # names of copies that stand for the same object of the user's program as another name
+        self.copies: dict[str, str] = {}
+        # names that no undone attempt gives back: those of arrays and of live objects
+        self.fixed: set[str] = set()
         # what knows the live objects of a running program, where a tape's body is lowered
         self.live: Live | None = None
         self.callees: Any = None

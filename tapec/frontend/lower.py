@@ -17,7 +17,7 @@ from tapec.frontend.comprehension import listcomp
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.recursion import Callees
 from tapec.frontend.source import FunctionSource, source_of
-from tapec.frontend.values import Items, Lst, Static, Sym, Tup, Value
+from tapec.frontend.values import Items, Lst, SameAs, Static, Sym, Tup, Value
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Return
 from tapec.syntax.types import Array, Type
 
@@ -121,7 +121,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
 def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | None = None) -> Lowered:
     """Lower `function` for arguments given as a structure of types.
 
-    An argument is a core type, a tuple of arguments, or a `Static` for one that is known.
+    An argument is a core type, a tuple of arguments, a `Static` for one that is known, or `SameAs`.
     """
     source = source_of(function)
     ev = new_evaluator()
@@ -145,7 +145,9 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
         names[k] if k < len(names) else f"{extra.id if extra is not None else 'arg'}_{k - len(names)}"
         for k in range(len(arguments))
     ]
-    values = [parameter(label, given) for label, given in zip(labels, arguments, strict=True)]
+    values: list[Value] = []
+    for label, given in zip(labels, arguments, strict=True):
+        values.append(values[given.position] if isinstance(given, SameAs) else parameter(label, given))
     try:
         result = calls.call_function(ev, function, values, {}, None)
     except DeadCode:

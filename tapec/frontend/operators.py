@@ -162,6 +162,7 @@ def global_array(ev: Evaluator, obj: Any, node: Any) -> Value:
     # Numba freezes such arrays: contiguous and read-only
     layout = "F" if type_.layout == "F" else "C"
     ident = ev.define(base, Array(type_.dtype, type_.ndim, layout, readonly=True))
+    ev.fixed.add(ident)
     ev.constants[ident] = obj
     ev.roots[ident] = frozenset({ident})
     for axis, extent in enumerate(obj.shape):
@@ -497,6 +498,8 @@ def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
         found = getattr(obj, attr)
     except AttributeError:
         ev.fail(UndefinedName, f"{describe(Static(obj))} has no attribute `{attr}`", node)
+    if isinstance(obj, types.ModuleType | type):
+        ev.reads[obj, attr] = found
     return wrap(ev, found, node, ("attribute", obj, attr))
 
 

@@ -78,7 +78,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     known = _known.get((code.co_filename, code))
     if known is not None and known.lines == lines:
         return known
-    node = _find(_parse(lines, code.co_filename), code)
+    node = _find(parse_lines(lines, code.co_filename), code)
     if node is None:
         raise SourceUnavailable(
             f"the source of `{function.__qualname__}` cannot be found",
@@ -98,7 +98,7 @@ _KEPT = 4096
 
 
 @functools.lru_cache(maxsize=64)
-def _parse(lines: tuple[str, ...], file: str) -> ast.Module:
+def parse_lines(lines: tuple[str, ...], file: str) -> ast.Module:
     try:
         return ast.parse("".join(lines), file)
     except SyntaxError as error:

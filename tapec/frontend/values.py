@@ -87,6 +87,13 @@ class Method(Value):
 
 
 @dataclass(frozen=True)
+class SameAs(Value):
+    """An argument that is the very array of an earlier one."""
+
+    position: int
+
+
+@dataclass(frozen=True)
 class Slice(Value):
     lower: Sym | None
     upper: Sym | None

@@ -37,6 +37,7 @@ class Liveness:
 
     after[id(stmt)]  after a statement
     head[id(loop)]   where a trip begins, before the loop's variable is set
+    trip[id(loop)]   the same, after it is set
     entry            at the start of the function
     """
 
@@ -44,6 +45,7 @@ class Liveness:
         self.names = Names()
         self.after: dict[int, int] = {}
         self.head: dict[int, int] = {}
+        self.trip: dict[int, int] = {}
         self.entry = self._block(function.body, 0, 0)
 
     def live_after(self, stmt: Stmt, name: str) -> bool:
@@ -65,7 +67,8 @@ class Liveness:
                 # the loop's own statements keep what an earlier pass over it found: the head only grows
                 head = self.head.get(id(stmt), 0) | (live if isinstance(stmt, For) else 0)
                 while True:
-                    before = self._block(body, head, live) & ~mask(writes(stmt))
+                    self.trip[id(stmt)] = self._block(body, head, live)
+                    before = self.trip[id(stmt)] & ~mask(writes(stmt))
                     if before | head == head:
                         break
                     head |= before

@@ -9,11 +9,13 @@ from __future__ import annotations
 import keyword
 import re
 
-from tapec.syntax.core import Function, walk
+from tapec.syntax.core import Function, walk, writes
 
 _SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
 _WORD = re.compile(r"[^\W\d]\w*")
+# names that the compiler gives to temporaries: the user's only where the user's line has them
+_GENERIC = frozenset({"t", "n"})
 
 
 class Vocabulary:
@@ -25,13 +27,17 @@ class Vocabulary:
         for text in texts:
             self.words.update(_WORD.findall(text))
         self.words.difference_update(keyword.kwlist)
+        self._own = set(function.params)
+        for stmt in walk(function.body):
+            for name in writes(stmt):
+                stem = self._plain(name)
+                if stem in _GENERIC and stmt.span is not None and stem in _WORD.findall(stmt.span.text):
+                    self._own.add(name)
 
     def split(self, name: str) -> tuple[str, str]:
-        """A name without its version, as what it stands for and a suffix such as `_bar`."""
-        name = self._plain(name)
-        if name in self.words:
-            return name, ""
-        found = _SUFFIX.match(name)
+        """A name as what it stands for and a suffix such as `_bar`, which may be empty."""
+        plain = self._plain(name)
+        found = _SUFFIX.match(plain) if plain not in self.words else None
         return (found.group(1), found.group(2)) if found else (name, "")
 
     def stem(self, name: str) -> str:
@@ -42,7 +48,10 @@ class Vocabulary:
     def is_users(self, name: str) -> bool:
         """Whether a name is a variable of the user's, or its adjoint."""
         core, _ = self.split(name)
-        return self._plain(core) in self.words
+        stem = self._plain(core)
+        if stem in _GENERIC:
+            return core in self._own or name in self._own
+        return stem in self.words
 
     def _plain(self, name: str) -> str:
         while name not in self.words:

@@ -50,7 +50,7 @@ _FIXED = ("pop", "stack", "np.random", *ALLOCATIONS)
 _SHAPES = frozenset({"dim", "stride"})
 
 
-def renest(function: Function) -> Function:
+def renest(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with nested expressions; see the module."""
     worker = _Renest(function)
     return replace(function, body=worker.block(function.body, {}))
@@ -86,7 +86,6 @@ class _Renest:
         self.words = Vocabulary(function)
         self.uses: Counter[str] = Counter()
         self.sets: Counter[str] = Counter(function.params)
-        self.loops: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
         for stmt in walk(function.body):
             self.uses.update(reads(stmt))
             self.sets.update(writes(stmt))
@@ -185,7 +184,7 @@ class _Renest:
             return self.put(expr, waiting, [room - width(expr)])
 
         match stmt:
-            case Assign(target=target, value=Name(id=name)) if self.words.is_users(name):
+            case Assign(value=Name(id=name)) if self.words.is_users(name):
                 copied = self.take(name, waiting, [WIDTH])
                 return stmt if copied is None else replace(stmt, value=copied)
             case Assign(target=target, value=value):
@@ -207,7 +206,7 @@ class _Renest:
     def put(self, expr: Expr, waiting: Waiting, room: list[int]) -> Expr:
         """The expression with waiting values in it, as long as there is room on the line."""
         if isinstance(expr, Name):
-            if self.words.is_users(expr.id) and not self._chained(expr.id, waiting):
+            if self.words.is_users(expr.id):
                 return expr
             taken = self.take(expr.id, waiting, room)
             return expr if taken is None else taken
@@ -218,27 +217,26 @@ class _Renest:
                 if place == 0 and keep_first and isinstance(arg, Name):
                     continue
                 args[place] = self.put(arg, waiting, room)
-            return signs(Op(expr.fn, tuple(args)))
+            new = Op(expr.fn, tuple(args))
+            return new if self._unsigned(new) else signs(new)
         return expr
 
-    def _chained(self, name: str, waiting: Waiting) -> bool:
-        return False
+    def _unsigned(self, expr: Expr) -> bool:
+        return any(str(self.types.get(name)).startswith("uint") for name in names_in(expr))
 
     def take(self, name: str, waiting: Waiting, room: list[int]) -> Expr | None:
         """The waiting value of a name, if it fits."""
         one = waiting.get(name)
         if one is None or one.place.gone:
             return None
-        room[0] -= width(one.value) - len(name)
-        if room[0] < 0:
-            room[0] += width(one.value) - len(name)
+        needed = width(one.value) - len(name)
+        if needed > room[0]:
             return None
+        room[0] -= needed
         one.left -= 1
         if one.left == 0:
             one.place.gone = True
-        # the value as it was completed meanwhile
-        assert isinstance(one.place.stmt, Assign)
-        return one.place.stmt.value
+        return one.value
 
 
 def width(expr: Expr) -> int:

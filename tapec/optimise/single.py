@@ -10,6 +10,7 @@ Wegman & Zadeck, Constant propagation with conditional branches, ACM TOPLAS 13 (
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.memory import aliases, is_memory
@@ -56,13 +57,15 @@ def single_values(function: Function, constants: frozenset[str] = frozenset()) -
     return Function(function.name, function.params, tuple(out), worker.types, function.doc)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Exit:
-    """A way out of a loop by `break`: the variables there, and where copies can be put."""
+    """A way out of a loop by `break`: the variables there, and the copies that it takes.
+
+    It stands in the output before its `break` until the loop is complete.
+    """
 
     env: Env
-    out: list[Stmt]
-    place: int
+    copies: list[Stmt] = field(default_factory=list)
 
 
 @dataclass
@@ -179,8 +182,9 @@ class _Single:
             case For() | Loop():
                 return self.loop(stmt, env, out)
             case Break():
-                self.exits[-1].append(_Exit(dict(env), out, len(out)))
-                out.append(stmt)
+                exit_ = _Exit(dict(env))
+                self.exits[-1].append(exit_)
+                out += [exit_, stmt]  # type: ignore[list-item]
                 return None
             case Raise(args=args):
                 out.append(replace(stmt, args=tuple(self.atom(a, env) for a in args)))
@@ -204,13 +208,18 @@ class _Single:
     def assign(self, stmt: Assign, env: Env, out: list[Stmt]) -> None:
         value = self.expr(stmt.value, env, is_adjoint(stmt.target))
         type_ = self.old[stmt.target]
-        known = value if isinstance(value, Name | Const) else self.available.find(value)
+        known: Atom | None = None
+        if isinstance(value, Name | Const):
+            known = value
+        elif isinstance(type_, Scalar):
+            known = self.available.find(value)
         if known is not None and self.type_of(known) == type_ and not self._names_it(stmt.target, known):
             env[stmt.target] = known
             return
         new = self.define(stmt.target)
         self.definitions[new] = value
-        self.available.add(value, Name(new))
+        if isinstance(type_, Scalar):
+            self.available.add(value, Name(new))
         out.append(Assign(new, value, stmt.span))
         env[stmt.target] = Name(new)
 
@@ -302,16 +311,16 @@ class _Single:
             self.undo(mark)
         self.available.changed(written.classes)
         if end is not None:
-            self._copies(merges, end, body, len(body), stmt)
+            body += self._copies(merges, end, stmt)
         after = self._after(stmt, names, merges, head, exits)
         for name, merge in merges.items():
             if name in env:
                 out.append(Assign(merge, env[name], stmt.span))
         if isinstance(stmt, For):
             start, stop, step = bounds
-            out.append(For(var, start, stop, step, tuple(body), stmt.parallel, stmt.span))
+            out.append(For(var, start, stop, step, _complete(body), stmt.parallel, stmt.span))
         else:
-            out.append(Loop(tuple(body), stmt.span))
+            out.append(Loop(_complete(body), stmt.span))
         return after
 
     def _changed(self, stmt: For | Loop, names: list[str], head: Env, end: Env | None, exits: list[_Exit]) -> set[str]:
@@ -350,10 +359,10 @@ class _Single:
             elif ways:
                 (after[name],) = ways
         for exit_ in exits:
-            self._copies(at_exits, exit_.env, exit_.out, exit_.place, stmt)
+            exit_.copies += self._copies(at_exits, exit_.env, stmt)
         return after
 
-    def _copies(self, merges: dict[str, str], env: Env, out: list[Stmt], place: int, stmt: For | Loop) -> None:
+    def _copies(self, merges: dict[str, str], env: Env, stmt: For | Loop) -> list[Stmt]:
         """Set merge names all at once: each before the value that it replaces is lost."""
         pending = {merge: env[name] for name, merge in merges.items() if env.get(name, Name(merge)) != Name(merge)}
         made: list[Stmt] = []
@@ -368,7 +377,20 @@ class _Single:
             kept = self.define(next(name for name, m in merges.items() if m == merge))
             made.append(Assign(kept, Name(merge), stmt.span))
             pending = {m: Name(kept) if v == Name(merge) else v for m, v in pending.items()}
-        out[place:place] = made
+        return made
+
+
+def _complete(block: Iterable[Stmt]) -> Block:
+    """A loop's body with the copies at its exits in place."""
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, _Exit):
+            out += stmt.copies
+        elif isinstance(stmt, If):
+            out.append(replace(stmt, body=_complete(stmt.body), orelse=_complete(stmt.orelse)))
+        else:
+            out.append(stmt)
+    return tuple(out)
 
 
 def _is_loop(stmt: Stmt) -> bool:

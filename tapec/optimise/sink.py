@@ -18,7 +18,7 @@ from tapec.syntax.core import Assign, Block, For, Function, If, Loop, Op, Stmt, 
 _MOVABLE = VIEWS | ALLOCATIONS | {"dim"}
 
 
-def sink_allocations(function: Function) -> Function:
+def sink_allocations(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with allocations and views moved down; see the module."""
     return replace(function, body=_block(function.body))
 

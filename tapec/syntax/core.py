@@ -15,6 +15,7 @@ a pass builds new ones.  The grammar:
                | Raise    raise Exception(message)
                | Print    print(...)
                | Call     names = function(atoms)  a callee that is not inlined
+              | Note     a comment of its own in generated text
                | Return   return atoms             once, last
     expr      := atom | Op(fn, atoms)              formulas of rules nest; `flatten` un-nests them
     atom      := Name | Const
@@ -151,12 +152,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A comment in generated text, such as where the reverse sweep begins."""
+
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Return:
     values: tuple[Atom, ...]
     span: Span | None = None
 
 
-Stmt = Assign | Store | If | For | Loop | Break | Push | Raise | Print | Call | Return
+Stmt = Assign | Store | If | For | Loop | Break | Push | Raise | Print | Call | Note | Return
 Block = tuple[Stmt, ...]
 
 

@@ -40,9 +40,10 @@ def cumulative(a):
     return np.cumsum(a), a.cumsum() ** 2, np.cumprod(a), a.cumprod()
 
 
-@cases((arr(4), np.array([0.5, np.nan, 1.5])), wrt=(0,))
-def ignoring_nan(a, holes):
-    b = a[:3] * holes
+@cases((arr(4),))
+def ignoring_nan(a):
+    b = a * a
+    b[1] = np.nan
     return np.nansum(b), np.nanmean(b), np.nanmax(b), np.nanmin(b), np.nanprod(b), np.nanvar(b)
 
 

@@ -1,0 +1,277 @@
+"""The derivative of a stretch of residual program, as a core function.
+
+A source is an input of the stretch or a name defined in it.  The latter is cut: behind its
+definition a zero is added, and the derivative is taken by that zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapec.analyses.activity import Activity
+from tapec.analyses.memory import aliases
+from tapec.errors import LoweringError
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Print,
+    Push,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+    reads,
+    substitute,
+    walk,
+    writes,
+)
+from tapec.syntax.types import Array, Scalar, Type
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.reverse import reverse
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be differentiated.
+
+    block      the recorded statements
+    types      the type of every name
+    constants  arrays that are constant
+    targets    float names or literals whose weighted sum is differentiated
+    sources    for each source the names of its versions
+    watched    names that the tape watches
+    stopped    copies behind which the tape sees constants
+    """
+
+    block: Block
+    types: dict[str, Type]
+    constants: frozenset[str]
+    targets: tuple[Atom, ...]
+    sources: tuple[tuple[str, ...], ...]
+    watched: frozenset[str]
+    stopped: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """A function that returns the targets' values, then adjoints.
+
+    function  parameters: `inputs`, then a zero for each of `zeros`, then `seeds`
+    inputs    names that the stretch reads from outside
+    zeros     (parameter, name): a zero of the type and shape of what was cut
+    seeds     parameters for the weights of the targets
+    adjoints  for each source the positions of its adjoints among the results; None if unconnected
+    """
+
+    function: Function
+    inputs: tuple[str, ...]
+    zeros: tuple[tuple[str, str], ...]
+    seeds: tuple[str, ...]
+    adjoints: tuple[tuple[int, ...] | None, ...]
+
+
+def derive(request: Request) -> Derivative:
+    """Differentiate; a source that no path of derivatives reaches is unconnected."""
+    types = dict(request.types)
+    emitter = Emitter(types, set(types))
+    body = list(_with_stops(request, emitter))
+    targets = list(request.targets)
+    defined = {name for stmt in walk(body) for name in writes(stmt)}
+    wanted = list(dict.fromkeys(version for source in request.sources for version in source))
+    watched = set(request.watched)
+    cuts: dict[str, str] = {}
+    whole = Function("stretch", (), (*body, Return(tuple(targets))), types)
+    reached = {
+        name for name in wanted if name in watched or (name in defined and _connects(whole, watched, {name}))
+    }
+    for name in wanted:
+        if name in defined and name in reached:
+            cuts[name] = _cut(name, body, targets, emitter)
+    block = (*body, Return(tuple(targets)))
+    zeros = tuple((zero, name) for name, zero in cuts.items())
+    outside = (*_inputs(block), *(name for name in wanted if name not in defined and name in types))
+    inputs = tuple(name for name in dict.fromkeys(outside) if name not in cuts.values())
+    function = Function("stretch", (*inputs, *cuts.values()), block, types)
+    names = {_id(t) for t in targets if isinstance(t, Name)}
+    connected = {
+        name: cuts.get(name, name)
+        for name in wanted
+        if name in reached and _connects(function, {cuts.get(name, name)}, names)
+    }
+    adjoints = tuple(
+        tuple(list(connected).index(v) for v in source if v in connected) or None for source in request.sources
+    )
+    if not connected:
+        return Derivative(Function("gradient", (), (Return(()),), types), (), (), (), adjoints)
+    swept = reverse(function, tuple(connected.values()), request.constants & set(inputs))
+    results = (*swept.values, *swept.adjoints)
+    made = Function(
+        "gradient",
+        (*function.params, *swept.seeds),
+        (*swept.forward, *swept.backward, Return(results)),
+        swept.types,
+    )
+    return Derivative(made, inputs, zeros, swept.seeds, adjoints)
+
+
+def _id(atom: Name) -> str:
+    return atom.id
+
+
+def _inputs(block: Block) -> tuple[str, ...]:
+    inside = {name for stmt in walk(block) for name in writes(stmt)}
+    return tuple(dict.fromkeys(name for stmt in walk(block) for name in reads(stmt) if name not in inside))
+
+
+def _connects(function: Function, sources: set[str], targets: set[str]) -> bool:
+    """Whether a path of derivatives leads from one of the sources to one of the targets."""
+    activity = Activity(function, aliases(function), sources, targets)
+    return any(target in activity for target in targets)
+
+
+def _with_stops(request: Request, emitter: Emitter) -> list[Stmt]:
+    """The statements, with the tape's own stops in place of the copies that stand for them."""
+    out: list[Stmt] = []
+    for stmt in request.block:
+        if not isinstance(stmt, Assign) or stmt.target not in request.stopped:
+            out.append(stmt)
+            continue
+        child = emitter.child()
+        child.span = stmt.span
+        type_ = emitter.types[stmt.target]
+        if isinstance(type_, Array):
+            assert isinstance(stmt.value, Op) and isinstance(stmt.value.args[0], Name)
+            owner = stmt.value.args[0].id
+            fresh = child.zeros_like("t", owner)
+            _copy_stopped(child, fresh, owner)
+            child.assign(stmt.target, Name(fresh))
+        else:
+            child.assign(stmt.target, Op("stop_gradient", (stmt.value,)))
+        out += child.out
+    return out
+
+
+def _copy_stopped(out: Emitter, target: str, owner: str) -> None:
+    type_ = out.types[target]
+    assert isinstance(type_, Array)
+    element = type_.element
+
+    def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
+        item = inner.let("t", Op("load", (Name(owner), *index)), element)
+        held = inner.let("t", Op("stop_gradient", (item,)), element)
+        inner.add(Store(target, index, held, False, out.span))
+
+    out.each(target, body)
+
+
+def _cut(name: str, body: list[Stmt], targets: list[Atom], emitter: Emitter) -> str:
+    """Add a zero behind the definition of `name`; the zero's name."""
+    # merge names are set in several places; the last one leaves the value that is the source
+    place = max(k for k, stmt in enumerate(body) if _writes_below(stmt, name))
+    type_ = emitter.types[name]
+    out = emitter.child()
+    zero = emitter.fresh(f"{name}_zero", type_)
+    if isinstance(type_, Array):
+        place = _complete(name, place, body, emitter)
+        emitter.types[zero] = Array(type_.dtype, type_.ndim, "C")
+        fresh = emitter.fresh(f"{name}_cut", Array(type_.dtype, type_.ndim, "C"))
+        out.assign(fresh, Op("copy", (Name(name),)))
+        out.add_elements(fresh, zero)
+    else:
+        assert isinstance(type_, Scalar)
+        fresh = emitter.let(f"{name}_cut", Op("+", (Name(name), Name(zero))), type_).id
+        out.out, emitter.out = emitter.out, []
+    mapping: dict[str, Expr] = {name: Name(fresh)}
+    rest = [_renamed(stmt, mapping) for stmt in body[place + 1 :]]
+    body[place + 1 :] = [*out.out, *rest]
+    targets[:] = [_atom(target, mapping) for target in targets]
+    return zero
+
+
+def _writes_below(stmt: Stmt, name: str) -> bool:
+    return any(name in writes(inner) for inner in walk((stmt,)))
+
+
+def _complete(name: str, place: int, body: list[Stmt], emitter: Emitter) -> int:
+    """The last statement that builds the array `name`; an error if it is overwritten after use."""
+    whole = Function("stretch", (), tuple(body), emitter.types)
+    classes = aliases(whole)
+    own = classes.find(name)
+
+    def touches(array: str) -> bool:
+        return classes.find(array) == own
+
+    last = place
+    for k, stmt in enumerate(body):
+        if any(isinstance(inner, Store) and touches(inner.array) for inner in walk((stmt,))):
+            last = max(last, k)
+    built: set[str] = set()
+    for stmt in body[place + 1 : last + 1]:
+        inside = list(walk((stmt,)))
+        if any(isinstance(emitter.types.get(r), Array) and touches(r) for inner in inside for r in reads(inner)):
+            built |= {w for inner in inside for w in writes(inner)}
+    before = {w for stmt in body[:place] for w in writes(stmt) if isinstance(emitter.types.get(w), Array) and touches(w)}
+    later = {r for stmt in body[last + 1 :] for inner in walk((stmt,)) for r in reads(inner)}
+    if (built | before) & later - {name}:
+        raise LoweringError(
+            f"the array `{name}` is overwritten or shares its memory, so that it cannot be a source",
+            getattr(body[last], "span", None),
+            hint="use a copy",
+        )
+    return last
+
+
+def _atom(atom: Atom, mapping: dict[str, Expr]) -> Atom:
+    new = substitute(atom, mapping)
+    assert isinstance(new, Name | Const)
+    return new
+
+
+def _renamed(stmt: Stmt, mapping: dict[str, Expr]) -> Stmt:
+    """A statement with the names that it reads replaced."""
+
+    def atoms(values: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return tuple(_atom(value, mapping) for value in values)
+
+    def array(name: str) -> str:
+        new = mapping.get(name, Name(name))
+        assert isinstance(new, Name)
+        return new.id
+
+    def block(stmts: Block) -> Block:
+        return tuple(_renamed(inner, mapping) for inner in stmts)
+
+    match stmt:
+        case Assign():
+            return Assign(stmt.target, substitute(stmt.value, mapping), stmt.span)
+        case Store():
+            value = _atom(stmt.value, mapping)
+            return Store(array(stmt.array), atoms(stmt.index), value, stmt.accumulate, stmt.span)
+        case If():
+            return If(_atom(stmt.test, mapping), block(stmt.body), block(stmt.orelse), stmt.span)
+        case For():
+            bounds = atoms((stmt.start, stmt.stop, stmt.step))
+            return For(stmt.var, *bounds, block(stmt.body), stmt.parallel, stmt.span)
+        case Loop():
+            return Loop(block(stmt.body), stmt.span)
+        case Push():
+            return Push(array(stmt.stack), _atom(stmt.value, mapping), stmt.span)
+        case Call():
+            return Call(stmt.targets, stmt.function, atoms(stmt.args), stmt.span)
+        case Print():
+            return Print(atoms(stmt.args), stmt.span)
+        case Raise():
+            return Raise(stmt.exception, atoms(stmt.args), stmt.span)
+        case Return():
+            return Return(atoms(stmt.values), stmt.span)
+    return stmt

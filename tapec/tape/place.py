@@ -1,0 +1,119 @@
+"""The `with` statement that a frame is entering, and what its body is."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+import types
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import gast
+
+from tapec.errors import LoweringError, SourceUnavailable
+from tapec.frontend.source import FunctionSource, parse_lines
+
+_ENTERING = ("BEFORE_WITH", "LOAD_SPECIAL")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A `with` statement as it is entered.
+
+    source  the statement and its file
+    item    which of its items is being entered
+    """
+
+    source: FunctionSource
+    item: int
+
+    @property
+    def node(self) -> Any:
+        return self.source.node
+
+
+def find(frame: types.FrameType) -> Place:
+    """The statement whose context manager is being entered by `frame`."""
+    code, offset = frame.f_code, frame.f_lasti
+    linecache.checkcache(code.co_filename)
+    lines = tuple(linecache.getlines(code.co_filename, frame.f_globals))
+    if not lines:
+        raise LoweringError(
+            "the source of the tape's block cannot be found",
+            reason=f"no text is known for {code.co_filename!r}",
+            hint="run it from a file or a notebook cell",
+        )
+    return _find(code, offset, lines)
+
+
+@lru_cache(maxsize=256)
+def _find(code: types.CodeType, offset: int, lines: tuple[str, ...]) -> Place:
+    try:
+        tree = parse_lines(lines, code.co_filename)
+    except SourceUnavailable as error:
+        raise LoweringError(error.message, None, error.reason, error.hint) from None
+    positions = list(code.co_positions())
+    where = positions[offset // 2]
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.With):
+            continue
+        for position, item in enumerate(node.items):
+            if _span(item.context_expr) == where:
+                return Place(_source(node, code, lines), position)
+        if _span(node) == where:
+            entered = [
+                one.offset
+                for one in dis.get_instructions(code)
+                if one.opname in _ENTERING and positions[one.offset // 2] == where and one.offset <= offset
+            ]
+            return Place(_source(node, code, lines), max(len(entered) - 1, 0))
+    raise LoweringError(
+        "this tape was not entered by a `with` statement whose source is known",
+        reason="its block is read from the source",
+        hint="write `with tapec.GradientTape() as tape:`",
+    )
+
+
+def _span(node: Any) -> tuple[Any, ...]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _source(node: ast.With, code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource:
+    return FunctionSource(gast.ast_to_gast(node), code.co_filename, lines, code.co_qualname)
+
+
+class _Ends(ast.NodeTransformer):
+    """`break` and `continue` of a loop around the block end the block, as `return` does."""
+
+    def visit_For(self, node: Any) -> Any:
+        return node
+
+    visit_While = visit_FunctionDef = visit_Lambda = visit_For
+
+    def visit_Break(self, node: Any) -> Any:
+        return gast.copy_location(gast.Return(None), node)
+
+    visit_Continue = visit_Break
+
+
+def body(place: Place) -> list[Any]:
+    """The statements that a tape records, from its own entry on."""
+    node = place.node
+    later = node.items[place.item + 1 :]
+    stmts = [gast.copy_location(gast.With(later, node.body, None), node)] if later else list(node.body)
+    return [_Ends().visit(stmt) for stmt in stmts]
+
+
+def returns_unnamed(stmts: list[Any]) -> bool:
+    """Whether the block may return a value that no variable holds."""
+    pending = list(stmts)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, gast.FunctionDef | gast.Lambda):
+            continue
+        if isinstance(node, gast.Return) and node.value is not None and not isinstance(node.value, gast.Name):
+            return True
+        pending.extend(gast.iter_child_nodes(node))
+    return False

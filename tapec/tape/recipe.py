@@ -1,0 +1,203 @@
+"""The generated function that fetches a region's inputs again and checks that its structure is the same.
+
+It returns the objects in the leaves' order, or None where something differs from what was lowered:
+types, lengths, keys, code, pinned numbers, and which objects are one.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from tapec.frontend.source import undecorated
+
+_LIBRARY = ("tapec.", "tapec_runtime.")
+
+
+def _is_library(owner: Any) -> bool:
+    return isinstance(owner, types.FunctionType) and f"{owner.__module__}.".startswith(_LIBRARY)
+
+
+class Recipe:
+    """Lines under construction; slot `k` is the variable `v<k>`."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.namespace: dict[str, Any] = {"np": np, "undecorated": undecorated}
+        self.slots: dict[tuple[Any, ...], int] = {}
+        self.owners: dict[int, int] = {}
+        self.held: list[Any] = []
+        self.distinct: list[int] = []
+        self.count = 0
+        self.complete = True
+        self.first: dict[int, int] = {}
+
+    def constant(self, obj: Any) -> str:
+        """A name for an object in the generated function."""
+        name = f"c{len(self.namespace)}"
+        self.namespace[name] = obj
+        return name
+
+    def guard(self, slot: int, condition: str) -> None:
+        if slot >= 0:
+            self.lines.append(f"if not ({condition.format(v=f'v{slot}')}): return None")
+
+    def access(self, obj: Any, origin: tuple[Any, ...]) -> int | None:
+        """The slot of an object found at `origin`; None for what belongs to tapec's own library."""
+        kind, owner, step = origin if len(origin) == 3 else (origin[0], None, origin[1])
+        place = -1
+        if owner is not None:
+            if _is_library(owner):
+                return None
+            found = self.owners.get(id(owner))
+            if found is None:
+                found = self._constant_owner(owner)
+            if found is None:
+                self.complete = False
+                return self._new(obj, "None")
+            place = found
+        key = (kind, place, type(step), step)
+        if key in self.slots:
+            return self.slots[key]
+        slot = self._new(obj, self._path(kind, place, owner, step))
+        self.slots[key] = slot
+        return slot
+
+    def _constant_owner(self, owner: Any) -> int | None:
+        """Modules, classes and what hangs on them are reached by themselves."""
+        if isinstance(owner, types.ModuleType | type):
+            slot = self._new(owner, self.constant(owner))
+            return slot
+        return None
+
+    def _new(self, obj: Any, path: str) -> int:
+        slot = self.count
+        self.count += 1
+        self.lines.append(f"v{slot} = {path}")
+        self.held.append(obj)
+        self.owners.setdefault(id(obj), slot)
+        return slot
+
+    def _path(self, kind: str, place: int, owner: Any, step: Any) -> str:
+        match kind:
+            case "name":
+                return f"variables[{step!r}]"
+            case "module":
+                return f"module[{step!r}]"
+            case "global":
+                return f"v{place}.__globals__[{step!r}]"
+            case "cell":
+                return f"v{place}.__closure__[{owner.__code__.co_freevars.index(step)}].cell_contents"
+            case "default":
+                return f"v{place}.__defaults__[{step}]"
+            case "kwdefault":
+                return f"v{place}.__kwdefaults__[{step!r}]"
+            case "attribute":
+                return f"v{place}.{step}"
+        return f"v{place}[{step!r}]" if isinstance(step, int | str) else f"v{place}[{self.constant(step)}]"
+
+    def absent(self, name: str) -> None:
+        """A variable that is not set when the region begins."""
+        self.lines.append(f"if {name!r} in variables: return None")
+
+    def same(self, slot: int, obj: Any) -> None:
+        """An object that was reached before, on another path."""
+        first = self.owners.get(id(obj), slot)
+        if first != slot:
+            self.guard(slot, f"{{v}} is v{first}")
+
+    def equal(self, slot: int, obj: Any) -> None:
+        """A pinned value."""
+        if obj is None or obj is Ellipsis or isinstance(obj, bool):
+            self.guard(slot, f"{{v}} is {obj!r}")
+        else:
+            name = self.constant(obj)
+            self.guard(slot, f"type({{v}}) is type({name}) and {{v}} == {name}")
+
+    def variable(self, slot: int, obj: Any) -> None:
+        dtype, kind = self.constant(obj.dtype), self.constant(type(obj))
+        self.guard(
+            slot, f"type({{v}}) is {kind} and {{v}}._value.dtype == {dtype} and {{v}}._value.ndim == {obj.ndim}"
+        )
+        self.guard(slot, f"{{v}}._trainable is {obj.trainable}")
+        self._layout(slot, "{v}._value", obj._value)
+
+    def array(self, slot: int, obj: Any) -> None:
+        kind, dtype = self.constant(type(obj)), self.constant(obj.dtype)
+        self.guard(slot, f"type({{v}}) is {kind} and {{v}}.dtype == {dtype} and {{v}}.ndim == {obj.ndim}")
+        self._layout(slot, "{v}", obj)
+
+    def _layout(self, slot: int, text: str, array: Any) -> None:
+        if getattr(array, "ndim", 0) == 0:
+            return
+        flags = f"{text}.flags"
+        if array.flags.c_contiguous:
+            self.guard(slot, f"{flags}.c_contiguous")
+        elif array.flags.f_contiguous:
+            self.guard(slot, f"{flags}.f_contiguous and not {flags}.c_contiguous")
+        else:
+            self.guard(slot, f"not {flags}.c_contiguous and not {flags}.f_contiguous")
+
+    def structure(self, slot: int, obj: Any) -> None:
+        """Anything that is neither number, array nor variable."""
+        if isinstance(obj, types.FunctionType):
+            self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and {{v}}.__code__ is "
+                             f"{self.constant(obj.__code__)}")
+            self._defaults(slot, obj)
+            wrapped = undecorated(obj)
+            if wrapped is not None and wrapped is not obj:
+                self._inner(slot, wrapped)
+        elif isinstance(obj, types.MethodType) and isinstance(obj.__func__, types.FunctionType):
+            self.guard(slot, f"type({{v}}) is {self.constant(type(obj))}")
+            function = self._new(obj.__func__, f"v{slot}.__func__")
+            self.structure(function, obj.__func__)
+            if id(obj.__self__) not in self.owners:
+                owner = self._new(obj.__self__, f"v{slot}.__self__")
+                self.structure(owner, obj.__self__)
+            else:
+                self.lines.append(f"if v{slot}.__self__ is not v{self.owners[id(obj.__self__)]}: return None")
+        elif isinstance(obj, tuple):
+            self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and len({{v}}) == {len(obj)}")
+        elif isinstance(obj, dict):
+            keys = self.constant(list(obj))
+            self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and list({{v}}) == {keys}")
+        elif isinstance(obj, types.ModuleType | type | types.BuiltinFunctionType | np.ufunc | np.dtype):
+            self.guard(slot, f"{{v}} is {self.constant(obj)} or {{v}} == {self.constant(obj)}")
+        else:
+            inner = undecorated(obj)
+            if inner is not None:
+                self.guard(slot, f"{{v}} is {self.constant(obj)}")
+                self._inner(slot, inner)
+            else:
+                self.guard(slot, f"type({{v}}) is {self.constant(type(obj))}")
+                self._class_methods(slot, obj)
+
+    def _class_methods(self, slot: int, obj: Any) -> None:
+        """Functions that calls find on the class: `__call__`."""
+        method = getattr(type(obj), "__call__", None)
+        if isinstance(method, types.FunctionType) and id(method) not in self.owners:
+            self._new(method, f"type(v{slot}).__call__")
+
+    def _inner(self, slot: int, function: Any) -> None:
+        inner = self._new(function, f"undecorated(v{slot})")
+        self.guard(inner, f"{{v}} is not None and {{v}}.__code__ is {self.constant(function.__code__)}")
+
+    def _defaults(self, slot: int, function: Any) -> None:
+        count = len(function.__defaults__ or ())
+        self.guard(slot, f"len({{v}}.__defaults__ or ()) == {count}")
+
+    def finish(self, leaves: list[int], extra: list[int]) -> Any:
+        """The function: variables and module -> (leaves, extra objects) or None."""
+        unique = sorted(set(self.distinct))
+        if len(unique) > 1:
+            ids = ", ".join(f"id(v{k})" for k in unique)
+            self.lines.append(f"if len({{{ids}}}) != {len(unique)}: return None")
+        values = ", ".join(f"v{k}" for k in leaves)
+        others = ", ".join(f"v{k}" for k in extra)
+        body = [*self.lines, f"return ({values}{',' if leaves else ''}), ({others}{',' if extra else ''})"]
+        text = "def enter(variables, module):\n    try:\n" + "\n".join(f"        {line}" for line in body)
+        text += "\n    except (KeyError, AttributeError, IndexError, TypeError, ValueError):\n        return None\n"
+        exec(compile(text, "<tapec recipe>", "exec"), self.namespace)
+        return self.namespace["enter"]

@@ -1,0 +1,494 @@
+"""A tape as lowered code sees it: what it records, what it watches, and its gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import LoweringError
+from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.merge import rebuild
+from tapec.frontend.values import (
+    NONE,
+    Items,
+    Lst,
+    Maybe,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_none,
+    number,
+)
+from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Op, Return, Store, reads, walk, writes
+from tapec.syntax.types import Array
+from tapec.tape.derive import Derivative, Request, derive
+from tapec.tape.live import LiveObjects, VariableSym
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.nested import splice
+from tapec_runtime.variables import UnconnectedGradients, Variable
+
+
+class Region:
+    """One tape in the code being lowered; its methods are called by name from that code.
+
+    start, end   the recorded statements of `block`
+    watched      names that are watched, in order
+    stopped      copies behind which this tape sees constants
+    """
+
+    def __init__(self, persistent: bool = False, automatic: bool = True) -> None:
+        self.persistent = persistent
+        self.automatic = automatic
+        self.block: list[Any] = []
+        self.start = 0
+        self.end: int | None = None
+        self.entered = False
+        self.paused = False
+        self.used = False
+        self.watched: dict[str, None] = {}
+        self.stopped: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("watch", "gradient", "stop_recording", "reset"):
+            return _Bound(self, name)
+        raise AttributeError(name)
+
+    # entering and leaving
+
+    def begin(self, ev: Evaluator) -> None:
+        self.block, self.start, self.end, self.entered = ev.block, len(ev.block), None, True
+        if isinstance(ev.live, LiveObjects):
+            ev.live.regions.append(self)
+
+    def finish(self, ev: Evaluator) -> None:
+        if ev.block is self.block:
+            self.end = len(self.block)
+        else:
+            # a branch that never goes on was left: the rest stands inside the other one
+            self.end = -1
+        if isinstance(ev.live, LiveObjects) and self in ev.live.regions:
+            ev.live.regions.remove(self)
+
+    def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
+        if self.entered:
+            ev.fail(LoweringError, "a tape that is entered a second time cannot be lowered", node)
+        self.begin(ev)
+
+    def __tapec_exit__(self, ev: Evaluator, node: Any) -> None:
+        self.finish(ev)
+
+    @property
+    def recording(self) -> bool:
+        return self.entered and self.end is None and not self.paused
+
+    def recorded(self) -> Block:
+        return freeze(self.block[self.start : self.end])
+
+    # watching
+
+    def read(self, variable: Variable, current: Sym) -> None:
+        """A variable was read: watched if it is trainable."""
+        if not (self.recording and self.automatic and variable.trainable):
+            return
+        if isinstance(current.atom, Name) and current.atom.id not in self.watched:
+            self.watched[current.atom.id] = None
+
+    def watch(self, ev: Evaluator, value: Value, node: Any) -> None:
+        """Watch a value, or every value in a structure."""
+        match value:
+            case VariableSym():
+                if isinstance(value.atom, Name):
+                    self.watched[value.atom.id] = None
+            case Sym(type=type_) if type_.is_float:
+                self._watch_number(ev, value, node)
+            case Sym():
+                pass
+            case Tup(items=items):
+                for item in items:
+                    self.watch(ev, item, node)
+            case Lst():
+                contents = ev.heap[value]
+                for item in contents.values if isinstance(contents, Items) else (contents.buffer,):
+                    self.watch(ev, item, node)
+            case Static(obj=dict() as obj):
+                for key in obj:
+                    self.watch(ev, ev.wrap(obj[key], None, ("item", obj, key)), node)
+            case _:
+                ev.fail(LoweringError, f"{describe(value)} cannot be watched", node)
+
+    def _watch_number(self, ev: Evaluator, value: Sym, node: Any) -> None:
+        name = value.atom.id if isinstance(value.atom, Name) else ""
+        if name in self.watched:
+            return
+        inside = [stmt for stmt in walk(self.recorded())]
+        if name and not any(name in writes(s) or name in reads(s) for s in inside):
+            self.watched[name] = None
+            return
+        if ev.block is not self.block:
+            ev.fail(
+                LoweringError,
+                "a watch inside a branch or loop, of a value that the tape used before",
+                node,
+                hint="watch the value before it is used",
+            )
+        copied = duplicate(ev, value)
+        assert isinstance(copied.atom, Name)
+        if name:
+            ev.copies[copied.atom.id] = name
+            replace_everywhere(ev, {name: copied})
+        else:
+            self._replace_literal(ev, value, copied, node)
+        self.watched[copied.atom.id] = None
+
+    def _replace_literal(self, ev: Evaluator, value: Sym, copied: Sym, node: Any) -> None:
+        """A literal has no identity but that of the one variable that holds it."""
+        holders = [key for key, held in ev.frame.env.items() if held == value]
+        if len(holders) != 1:
+            ev.fail(
+                LoweringError,
+                f"the number {value.constant!r} is not told apart from others of the same value",
+                node,
+                hint="make it with tapec.constant",
+            )
+        ev.frame.env[holders[0]] = copied
+
+    # pausing
+
+    def stop_recording(self, ev: Evaluator, node: Any) -> Static:
+        return Static(_Stop(self))
+
+    def reset(self, ev: Evaluator, node: Any) -> None:
+        """Everything so far becomes constant for this tape."""
+        if not self.recording:
+            ev.fail(LoweringError, "reset of a tape that is not recording", node)
+        defined = {name for stmt in walk(self.recorded()) for name in writes(stmt)}
+        self.stop(ev, defined | set(self.watched), node)
+        self.watched.clear()
+
+    def stop(self, ev: Evaluator, names: set[str], node: Any) -> None:
+        """Make the values of these names constant from here on, for this tape alone."""
+        if ev.block is not self.block:
+            ev.fail(LoweringError, "a tape is stopped or reset inside a branch or loop", node)
+        held: dict[str, Sym] = {}
+        for value in held_values(ev):
+            if isinstance(value.atom, Name) and value.atom.id in names and value.type.is_float:
+                held.setdefault(value.atom.id, value)
+        replacements: dict[str, Sym] = {}
+        for name, value in held.items():
+            copied = duplicate(ev, value)
+            assert isinstance(copied.atom, Name)
+            self.stopped.add(copied.atom.id)
+            ev.copies[copied.atom.id] = name
+            replacements[name] = copied
+        replace_everywhere(ev, replacements)
+
+    # gradients
+
+    def request(
+        self, ev: Evaluator, targets: tuple[Atom, ...], sources: tuple[tuple[str, ...], ...], block: Block
+    ) -> Derivative:
+        return derive(
+            Request(
+                block,
+                ev.types,
+                frozenset(ev.constants),
+                targets,
+                sources,
+                frozenset(self.watched),
+                frozenset(self.stopped),
+            )
+        )
+
+    def gradient(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        """Write a gradient into the program where it is asked for."""
+        given = dict(zip(("target", "sources", "output_gradients", "unconnected_gradients"), args, strict=False))
+        given |= kwargs
+        if self.recording:
+            ev.fail(LoweringError, "a tape's gradient while it is recording", node, hint="ask after the block")
+        if not self.entered:
+            ev.fail(LoweringError, "the gradient of a tape that was never entered", node)
+        if self.used and not self.persistent:
+            ev.fail(LoweringError, "a second gradient of a tape that is not persistent", node)
+        if self.end == -1 or ev.block is not self.block:
+            ev.fail(
+                LoweringError,
+                "a gradient inside another branch or loop than the tape's block",
+                node,
+                hint="ask for it where the tape's block stands",
+            )
+        self.used = True
+        targets: list[Sym] = []
+        _numbers(ev, given["target"], targets, node)
+        targets = [t for t in targets if t.type.is_float]
+        found: list[Sym] = []
+        structure = _sources(ev, given["sources"], found, node)
+        versions = tuple(self._versions(ev, value) for value in found)
+        atoms = tuple(t.atom for t in targets)
+        block = self.recorded()
+        self._check_stores(ev, block, node)
+        derivative = self.request(ev, atoms, versions, block)
+        seeds = _seeds(ev, given.get("output_gradients", NONE), targets, derivative, node)
+        zero = _zero_policy(ev, given.get("unconnected_gradients", NONE), node)
+        adjoints = self._written(ev, derivative, targets, seeds)
+        return structure([_adjoint(ev, v, positions, adjoints, zero)
+                          for v, positions in zip(found, derivative.adjoints, strict=True)])
+
+    def _versions(self, ev: Evaluator, value: Sym) -> tuple[str, ...]:
+        if isinstance(value, VariableSym) and isinstance(ev.live, LiveObjects):
+            return tuple(ev.live.versions[id(value.variable)])
+        if not isinstance(value.atom, Name) or not value.type.is_float:
+            return ()
+        return (canonical(ev, value.atom.id, self.watched),)
+
+    def _check_stores(self, ev: Evaluator, block: Block, node: Any) -> None:
+        """The stretch is run once more for its derivative: nothing that it reads may have changed."""
+        inside = {name for stmt in walk(block) for name in writes(stmt)}
+        read = {name for stmt in walk(block) for name in reads(stmt)} - inside
+        roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in read))
+        after = freeze(self.block[self.end :]) if self.end is not None else ()
+        for stmt in (*walk(block), *walk(after)):
+            if isinstance(stmt, Store) and ev.roots.get(stmt.array, frozenset()) & roots:
+                ev.fail(
+                    LoweringError,
+                    "an array from outside a nested tape is written in place",
+                    node,
+                    hint="copy it inside the tape",
+                )
+
+    def _written(self, ev: Evaluator, derivative: Derivative, targets: list[Sym], seeds: list[Sym]) -> list[Value]:
+        """The derivative's statements, written into the current block; the adjoints."""
+        function = derivative.function
+        if not derivative.function.params:
+            return []
+        emitter = Emitter(ev.types, ev.taken, ev.span)
+        zeros: dict[str, Atom] = {}
+        for zero, name in derivative.zeros:
+            if isinstance(ev.types[name], Array):
+                zeros[zero] = Name(emitter.zeros_like(zero, name))
+            else:
+                zeros[zero] = emitter.cast(Const(0.0), ev.types[name])  # type: ignore[arg-type]
+        for stmt in emitter.out:
+            ev.emit(stmt)
+            for name in writes(stmt):
+                if isinstance(ev.types.get(name), Array):
+                    ev.roots[name] = frozenset({name})
+        bound = dict(zip((z for z, _ in derivative.zeros), zeros.values(), strict=True))
+        bound |= {seed: value.atom for seed, value in zip(derivative.seeds, seeds, strict=True)}
+        prologue = tuple(Assign(param, atom, ev.span) for param, atom in bound.items())
+        params = (*derivative.inputs, *(a.id for a in bound.values() if isinstance(a, Name)))
+        types = {**ev.types, **function.types}
+        last = function.body[-1]
+        assert isinstance(last, Return)
+        count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
+        whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *function.body), types)
+        return splice(ev, whole)[count:]
+
+
+class _Bound:
+    """A method of a tape, called in lowered code."""
+
+    def __init__(self, region: Region, name: str) -> None:
+        self.region, self.name = region, name
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        region = self.region
+        args = [ev.materialise(arg) for arg in args]
+        if self.name == "watch":
+            if not region.recording:
+                return NONE
+            for value in (*args, *kwargs.values()):
+                region.watch(ev, value, node)
+            return NONE
+        if self.name == "reset":
+            region.reset(ev, node)
+            return NONE
+        if self.name == "stop_recording":
+            return region.stop_recording(ev, node)
+        return region.gradient(ev, args, kwargs, node)
+
+
+class _Stop:
+    """The context that `stop_recording()` gives."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.place = 0
+
+    def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
+        if not self.region.recording:
+            ev.fail(LoweringError, "stop_recording of a tape that is not recording", node)
+        self.region.paused = True
+        self.place = len(self.region.block)
+
+    def __tapec_exit__(self, ev: Evaluator, node: Any) -> None:
+        region = self.region
+        region.paused = False
+        inside = freeze(region.block[self.place :])
+        defined = {name for stmt in walk(inside) for name in writes(stmt)}
+        for stmt in walk(inside):
+            if isinstance(stmt, Store) and not ev.roots.get(stmt.array, frozenset()) <= defined:
+                ev.fail(LoweringError, "an array is written in place while recording is stopped", node)
+        region.stop(ev, defined, node)
+
+
+def make_tape(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`GradientTape(...)` in lowered code."""
+    given = dict(zip(("persistent", "watch_accessed_variables"), args, strict=False)) | kwargs
+    flags: dict[str, bool] = {}
+    for key, value in given.items():
+        known = value.constant if isinstance(value, Sym) else None
+        if key not in ("persistent", "watch_accessed_variables") or not isinstance(known, bool):
+            ev.fail(LoweringError, f"`{key}` of a tape must be True or False", node)
+        flags[key] = known
+    return Static(Region(flags.get("persistent", False), flags.get("watch_accessed_variables", True)))
+
+
+# values held by variables and lists
+
+
+def held_values(ev: Evaluator) -> list[Sym]:
+    """Every number and array that a variable or list of an open frame holds."""
+    found: list[Sym] = []
+
+    def note(path: Any, leaf: Sym) -> Sym:
+        found.append(leaf)
+        return leaf
+
+    for frame in ev.frames:
+        for value in frame.env.values():
+            rebuild(value, note)
+    for contents in ev.heap.values():
+        rebuild(contents, note)
+    return found
+
+
+def replace_everywhere(ev: Evaluator, new: dict[str, Sym]) -> None:
+    """Put copies in place of names, wherever a variable or list holds them."""
+
+    def changed(path: Any, leaf: Sym) -> Sym:
+        if not isinstance(leaf.atom, Name) or leaf.atom.id not in new:
+            return leaf
+        made = new[leaf.atom.id]
+        return VariableSym(made.atom, made.type, leaf.variable, leaf.cell) if isinstance(leaf, VariableSym) else made
+
+    for frame in ev.frames:
+        for key, value in frame.env.items():
+            frame.env[key] = rebuild(value, changed)
+    for key, contents in ev.heap.items():
+        ev.heap[key] = rebuild(contents, changed)
+    live = ev.live
+    if isinstance(live, LiveObjects):
+        live.replace(new, changed)
+
+
+def duplicate(ev: Evaluator, value: Sym) -> Sym:
+    """The same value under a new name; an array in memory of its own."""
+    if not isinstance(value.type, Array):
+        base = value.atom.id if isinstance(value.atom, Name) else "x"
+        return ev.assign(value.atom, value.type, base)
+    assert isinstance(value.atom, Name)
+    type_ = Array(value.type.dtype, value.type.ndim, "C")
+    made = ev.assign(Op("copy", (value.atom,)), type_, value.atom.id)
+    assert isinstance(made.atom, Name)
+    ev.roots[made.atom.id] = frozenset({made.atom.id})
+    return made
+
+
+def canonical(ev: Evaluator, name: str, watched: dict[str, None]) -> str:
+    """The name that a tape knows a value by: the copy that it watches, else the original."""
+
+    def root(one: str) -> str:
+        while one in ev.copies:
+            one = ev.copies[one]
+        return one
+
+    return next((one for one in watched if root(one) == root(name)), root(name))
+
+
+# arguments of gradient
+
+
+def _numbers(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> None:
+    match value:
+        case Sym():
+            out.append(value)
+        case Tup(items=items):
+            for item in items:
+                _numbers(ev, item, out, node)
+        case Lst():
+            contents = ev.heap[value]
+            if not isinstance(contents, Items):
+                ev.fail(LoweringError, "a target in a list whose length is not known", node)
+            for item in contents.values:
+                _numbers(ev, item, out, node)
+        case Maybe(value=inner):
+            _numbers(ev, inner, out, node)
+        case _:
+            ev.fail(LoweringError, f"{describe(value)} is not a target", node)
+
+
+def _sources(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> Any:
+    """Collect the sources; a function that rebuilds their structure from the gradients."""
+    match value:
+        case Sym():
+            position = len(out)
+            out.append(value)
+            return lambda new: new[position]
+        case Tup(items=items, cls=cls):
+            parts = [_sources(ev, item, out, node) for item in items]
+            return lambda new: Tup(tuple(part(new) for part in parts), cls)
+        case Lst():
+            contents = ev.heap[value]
+            if isinstance(contents, Items):
+                parts = [_sources(ev, item, out, node) for item in contents.values]
+                return lambda new: ev.new_list(Items(tuple(part(new) for part in parts)))
+    ev.fail(LoweringError, f"{describe(value)} is not a source", node)
+
+
+def _zero_policy(ev: Evaluator, value: Value, node: Any) -> bool:
+    if is_none(value):
+        return False
+    obj = value.obj if isinstance(value, Static) else None
+    try:
+        return UnconnectedGradients(obj) is UnconnectedGradients.ZERO
+    except ValueError:
+        ev.fail(LoweringError, f"unconnected_gradients is {describe(value)}", node)
+
+
+def _seeds(ev: Evaluator, given: Value, targets: list[Sym], derivative: Derivative, node: Any) -> list[Sym]:
+    """The weights of the targets: those given, or ones."""
+    if not derivative.seeds:
+        return []
+    if is_none(given):
+        return [_ones(ev, target) for target in targets]
+    found: list[Sym] = []
+    _numbers(ev, given, found, node)
+    if len(found) != len(targets):
+        ev.fail(LoweringError, f"{len(found)} output gradients for {len(targets)} targets", node)
+    return [
+        seed if isinstance(seed.type, Array) else ev.cast(seed, target.type)
+        for seed, target in zip(found, targets, strict=True)
+    ]
+
+
+def _ones(ev: Evaluator, target: Sym) -> Sym:
+    if isinstance(target.type, Array):
+        return ev.sym(ev.materialise(ev.call_object(np.ones_like, [target], {}, None)))
+    return ev.cast(number(1.0), target.type)
+
+
+def _adjoint(ev: Evaluator, source: Sym, positions: tuple[int, ...] | None, adjoints: list[Value], zero: bool) -> Value:
+    if positions is None:
+        if not zero or not source.type.is_float:
+            return NONE
+        if isinstance(source.type, Array):
+            made: Value = ev.materialise(ev.call_object(np.zeros_like, [source], {}, None))
+            return made
+        return ev.cast(number(0.0), source.type)
+    total = adjoints[positions[0]]
+    for position in positions[1:]:
+        total = ev.materialise(ev.binary("+", total, adjoints[position]))
+    return total

@@ -1,0 +1,31 @@
+"""Refuse, at run time, arguments that share memory where the function writes into one of them.
+
+Parameters are taken to be separate: that is what lets the compiler keep a value in a variable
+while another array is written.  Where nothing is written, sharing does no harm.
+"""
+
+from __future__ import annotations
+
+from tapec.analyses.memory import aliases
+from tapec.syntax.core import Block, Const, Function, If, Name, Op, Raise, Store, walk
+from tapec.syntax.types import BOOL, Array
+from tapec.transforms.emitter import Emitter
+
+
+def separate_arguments(function: Function) -> Block:
+    """Checks for the start of the function; empty where no pair of arguments needs one."""
+    found = aliases(function)
+    arrays = [p for p in function.params if isinstance(function.types[p], Array)]
+    written: set[str] = set()
+    for stmt in walk(function.body):
+        if isinstance(stmt, Store):
+            written.add(found.find(stmt.array))
+    emitter = Emitter(function.types, set(function.types))
+    for k, first in enumerate(arrays):
+        for second in arrays[k + 1 :]:
+            if found.find(first) not in written and found.find(second) not in written:
+                continue
+            shared = emitter.let("shared", Op("tapec_runtime.overlap", (Name(first), Name(second))), BOOL)
+            message = f"arguments `{first}` and `{second}` share memory, and one of them is written"
+            emitter.add(If(shared, (Raise("tapec_runtime.AliasedArguments", (Const(message),)),), ()))
+    return tuple(emitter.out)

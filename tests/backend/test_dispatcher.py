@@ -1,0 +1,290 @@
+"""Derivatives as callables: from Python, from jitted code, from threads, through pickles."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import threading
+import timeit
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cloudpickle
+import numba
+import numpy as np
+import pytest
+
+import tapec
+from tapec.errors import UnsupportedType
+from tests.backend.processes import COMPILED, Project
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAPEC_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def square(x, scale=1.0):
+    """A function with a docstring."""
+    return scale * x * x
+
+
+def weighted(x, weight=None):
+    if weight is None:
+        return x * x
+    return weight * x
+
+
+def spread(x, *factors):
+    total = x
+    for factor in factors:
+        total *= factor
+    return total
+
+
+def total(x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] ** 2
+    return s
+
+
+def product(p):
+    return p[0] * p[1]
+
+
+def inverse(x):
+    return 1.0 / x
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+
+@dataclasses.dataclass
+class Model:
+    weights: Any
+    bias: float
+
+
+@tapec.grad
+def decorated(x):
+    return x**3
+
+
+def test_keywords_defaults_and_none() -> None:
+    gradient = tapec.grad(square)
+    assert gradient(3.0) == 6.0
+    assert gradient(3.0, 2.0) == gradient(x=3.0, scale=2.0) == gradient(scale=2.0, x=3.0) == 12.0
+    gradient = tapec.grad(weighted)
+    assert (gradient(3.0), gradient(3.0, None), gradient(3.0, weight=5.0)) == (6.0, 6.0, 5.0)
+    with pytest.raises(TypeError):
+        gradient(3.0, unknown=1.0)
+
+
+def test_extra_positional_arguments() -> None:
+    gradient = tapec.grad(spread)
+    assert (gradient(3.0), gradient(3.0, 2.0), gradient(3.0, 2.0, 5)) == (1.0, 2.0, 10.0)
+
+    @numba.njit
+    def caller(x):
+        return gradient(x, 2.0, 7.0)
+
+    assert caller(3.0) == 14.0
+
+
+def test_tuples_come_back_as_they_went_in() -> None:
+    assert tapec.grad(product)((2.0, 5.0)) == (5.0, 2.0)
+    found = tapec.grad(product)(Pair(2.0, 5.0))
+    assert found == Pair(5.0, 2.0) and isinstance(found, Pair)
+
+
+def test_lists_and_dataclasses_come_back_as_they_went_in() -> None:
+    def nested(p):
+        return p[0] * p[1][0] * p[1][1]
+
+    assert tapec.grad(nested)([2.0, [5.0, 3.0]]) == [15.0, [6.0, 10.0]]
+
+    def linear(model, x):
+        return np.sum(model.weights * x) + model.bias
+
+    value, (model, x) = tapec.value_and_grad(linear, wrt=(0, 1))(Model(np.array([1.0, 2.0]), 0.5), np.array([3.0, 4.0]))
+    assert value == 11.5 and isinstance(model, Model) and model.bias == 1.0
+    np.testing.assert_array_equal(model.weights, [3.0, 4.0])
+    np.testing.assert_array_equal(x, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("argument", [{"a": 1.0}, object(), [object()]])
+def test_other_arguments_are_refused(argument: Any) -> None:
+    with pytest.raises(UnsupportedType):
+        tapec.grad(square)(argument)
+
+
+def test_name_and_docstring_are_kept() -> None:
+    gradient = tapec.grad(square)
+    assert (gradient.__name__, gradient.__doc__, gradient.__module__) == ("square", square.__doc__, __name__)
+
+
+def test_pickles() -> None:
+    again = pickle.loads(pickle.dumps(tapec.grad(square, wrt="scale")))
+    assert again(3.0, 2.0) == 9.0
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    factor = 5.0
+    closed = cloudpickle.loads(cloudpickle.dumps(tapec.value_and_grad(lambda x: factor * x)))
+    assert closed(2.0) == (10.0, 5.0)
+
+
+def test_from_jitted_code_parallel_too() -> None:
+    gradient = tapec.grad(total)
+
+    @numba.njit
+    def step(x):
+        return x - 0.25 * gradient(x)
+
+    np.testing.assert_array_equal(step(np.ones(3)), np.full(3, 0.5))
+
+    @numba.njit(parallel=True)
+    def rows(table):
+        out = np.empty_like(table)
+        for i in numba.prange(table.shape[0]):
+            out[i] = gradient(table[i])
+        return out
+
+    table = np.arange(40.0).reshape(10, 4)
+    np.testing.assert_array_equal(rows(table), 2 * table)
+
+
+def test_an_error_passes_through_jitted_code_with_its_text() -> None:
+    def refused(x):
+        return np.fft.fft(x)[0]
+
+    gradient = tapec.grad(refused)
+
+    @numba.njit
+    def caller(x):
+        return gradient(x)
+
+    with pytest.raises(numba.TypingError, match="fft"):
+        caller(np.ones(3))
+
+
+def test_threads_may_ask_at_the_same_time() -> None:
+    gradient = tapec.grad(total)
+
+    @numba.njit
+    def caller(x):
+        return gradient(x).sum()
+
+    found: list[float] = []
+    barrier = threading.Barrier(6)
+
+    def run(k: int) -> None:
+        barrier.wait()
+        x = np.ones(3, np.float32 if k % 3 == 0 else np.float64)
+        found.append(float(caller(x) if k % 2 else gradient(x).sum()))
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [6.0] * 6
+
+
+def test_two_derivatives_of_one_function_are_independent() -> None:
+    first, second = tapec.grad(total), tapec.grad(total)
+    np.testing.assert_array_equal(first(np.ones(2)), second(np.ones(2)))
+    del first
+    np.testing.assert_array_equal(second(np.ones(2)), [2.0, 2.0])
+
+
+def test_a_call_costs_as_much_as_a_jitted_one() -> None:
+    gradient = tapec.grad(square)
+    primal = numba.njit(lambda x, scale: scale * x * x)
+    gradient(1.0, 2.0), primal(1.0, 2.0)
+
+    def cost(function: Any) -> float:
+        return min(timeit.repeat(lambda: function(1.0, 2.0), number=20_000, repeat=5))
+
+    assert cost(gradient) < 1.5 * cost(primal)
+
+
+def test_advice_on_speed_is_not_for_generated_code() -> None:
+    def product(a, x):
+        return np.sum(np.dot(a, x))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = tapec.grad(product, wrt=1)(np.ones((6, 6))[::2, ::2], np.ones(6)[::2])
+    np.testing.assert_array_equal(found, [3.0, 3.0, 3.0])
+
+
+def test_the_generated_source_can_be_seen() -> None:
+    gradient = tapec.grad(square)
+    assert gradient.source() == ""
+    gradient(2.0, 1.0)
+    assert "def square_grad(x, scale):" in gradient.source()
+    assert gradient.source(numba.float64, numba.float64) == gradient.source()
+
+
+CALLER = """
+    import numba, tapec
+    from model import loss
+
+    gradient = tapec.grad(loss)
+
+    @numba.njit
+    def helper(x):
+        return gradient(x)
+
+    @numba.njit(cache=True)
+    def direct(x):
+        return gradient(x) + 1.0
+
+    @numba.njit(cache=True)
+    def indirect(x):
+        return helper(x) + 2.0
+
+    @numba.njit(cache=True)
+    def other(x):
+        return x + 3.0
+"""
+
+
+def test_a_users_cached_function_notices_edits_of_the_differentiated_one(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write("model.py", "def loss(x):\n    return 2.0 * x\n")
+    project.write("caller.py", CALLER)
+    call = "import warnings; warnings.simplefilter('ignore'); import caller;"
+    call += "print(caller.direct(1.0), caller.indirect(1.0), caller.other(1.0), caller.other.stats.cache_hits)" + COMPILED
+    assert project.run(call).startswith("3.0 4.0 4.0 Counter()\ncompiled")
+    again = project.run(call)
+    assert again.startswith("3.0 4.0 4.0 Counter({") and again.endswith("cached")
+    project.edit("model.py", "2.0 * x", "20.0 * x")
+    assert project.run(call).startswith("21.0 22.0 4.0 Counter({")
+
+
+def test_without_the_jit_the_generated_python_runs(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    program = """
+        import numpy as np, tapec, numba
+        from tests.backend import test_dispatcher as t
+
+        print(tapec.grad(t.total)(np.arange(3.0)), tapec.grad(t.square)(3.0), tapec.grad(t.square)(x=3.0, scale=2.0))
+        print(tapec.grad(t.weighted)(3.0), tapec.grad(t.spread)(3.0, 2.0, 5), t.decorated(2.0))
+        print(tapec.grad(t.product)([2.0, 5.0]), tapec.grad(t.square).__doc__)
+        @numba.njit
+        def caller(x):
+            return tapec.grad(t.square)(x)
+        print(caller(1.0), tapec.vjp(t.square, 3.0)[1](1.0), tapec.jvp(t.square, (3.0,), (1.0,)))
+        print(tapec.value_and_grad(t.inverse)(0.0))
+    """
+    assert project.run(program, NUMBA_DISABLE_JIT="1").splitlines() == [
+        "[0. 2. 4.] 6.0 12.0",
+        "6.0 10.0 12.0",
+        "[5.0, 2.0] A function with a docstring.",
+        "2.0 (6.0,) (9.0, 6.0)",
+        "(inf, -inf)",
+    ]
