@@ -91,7 +91,7 @@ def _build(
     options: Options,
 ) -> Program:
     core = lowered.function
-    core = replace(core, body=(*separate_arguments(core), *core.body))
+    core = replace(core, body=(*separate_arguments(core, lowered.roots), *core.body))
     labels = _labels(function, len(arguments))
     structure = _Structure(labels, arguments, core.params)
     name = f"{core.name}_{kind}" if core.name.isidentifier() else f"function_{kind}"

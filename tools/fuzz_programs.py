@@ -322,7 +322,7 @@ class Generator(Expressions):
         self.emit(2, "return 0.5 * v[k] * x")
         scope = Scope(scalars=("x",), indices=(("k", 3),), vectors=(("v", 3),))
         self.emit(1, f"x = {self.scalar(scope, 1)}")
-        if self.chance(0.5):
+        if self.chance(0.15):
             self.emit(1, f"v[k] = {self.scalar(scope, 1)}")
         self.emit(1, f"return 0.7 * {name}_at(v, x, k - 1) + 0.3 * v[k]")
         for text in ("", "", "@njit", f"def {name}(v, x):"):

@@ -7,7 +7,6 @@ function.  A call of another kind, with lists or dataclasses or without the JIT,
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 import types
@@ -176,9 +175,10 @@ class Interpreted:
         self._signature = inspect.signature(signature_of)
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
-        functools.update_wrapper(self, signature_of, updated=())
-        # the generated function is what runs, not the one whose signature it has
-        del self.__wrapped__
+        self.__name__ = signature_of.__name__
+        self.__qualname__ = signature_of.__qualname__
+        self.__doc__ = signature_of.__doc__
+        self.__module__ = signature_of.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
@@ -230,7 +230,7 @@ def make_derivative(
     request  what to ask the cache for; None for one that is not kept
     """
     # decided when the function is made, as `numba.njit` does
-    return (Interpreted if config.DISABLE_JIT else Derivative)(signature_of, build, recipe, request)
+    return (Interpreted if getattr(config, "DISABLE_JIT", 0) else Derivative)(signature_of, build, recipe, request)
 
 
 def _converted(value: Any, old: type, new: type) -> Any:

@@ -103,8 +103,23 @@ def record(
 
 def trusted(obj: Any) -> bool:
     """Whether the versions of packages say what `obj` is."""
+    return _package(obj) in TRUSTED
+
+
+def _package(obj: Any) -> str:
+    """The top-level package that `obj` says it is from."""
     module = obj.__name__ if isinstance(obj, types.ModuleType) else getattr(obj, "__module__", None)
-    return isinstance(module, str) and module.partition(".")[0] in TRUSTED
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+def _told_by_name(obj: Any) -> bool:
+    """Whether `obj` is a function, class or module of a trusted package, and not made of the user's."""
+    if isinstance(obj, types.FunctionType | types.ModuleType | type):
+        return trusted(obj)
+    # functions of NumPy and Numba are objects of many kinds
+    return isinstance(obj, np.ufunc) or (
+        _package(type(obj)) in ("builtins", "numba", "numpy") and trusted(obj) and hasattr(obj, "__name__")
+    )
 
 
 _ABSENT = object()
@@ -219,7 +234,9 @@ class Walk:
         if own is not None:
             self.feed("keyed", type(obj).__qualname__)
             self.value(own())
-        elif isinstance(obj, np.ufunc) or (trusted(obj) and hasattr(obj, "__name__")):
+        elif isinstance(obj, types.FunctionType) and trusted(obj) and obj.__closure__ and _package(obj) == "tapec":
+            raise Uncacheable(f"{obj.__qualname__} may hold functions of the user's")
+        elif _told_by_name(obj):
             self.feed("trusted", getattr(obj, "__module__", ""), getattr(obj, "__qualname__", obj.__name__))
         elif isinstance(obj, Dispatcher):
             self.feed("jitted", sorted((key, repr(item)) for key, item in obj.targetoptions.items()))
@@ -265,6 +282,8 @@ class Walk:
             self._code(obj.__code__)
             self.value(obj.__defaults__)
             self.value(obj.__kwdefaults__)
+            for name, attribute in sorted(vars(obj).items()):
+                self.feed(name, attribute if _plain(attribute) else type(attribute).__qualname__)
             # a name of the language that the module has come to define
             self.feed(sorted(name for name in _names(obj.__code__) if name in _BUILTIN and name in obj.__globals__))
 

@@ -52,7 +52,8 @@ def register(name: str, path: str = "") -> types.ModuleType:
     module = sys.modules.get(name)
     if module is None:
         module = sys.modules[name] = types.ModuleType(name)
-        module.__file__ = path or None
+        if path:
+            module.__file__ = path
     return module
 
 

@@ -40,7 +40,7 @@ from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, REFUSED, ST
 Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 
 # reductions that read each element once: they take an elementwise expression as it is
-READ_ONCE = frozenset({"sum", "prod", "mean", "nansum", "trapezoid"})
+READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
 
 
 def call(ev: Evaluator, node: gast.Call) -> Value:
@@ -108,7 +108,11 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_object(ev, obj.__func__, [Static(obj.__self__), *args], kwargs, node)
     function = undecorated(obj)
     if function is not None:
+        if ev.frame is not None and ev.frame.library:
+            return call_library(ev, function, args, kwargs)
         return call_function(ev, function, args, kwargs, node)
+    if dotted in STATIC:
+        return _known_call(ev, obj, args, kwargs, node)
     method = getattr(type(obj), "__call__", None)
     if isinstance(method, types.FunctionType):
         return call_function(ev, method, [Static(obj), *args], kwargs, node)

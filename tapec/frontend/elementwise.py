@@ -1,13 +1,13 @@
 """Elementwise array expressions: kept as trees, then written as loops over scalars.
 
 `y = a * x + b` makes one loop and one array.  Broadcasting is resolved here, once: an axis that
-is known to have the output's extent is indexed by the loop's variable; one that may have extent
-1 is indexed by the variable times 0 or 1.
+is known to have the output's extent is indexed by the loop's variable, one of extent 1 by 0.  What is
+not known is compared at run time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -110,62 +110,104 @@ def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Sym:
 
 @dataclass
 class Broadcast:
-    """The shape of an elementwise expression, and how each array in it is indexed.
+    """The shape of an elementwise expression, and how each array in it is read.
 
-    extents  one per output axis
-    steps    per (array, axis): None to use the loop's variable, else an atom 0 or 1 to multiply it by
+    extents   one per output axis
+    narrow    axes (array, axis) that are known to have extent 1 and are read at 0
+    replaced  arrays that take the place of those whose extents had to be compared at run time
+    keys      what identifies each extent
     """
 
     extents: tuple[Sym, ...]
-    steps: dict[tuple[str, int], Atom | None]
+    narrow: frozenset[tuple[str, int]] = frozenset()
+    replaced: dict[str, Sym] = field(default_factory=dict)
     keys: tuple[tuple[Any, int], ...] = ()
 
 
 def broadcast(ev: Evaluator, value: Value) -> Broadcast:
-    """Work out the shape of an elementwise expression; emits the checks that are needed."""
-    arrays = [leaf for leaf in _array_leaves(value)]
+    """Work out the shape of an elementwise expression; emits the checks that are needed.
+
+    Arrays whose extents are not known to fit are compared at run time.  Where they differ and may
+    be broadcast, copies of full shape take their place, so that the loops stay simple.
+    """
+    arrays = list(dict.fromkeys(_array_leaves(value)))
     ndim = max(_rank(array) for array in arrays)
     extents: list[Sym] = []
-    out_keys: list[tuple[Any, int]] = []
-    steps: dict[tuple[str, int], Atom | None] = {}
+    keys: list[tuple[Any, int]] = []
+    narrow: set[tuple[str, int]] = set()
+    doubtful = False
     for axis in range(ndim):
-        members = []
+        members = _members(ev, arrays, ndim, axis)
+        wide = [m for m in members if m[2] != (Const(1), 0)]
+        doubtful |= len({key for _, _, key in wide}) > 1 and not ev.same_extents
+        array, own, key = wide[0] if wide else members[0]
+        extents.append(dim(ev, array, own))
+        keys.append(key)
+        if wide:
+            narrow |= {(_id(a), k) for a, k, key in members if key == (Const(1), 0)}
+    if not doubtful:
+        return Broadcast(tuple(extents), frozenset(narrow), {}, tuple(keys))
+    replaced = _aligned(ev, arrays, ndim)
+    first = replaced[_id(next(a for a in arrays if _rank(a) == ndim))]
+    return Broadcast(
+        tuple(dim(ev, first, axis) for axis in range(ndim)),
+        frozenset(),
+        replaced,
+        tuple(dim_key(ev, first, axis) for axis in range(ndim)),
+    )
+
+
+def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:
+    """The arrays that have an output axis: with their own axis and its key."""
+    found = []
+    for array in arrays:
+        own = axis - (ndim - _rank(array))
+        if own >= 0:
+            found.append((array, own, dim_key(ev, array, own)))
+    return found
+
+
+def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
+    """Arrays of one shape in place of `arrays`: themselves if their extents agree, else full copies."""
+    known = ev.aligned.get(tuple(_id(a) for a in arrays))
+    if known is not None:
+        return known
+    differ = number(False)
+    for axis in range(ndim):
+        members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
+        first = dim(ev, members[0][0], members[0][1])
+        for array, own, _ in members[1:]:
+            differ = ev.op("or", differ, ev.op("!=", first, dim(ev, array, own)))
+    slots = {_id(array): f"$select_{_id(array)}" for array in arrays}
+
+    def expand() -> None:
+        shape = []
+        for axis in range(ndim):
+            members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
+            extent = dim(ev, members[0][0], members[0][1])
+            for array, own, _ in members[1:]:
+                extent = ev.call_library("broadcast_extent", (extent, dim(ev, array, own)))
+            shape.append(extent)
         for array in arrays:
-            own = axis - (ndim - _rank(array))
-            if own >= 0:
-                members.append((array, own, dim_key(ev, array, own)))
-        keys = {key for _, _, key in members}
-        wide = {key for key in keys if key[0] != Const(1)}
-        if len(wide) <= 1:
-            chosen = next((m for m in members if m[2] in wide), members[0])
-            extents.append(dim(ev, chosen[0], chosen[1]))
-            out_keys.append(chosen[2])
-            for array, own, key in members:
-                narrow = wide and key not in wide
-                steps[_id(array), own] = Const(0) if narrow else None
-            continue
-        extent = _common_extent(ev, [dim(ev, m[0], m[1]) for m in _distinct(members)])
-        extents.append(extent)
-        out_keys.append((extent.atom, 0))
+            offset = ndim - _rank(array)
+            ev.frame.env[slots[_id(array)]] = ev.call_library("expanded", (array, Tup(tuple(shape[offset:]))))
+
+    def keep() -> None:
+        for array in arrays:
+            ev.frame.env[slots[_id(array)]] = array
+
+    ev.branch(differ, expand, keep)
+    result: dict[str, Sym] = {}
+    for array in arrays:
+        merged = ev.sym(ev.frame.env.pop(slots[_id(array)]))
+        result[_id(array)] = merged
+    for axis in range(ndim):
+        members = _members(ev, [result[_id(a)] for a in arrays], ndim, axis)
+        extent = dim(ev, members[0][0], members[0][1])
         for array, own, _ in members:
-            same = ev.op("==", dim(ev, array, own), extent)
-            step = ev.assign(Op("ifelse", (same.atom, Const(1), Const(0))), INT64, "step")
-            steps[_id(array), own] = step.atom
-    return Broadcast(tuple(extents), steps, tuple(out_keys))
-
-
-def _distinct(members: list[Any]) -> list[Any]:
-    seen: dict[Any, Any] = {}
-    for member in members:
-        seen.setdefault(member[2], member)
-    return list(seen.values())
-
-
-def _common_extent(ev: Evaluator, extents: list[Sym]) -> Sym:
-    """NumPy's rule: equal, or one of them 1; otherwise ValueError at run time."""
-    result = extents[0]
-    for other in extents[1:]:
-        result = ev.call_library("broadcast_extent", (result, other))
+            ev.dims[_id(array), own] = extent.atom
+            ev.dim_keys[_id(array), own] = extent.atom, 0
+    ev.aligned[tuple(_id(a) for a in arrays)] = result
     return result
 
 
@@ -197,12 +239,12 @@ def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Br
         return value
     if isinstance(value, Sym):
         offset = len(index) - _rank(value)
+        array = shape.replaced.get(_id(value), value)
         own = tuple(
-            _stepped(ev, index[offset + axis], shape.steps.get((_id(value), axis)))
-            for axis in range(_rank(value))
+            number(0) if (_id(value), axis) in shape.narrow else index[offset + axis] for axis in range(_rank(value))
         )
-        assert isinstance(value.type, Array)
-        return ev.assign(Op("load", (value.atom, *(i.atom for i in own))), value.type.element)
+        assert isinstance(array.type, Array)
+        return ev.assign(Op("load", (array.atom, *(i.atom for i in own))), array.type.element)
     assert isinstance(value, Lazy)
     if value.fn == "ifelse":
         return _selected(ev, value, index, shape)
@@ -242,18 +284,10 @@ def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadca
     return Sym(Name(target), type_)
 
 
-def _stepped(ev: Evaluator, index: Sym, step: Atom | None) -> Sym:
-    if step is None:
-        return index
-    if step == Const(0):
-        return number(0)
-    return ev.op("*", index, Sym(step, INT64))
-
-
 def write_loops(ev: Evaluator, extents: tuple[Sym, ...], body: Any) -> None:
     """Nested loops over `extents`; `body` is called with the index."""
     index: list[Sym] = []
-    outer, dims = ev.block, dict(ev.dims)
+    outer, dims, aligned = ev.block, dict(ev.dims), dict(ev.aligned)
     for axis, extent in enumerate(extents):
         var = ev.define("ijklmn"[axis % 6], INT64)
         inner: list[Any] = []
@@ -261,7 +295,7 @@ def write_loops(ev: Evaluator, extents: tuple[Sym, ...], body: Any) -> None:
         ev.block = inner
         index.append(Sym(Name(var), INT64))
     body(tuple(index))
-    ev.block, ev.dims = outer, dims
+    ev.block, ev.dims, ev.aligned = outer, dims, aligned
 
 
 def store_elements(ev: Evaluator, target: Sym, value: Value, accumulate: bool = False) -> None:
@@ -273,7 +307,7 @@ def store_elements(ev: Evaluator, target: Sym, value: Value, accumulate: bool = 
     array, type_ = _id(target), target.type
     rank = type_.ndim
     extents = tuple(dim(ev, target, axis) for axis in range(rank))
-    shape = Broadcast(extents, {})
+    shape = Broadcast(extents)
     if is_array(value):
         shape = broadcast_into(ev, target, value)
 
@@ -291,24 +325,35 @@ def _value_rank(value: Value) -> int:
 
 
 def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
-    """Steps for reading `value` at the indices of `target`; ValueError at run time if it does not fit."""
+    """How `value` is read at the indices of `target`; ValueError at run time if it does not fit."""
     assert isinstance(target.type, Array)
     ndim, rank = target.type.ndim, _value_rank(value)
     if rank > ndim:
         ev.fail(TypeMismatch, f"an array of rank {rank} does not fit into one of rank {ndim}")
-    steps: dict[tuple[str, int], Atom | None] = {}
-    for array in _array_leaves(value):
+    extents = tuple(dim(ev, target, axis) for axis in range(ndim))
+    narrow: set[tuple[str, int]] = set()
+    replaced: dict[str, Sym] = {}
+    for array in dict.fromkeys(_array_leaves(value)):
+        offset = ndim - _rank(array)
+        differ = number(False)
         for own in range(_rank(array)):
-            axis = own + ndim - _rank(array)
-            target_key, own_key = dim_key(ev, target, axis), dim_key(ev, array, own)
-            if target_key == own_key:
-                steps[_id(array), own] = None
-            elif own_key == (Const(1), 0):
-                steps[_id(array), own] = Const(0)
-            else:
-                step = ev.call_library("fit_extent", (dim(ev, target, axis), dim(ev, array, own)))
-                steps[_id(array), own] = step.atom
-    return Broadcast(tuple(dim(ev, target, axis) for axis in range(ndim)), steps)
+            target_key, own_key = dim_key(ev, target, own + offset), dim_key(ev, array, own)
+            if own_key == (Const(1), 0) and target_key != own_key:
+                narrow.add((_id(array), own))
+            elif own_key != target_key and not ev.same_extents:
+                unequal = ev.op("!=", extents[own + offset], dim(ev, array, own))
+                differ = ev.op("or", differ, unequal)
+        if differ.constant is not False:
+            replaced[_id(array)] = _fitted(ev, array, differ, extents[offset:])
+            narrow = {(name, own) for name, own in narrow if name != _id(array)}
+    return Broadcast(extents, frozenset(narrow), replaced)
+
+
+def _fitted(ev: Evaluator, array: Sym, differ: Sym, extents: tuple[Sym, ...]) -> Sym:
+    """`array`, or a copy of full shape if it has to be repeated."""
+    return ev.sym(
+        ev.select(differ, lambda: ev.call_library("expanded", (array, Tup(extents))), lambda: array, None)
+    )
 
 
 def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:

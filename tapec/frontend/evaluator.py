@@ -126,6 +126,9 @@ class Evaluator:
         self.frames: list[Frame] = []
         self.heap: dict[Lst, Contents] = {}
         self.dims: dict[tuple[str, int], Atom] = {}
+        self.aligned: dict[tuple[str, ...], dict[str, Sym]] = {}
+        # set for the rules of primitives: their arrays fit by construction
+        self.same_extents = False
         self.dead = False
         self.span: Span | None = None
         self.loops: list[Any] = []
@@ -204,12 +207,13 @@ class Evaluator:
     # state
 
     def snapshot(self) -> State:
-        return State(dict(self.frame.env), dict(self.heap), dict(self.dims))
+        return State(dict(self.frame.env), dict(self.heap), dict(self.dims), dict(self.aligned))
 
     def restore(self, state: State) -> None:
         self.frame.env = dict(state.env)
         self.heap = dict(state.heap)
         self.dims = dict(state.dims)
+        self.aligned = dict(state.aligned)
 
     # errors
 

@@ -104,17 +104,22 @@ class _Rewriter:
         flag = f"$exit{next(self.count)}"
         inner = _if(stmt.test, _flagged(stmt.body, flag), _flagged(stmt.orelse, flag), stmt)
         [inner] = _tail_flagged([inner], flag)
-        kinds = _kinds([stmt])
-        exits: Statements = []
-        if "return" in kinds and loop is not None:
-            left = [_done(stmt), _assign(LEFT, _constant(True, stmt), stmt)]
-            left.append(gast.copy_location(gast.Break(), stmt))
-            exits = [_if(_equals(flag, 3, stmt), left, exits, stmt)]
-        elif "return" in kinds:
-            exits = [_if(_equals(flag, 3, stmt), [_done(stmt)], exits, stmt)]
-        if "break" in kinds:
-            broke = gast.copy_location(gast.Break(), stmt)
-            exits = [_if(_equals(flag, 2, stmt), self.sequence([broke], loop), exits, stmt)]
+        ways: list[tuple[int, Statements]] = []
+        for kind in sorted(_kinds([stmt])):
+            if kind == "continue":
+                ways.append((1, []))
+            elif kind == "break":
+                ways.append((2, self.sequence([gast.copy_location(gast.Break(), stmt)], loop)))
+            else:
+                left: Statements = [_done(stmt)]
+                if loop is not None:
+                    left.append(_assign(LEFT, _constant(True, stmt), stmt))
+                    left.append(gast.copy_location(gast.Break(), stmt))
+                ways.append((3, left))
+        # one of them was taken: the last needs no test
+        exits = ways[-1][1]
+        for number, way in reversed(ways[:-1]):
+            exits = [_if(_equals(flag, number, stmt), way, exits, stmt)]
         after = _if(_equals(flag, 0, stmt), self.sequence(rest, loop), exits, stmt)
         return [_assign(flag, _constant(0, stmt), stmt), *self.sequence([inner], loop), after]
 

@@ -13,10 +13,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from numba import typeof
+from numba.core import config
 from numba.core import errors as numba_errors
 from numba.core import types as nt
 from numba.core.registry import cpu_target
-from numba import typeof
 
 from tapec.syntax.types import Array, Scalar, Text, Type
 
@@ -111,10 +112,14 @@ def _context() -> Any:
 @functools.lru_cache(maxsize=20_000)
 def _resolve(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
     context = _context()
+    # Numba types an overload by compiling it, which it cannot where the user has turned the JIT off
+    disabled, config.DISABLE_JIT = config.DISABLE_JIT, 0
     try:
         signature = context.resolve_function_type(context.resolve_value_type(function), args, {})
     except (numba_errors.NumbaError, TypeError, ValueError, AssertionError, NotImplementedError):
         return None
+    finally:
+        config.DISABLE_JIT = disabled
     return None if signature is None else signature.return_type
 
 

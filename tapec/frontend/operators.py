@@ -37,6 +37,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
+from tapec.rules import function_name
 from tapec.syntax.core import Assign, Const, Name, Op
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Text
 
@@ -198,9 +199,28 @@ def binop(ev: Evaluator, node: gast.BinOp) -> Value:
 
 def before_calls(ev: Evaluator, value: Value, following: Any) -> Value:
     """Write a lazy operand to memory if a call that follows might change what it reads."""
-    if isinstance(value, Lazy) and any(isinstance(n, gast.Call) for n in gast.walk(following)):
+    if isinstance(value, Lazy) and any(
+        isinstance(n, gast.Call) and not _is_pure(ev, n.func) for n in gast.walk(following)
+    ):
         return ev.materialise(value)
     return value
+
+
+def _is_pure(ev: Evaluator, func: Any) -> bool:
+    """Whether a called name is that of a NumPy or math function, which writes nothing."""
+    if ev.frame.library:
+        return True
+    path: list[str] = []
+    while isinstance(func, gast.Attribute):
+        path.insert(0, func.attr)
+        func = func.value
+    if not isinstance(func, gast.Name) or func.id in ev.frame.env:
+        return False
+    found = ev.frame.names(func.id)
+    obj = found.obj if isinstance(found, Static) else getattr(builtins, func.id, None)
+    for part in path:
+        obj = getattr(obj, part, None)
+    return function_name(obj) is not None
 
 
 def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) -> Value:

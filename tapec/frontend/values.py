@@ -146,14 +146,12 @@ Contents = Items | Growing
 
 @dataclass
 class State:
-    """What a branch may change: the frame's variables, list contents, shapes known so far."""
+    """What a branch may change: the frame's variables, list contents, what is known of shapes so far."""
 
     env: dict[str, Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
     dims: dict[tuple[str, int], Atom] = field(default_factory=dict)
-
-    def copy(self) -> State:
-        return State(dict(self.env), dict(self.heap), dict(self.dims))
+    aligned: dict[tuple[str, ...], dict[str, Sym]] = field(default_factory=dict)
 
 
 def number(value: int | float | bool) -> Sym:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tapec.optimise.branches import straighten
 from tapec.optimise.coalesce import coalesce
 from tapec.optimise.dead import drop_dead
+from tapec.optimise.defined import define_copied
 from tapec.optimise.renest import renest
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
@@ -16,6 +17,7 @@ from tapec.syntax.core import Function
 PASSES: tuple[Callable[[Function, frozenset[str]], Function], ...] = (
     single_values,
     drop_dead,
+    define_copied,
     sink_allocations,
     renest,
     coalesce,

@@ -91,6 +91,7 @@ class _Single:
         self.live = Liveness(function)
         self.words = Vocabulary(function)
         self.definitions: dict[str, Expr] = {}
+        self.choices: dict[Atom, list[tuple[Atom, Atom, Atom]]] = {}
         self.carried: dict[int, set[str]] = {}
         self.exits: list[list[_Exit]] = []
         self.written: dict[int, _Written] = {}
@@ -246,21 +247,32 @@ class _Single:
         first_out: list[Stmt] = []
         second_out: list[Stmt] = []
         with self.available.scope():
-            first = self.block(stmt.body, dict(env), first_out)
+            first = self.block(stmt.body, self.chosen(test, env, True), first_out)
         # the other side begins with the memory that the first one began with
         self.available.changed(self.written[id(stmt)].classes)
         with self.available.scope():
-            second = self.block(stmt.orelse, dict(env), second_out)
+            second = self.block(stmt.orelse, self.chosen(test, env, False), second_out)
         self.available.changed(self.written[id(stmt)].classes)
         if first is not None and second is not None:
-            env = self.merge(stmt, env, (first, first_out), (second, second_out))
+            env = self.merge(stmt, test, env, (first, first_out), (second, second_out))
         if first_out or second_out:
             out.append(If(test, tuple(first_out), tuple(second_out), stmt.span))
         if first is None:
             return second
         return first if second is None else env
 
-    def merge(self, stmt: If, env: Env, one: tuple[Env, list[Stmt]], other: tuple[Env, list[Stmt]]) -> Env:
+    def chosen(self, test: Name, env: Env, side: bool) -> Env:
+        """The variables on one side of a test: those that an earlier `if` of the same test merged are known."""
+        made = self.definitions.get(test.id)
+        if isinstance(made, Op) and made.fn == "not" and isinstance(made.args[0], Name):
+            test, side = made.args[0], not side
+        choices = self.choices.get(test)
+        if choices is None:
+            return dict(env)
+        known = {merged: one if side else other for merged, one, other in choices}
+        return {name: known.get(atom, atom) for name, atom in env.items()}
+
+    def merge(self, stmt: If, test: Name, env: Env, one: tuple[Env, list[Stmt]], other: tuple[Env, list[Stmt]]) -> Env:
         (first, first_out), (second, second_out) = one, other
         merged: dict[tuple[Atom, Atom, Type], str] = {}
         for name in self.written[id(stmt)].names:
@@ -278,6 +290,7 @@ class _Single:
                 merged[key] = self.define(name)
                 first_out.append(Assign(merged[key], a, stmt.span))
                 second_out.append(Assign(merged[key], b, stmt.span))
+                self.choices.setdefault(test, []).append((Name(merged[key]), a, b))
             env[name] = Name(merged[key])
         return env
 
@@ -324,14 +337,14 @@ class _Single:
         return after
 
     def _changed(self, stmt: For | Loop, names: list[str], head: Env, end: Env | None, exits: list[_Exit]) -> set[str]:
-        """The names that need a merge name: their values differ between trips, or between exits."""
+        """The names that need a merge name: their values differ between trips, or at the exits of a `for`."""
         at_head, after = self.live.head[id(stmt)], self.live.after[id(stmt)]
         found = set()
         for name in names:
             bit = self.live.names.bit(name)
             if end is not None and at_head & bit and end.get(name) != head.get(name):
                 found.add(name)
-            elif after & bit and len(self._ways_out(stmt, name, head, exits)) > 1:
+            elif isinstance(stmt, For) and after & bit and len(self._ways_out(stmt, name, head, exits)) > 1:
                 found.add(name)
         return found
 
@@ -355,7 +368,9 @@ class _Single:
                 continue
             ways = self._ways_out(stmt, name, head, exits)
             if len(ways) > 1:
-                at_exits[name] = merges[name]
+                # a `for` that ends normally leaves the value in the name that its trips carry
+                at_exits[name] = merges[name] if isinstance(stmt, For) else self.define(name)
+                after[name] = Name(at_exits[name])
             elif ways:
                 (after[name],) = ways
         for exit_ in exits:

@@ -33,6 +33,15 @@ def fit_extent(target, own):  # type: ignore[no-untyped-def]
     return step
 
 
+def expanded(a, shape):  # type: ignore[no-untyped-def]
+    """A copy of `a` with its axes of extent 1 repeated to `shape`, which has as many axes."""
+    steps = _steps(shape, a)
+    out = np.empty(shape, a.dtype)
+    for k in np.ndindex(shape):
+        out[k] = _pick(a, steps, k)
+    return out
+
+
 def gather(a, index, axis):  # type: ignore[no-untyped-def]
     """`a[:, ..., index, ...]` with an integer array at position `axis`."""
     shape = a.shape
@@ -167,6 +176,7 @@ INTERNAL: dict[str, Callable[..., Any]] = {
     for function in (
         broadcast_extent,
         fit_extent,
+        expanded,
         gather,
         scatter,
         gather_mask,

@@ -17,6 +17,9 @@ _LIBRARY = ("tapec.", "tapec_runtime.")
 
 
 def _is_library(owner: Any) -> bool:
+    """Whether an object is tapec's own: a library function, or what the evaluator makes for `x.dtype`."""
+    if isinstance(owner, np.dtype | types.SimpleNamespace):
+        return True
     return isinstance(owner, types.FunctionType) and f"{owner.__module__}.".startswith(_LIBRARY)
 
 
@@ -46,7 +49,7 @@ class Recipe:
 
     def access(self, obj: Any, origin: tuple[Any, ...]) -> int | None:
         """The slot of an object found at `origin`; None for what belongs to tapec's own library."""
-        kind, owner, step = origin if len(origin) == 3 else (origin[0], None, origin[1])
+        kind, owner, step = (origin[0], None, origin[1]) if len(origin) == 2 else origin
         place = -1
         if owner is not None:
             if _is_library(owner):
@@ -66,10 +69,10 @@ class Recipe:
         return slot
 
     def _constant_owner(self, owner: Any) -> int | None:
-        """Modules, classes and what hangs on them are reached by themselves."""
-        if isinstance(owner, types.ModuleType | type):
-            slot = self._new(owner, self.constant(owner))
-            return slot
+        """Modules, classes, and functions without a closure are reached by themselves."""
+        alone = isinstance(owner, types.FunctionType) and owner.__closure__ is None
+        if alone or isinstance(owner, types.ModuleType | type):
+            return self._new(owner, self.constant(owner))
         return None
 
     def _new(self, obj: Any, path: str) -> int:
@@ -98,9 +101,9 @@ class Recipe:
                 return f"v{place}.{step}"
         return f"v{place}[{step!r}]" if isinstance(step, int | str) else f"v{place}[{self.constant(step)}]"
 
-    def absent(self, name: str) -> None:
+    def absent(self, name: str, in_module: bool) -> None:
         """A variable that is not set when the region begins."""
-        self.lines.append(f"if {name!r} in variables: return None")
+        self.lines.append(f"if {name!r} in {'module' if in_module else 'variables'}: return None")
 
     def same(self, slot: int, obj: Any) -> None:
         """An object that was reached before, on another path."""

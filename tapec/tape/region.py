@@ -96,7 +96,7 @@ class Region:
         if isinstance(current.atom, Name) and current.atom.id not in self.watched:
             self.watched[current.atom.id] = None
 
-    def watch(self, ev: Evaluator, value: Value, node: Any) -> None:
+    def observe(self, ev: Evaluator, value: Value, node: Any) -> None:
         """Watch a value, or every value in a structure."""
         match value:
             case VariableSym():
@@ -108,14 +108,14 @@ class Region:
                 pass
             case Tup(items=items):
                 for item in items:
-                    self.watch(ev, item, node)
+                    self.observe(ev, item, node)
             case Lst():
                 contents = ev.heap[value]
                 for item in contents.values if isinstance(contents, Items) else (contents.buffer,):
-                    self.watch(ev, item, node)
+                    self.observe(ev, item, node)
             case Static(obj=dict() as obj):
                 for key in obj:
-                    self.watch(ev, ev.wrap(obj[key], None, ("item", obj, key)), node)
+                    self.observe(ev, ev.wrap(obj[key], None, ("item", obj, key)), node)
             case _:
                 ev.fail(LoweringError, f"{describe(value)} cannot be watched", node)
 
@@ -157,10 +157,10 @@ class Region:
 
     # pausing
 
-    def stop_recording(self, ev: Evaluator, node: Any) -> Static:
+    def pause(self, ev: Evaluator, node: Any) -> Static:
         return Static(_Stop(self))
 
-    def reset(self, ev: Evaluator, node: Any) -> None:
+    def restart(self, ev: Evaluator, node: Any) -> None:
         """Everything so far becomes constant for this tape."""
         if not self.recording:
             ev.fail(LoweringError, "reset of a tape that is not recording", node)
@@ -202,7 +202,7 @@ class Region:
             )
         )
 
-    def gradient(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    def differentiate(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         """Write a gradient into the program where it is asked for."""
         given = dict(zip(("target", "sources", "output_gradients", "unconnected_gradients"), args, strict=False))
         given |= kwargs
@@ -300,14 +300,14 @@ class _Bound:
             if not region.recording:
                 return NONE
             for value in (*args, *kwargs.values()):
-                region.watch(ev, value, node)
+                region.observe(ev, value, node)
             return NONE
         if self.name == "reset":
-            region.reset(ev, node)
+            region.restart(ev, node)
             return NONE
         if self.name == "stop_recording":
-            return region.stop_recording(ev, node)
-        return region.gradient(ev, args, kwargs, node)
+            return region.pause(ev, node)
+        return region.differentiate(ev, args, kwargs, node)
 
 
 class _Stop:

@@ -6,24 +6,25 @@ while another array is written.  Where nothing is written, sharing does no harm.
 
 from __future__ import annotations
 
-from tapec.analyses.memory import aliases
 from tapec.syntax.core import Block, Const, Function, If, Name, Op, Raise, Store, walk
 from tapec.syntax.types import BOOL, Array
 from tapec.transforms.emitter import Emitter
 
 
-def separate_arguments(function: Function) -> Block:
-    """Checks for the start of the function; empty where no pair of arguments needs one."""
-    found = aliases(function)
+def separate_arguments(function: Function, roots: dict[str, frozenset[str]]) -> Block:
+    """Checks for the start of the function; empty where no pair of arguments needs one.
+
+    `roots` tells for each array name whose memory it may be.
+    """
     arrays = [p for p in function.params if isinstance(function.types[p], Array)]
     written: set[str] = set()
     for stmt in walk(function.body):
         if isinstance(stmt, Store):
-            written.add(found.find(stmt.array))
+            written |= roots.get(stmt.array, frozenset({stmt.array}))
     emitter = Emitter(function.types, set(function.types))
     for k, first in enumerate(arrays):
         for second in arrays[k + 1 :]:
-            if found.find(first) not in written and found.find(second) not in written:
+            if first not in written and second not in written:
                 continue
             shared = emitter.let("shared", Op("tapec_runtime.overlap", (Name(first), Name(second))), BOOL)
             message = f"arguments `{first}` and `{second}` share memory, and one of them is written"

@@ -17,6 +17,7 @@ def lower_rule(emitter: Emitter, function: Any, arguments: list[Any]) -> tuple[B
     """Inline a rule's function on names of core; an argument may be None or a tuple of names."""
     ev = new_evaluator(frozenset(emitter.taken) | frozenset(emitter.types))
     ev.types = emitter.types
+    ev.same_extents = True
     ev.span = emitter.span
 
     def value(argument: Any) -> Value:

@@ -43,7 +43,13 @@ class Project:
         """What a program prints, errors and warnings included."""
         command, variables = self.command(program, **environment)
         done = subprocess.run(
-            command, cwd=self.folder, env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120
+            command,
+            cwd=self.folder,
+            env=variables,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=120,
         )
         assert done.returncode == 0, done.stdout
         return done.stdout.strip()

@@ -198,7 +198,8 @@ def test_the_module_is_a_file_that_tracebacks_show(project: Project) -> None:
 def test_processes_may_share_the_cache(project: Project) -> None:
     command, variables = project.command(CALL)
     running = [
-        subprocess.Popen(command, cwd=project.folder, env=variables, text=True, stdout=subprocess.PIPE) for _ in range(3)
+        subprocess.Popen(command, cwd=project.folder, env=variables, text=True, stdout=subprocess.PIPE)
+        for _ in range(3)
     ]
     assert {process.communicate(timeout=120)[0].splitlines()[0] for process in running} == {"[7. 7.]"}
     assert project.run(CALL) == "[7. 7.]\ncached"

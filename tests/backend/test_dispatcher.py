@@ -258,7 +258,9 @@ def test_a_users_cached_function_notices_edits_of_the_differentiated_one(tmp_pat
     project.write("model.py", "def loss(x):\n    return 2.0 * x\n")
     project.write("caller.py", CALLER)
     call = "import warnings; warnings.simplefilter('ignore'); import caller;"
-    call += "print(caller.direct(1.0), caller.indirect(1.0), caller.other(1.0), caller.other.stats.cache_hits)" + COMPILED
+    call += (
+        "print(caller.direct(1.0), caller.indirect(1.0), caller.other(1.0), caller.other.stats.cache_hits)" + COMPILED
+    )
     assert project.run(call).startswith("3.0 4.0 4.0 Counter()\ncompiled")
     again = project.run(call)
     assert again.startswith("3.0 4.0 4.0 Counter({") and again.endswith("cached")

@@ -155,6 +155,14 @@ def loop_variable_used_after(x, n):
     return y * i
 
 
+@cases((0.7, 2), (0.7, 3), (0.2, 2))
+def return_from_nested_ifs(x, n):
+    if x > 0.5:
+        if n % 2 == 0:
+            return x * x
+    return 3.0 * x
+
+
 @cases((1.4, 5))
 def loop_variable_reassigned(x, n):
     s = 0.0

@@ -1,0 +1,99 @@
+"""Compile and run the derivative of a residual program."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tapec_runtime
+from tapec.backend import printer
+from tapec.backend.jit import compile_function
+from tapec.backend.program import Program
+from tapec.frontend.lower import Lowered
+from tapec.optimise import tidy
+from tapec.syntax.core import Const, For, Function, Loop, Return, walk
+from tapec.tape.derive import Derivative
+
+_SMALL = 64
+_serial = itertools.count(1)
+
+
+@dataclass
+class Compiled:
+    """A derivative as text; run as Python once if it is small, compiled when it is used again."""
+
+    derivative: Derivative
+    program: Program
+    small: bool
+    uses: int = 0
+    python: Any = None
+    jitted: Any = None
+
+    def __call__(self, arguments: list[Any], jit: bool | None) -> tuple[Any, ...]:
+        self.uses += 1
+        sizes = sum(np.size(argument) for argument in arguments)
+        if jit or (jit is None and (self.uses > 1 or not self.small or sizes > _SMALL)):
+            if self.jitted is None:
+                self.jitted = compile_function(self.program)
+            return _several(self.jitted(*arguments))
+        if self.python is None:
+            self.python = _python(self.program)
+        numbers = [np.float64(a) if type(a) is float else a for a in arguments]
+        try:
+            with np.errstate(all="ignore"):
+                return _several(self.python(*numbers))
+        except ArithmeticError:
+            # Python raises where compiled code gives infinity
+            if jit is False:
+                raise
+            return self(arguments, True)
+
+
+def _several(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def compiled(derivative: Derivative, constants: dict[str, Any], prelude: str) -> Compiled:
+    """Print a derivative."""
+    function = Function(
+        f"gradient_{next(_serial)}", derivative.function.params, derivative.function.body, derivative.function.types
+    )
+    final = tidy(function, frozenset(constants))
+    lowered = Lowered(function, None, constants, {})
+    program = Program(
+        function.name, printer.function(final, False), constants, final, lowered, function.params, (), prelude
+    )
+    loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
+    small = not prelude and all(_short(loop) for loop in loops)
+    return Compiled(derivative, program, small)
+
+
+def _short(loop: Any) -> bool:
+    """A loop over the extents of arrays or a few trips; those are small where the arrays are."""
+    if isinstance(loop, Loop):
+        return False
+    if any(isinstance(stmt, For) and any(isinstance(s, For) for s in stmt.body) for stmt in loop.body):
+        return False
+    bounds = [bound for bound in (loop.start, loop.stop) if isinstance(bound, Const)]
+    return all(isinstance(bound.value, int) and abs(bound.value) <= _SMALL for bound in bounds)
+
+
+def _python(program: Program) -> Any:
+    file = f"<tapec {program.name} as Python>"
+    text = program.text
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace: dict[str, Any] = {"np": np, "math": math, "tapec_runtime": tapec_runtime, **program.namespace}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace[program.name]
+
+
+def returned(function: Function) -> int:
+    """How many values a function returns."""
+    last = function.body[-1]
+    assert isinstance(last, Return)
+    return len(last.values)
