@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 from tapec.api import emit, grad, jvp, value_and_grad, vjp
+from tapec.check import check_grads
+from tapec.gradient_tape import GradientTape, function
 from tapec.version import __version__
+from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
-__all__ = ["emit", "grad", "jvp", "value_and_grad", "vjp"]
+__all__ = [
+    "GradientTape",
+    "UnconnectedGradients",
+    "Variable",
+    "check_grads",
+    "constant",
+    "emit",
+    "function",
+    "grad",
+    "jvp",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
-from tapec.frontend.values import Value
-from tapec.syntax.core import Atom, Const, Name
-from tapec.tape.derive import Request, derive
-from tapec.tape.live import snapshot
-from tapec.tape.plan import Names, Plan, plan_for
-from tapec.tape.region import Region, canonical, make_tape
-from tapec.tape.run import Compiled, compiled, returned
-from tapec_runtime.variables import UnconnectedGradients, Variable, active_tapes, plain
+from tapec_runtime.variables import UnconnectedGradients, Variable, active_tapes
+
+if TYPE_CHECKING:
+    from tapec.tape.native import Recording
 
 
 class GradientTape:
@@ -50,21 +46,21 @@ class GradientTape:
         self._entered = False
         self._used = False
         self._variables: dict[int, Variable] = {}
-        self._plan: Plan | None = None
         self._error: TapecError | None = None
-        self._inputs: dict[str, Any] = {}
-        self._lists: tuple[Any, ...] = ()
-        self._names: Names | None = None
+        self._record: Recording | None = None
 
     # how lowered code sees tapes
 
     @staticmethod
-    def __tapec_lower__(ev: Any, args: Any, kwargs: Any, node: Any) -> Value:
-        kwargs.pop("jit", None)
-        return make_tape(ev, args, kwargs, node)
+    def __tapec_lower__(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        from tapec.tape.region import make_tape
 
-    def __tapec_tape__(self) -> Region | None:
+        return make_tape(ev, args, {key: value for key, value in kwargs.items() if key != "jit"}, node)
+
+    def __tapec_tape__(self) -> Any:
         """What stands for this tape in a block that enters it; None once it was entered."""
+        from tapec.tape.region import Region
+
         return None if self._entered else Region(self.persistent, self.automatic)
 
     # the context
@@ -72,66 +68,32 @@ class GradientTape:
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise ValueError("this tape is recording already")
-        frame = sys._getframe(1)
+        from tapec.tape.native import Recording
+
+        self._record = None
         if self._entered:
-            self._forget()
-            self._error = LoweringError(
-                "this tape was entered a second time", hint="use a new tape for each block"
-            )
+            self._error = LoweringError("this tape was entered a second time", hint="use a new tape for each block")
         else:
-            self._begin(frame)
+            try:
+                self._record = Recording(sys._getframe(1), self)
+            except LoweringError as error:
+                # asked for by gradient(); the block itself runs in any case
+                self._error = error
         self._entered = self._recording = True
         active_tapes().append(self)
         return self
-
-    def _begin(self, frame: Any) -> None:
-        try:
-            plan, objects, lists = plan_for(frame, self)
-        except LoweringError as error:
-            self._error = error
-            return
-        self._plan, self._lists = plan, lists
-        names = self._names = Names()
-        for leaf, obj in zip(plan.leaves, objects, strict=True):
-            names.leaf(obj, leaf)
-            self._inputs[leaf.name] = snapshot(obj)
-        self._check_sharing(plan, objects)
-
-    def _check_sharing(self, plan: Plan, objects: tuple[Any, ...]) -> None:
-        """Arrays that are written must not share memory with others: the inputs are copies."""
-        for leaf, obj in zip(plan.leaves, objects, strict=True):
-            if leaf.name not in plan.written or not isinstance(obj, np.ndarray):
-                continue
-            for other in objects:
-                if other is not obj and isinstance(other, np.ndarray) and np.may_share_memory(obj, other):
-                    self._error = LoweringError(
-                        f"`{leaf.name}` is written in place and shares memory with another array of the block",
-                        hint="copy one of them before the tape",
-                    )
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._recording = False
         tapes = active_tapes()
         if self in tapes:
             tapes.remove(self)
-        if self._plan is None:
-            return
         if kind is not None:
             self._error = self._error or LoweringError(
                 f"the tape's block ended by {kind.__name__}", hint="gradients need a block that ends normally"
             )
-            return
-        self._harvest(sys._getframe(1))
-
-    def _harvest(self, frame: Any) -> None:
-        """Give every object that the block leaves behind its name in the residual program."""
-        assert self._plan is not None and self._names is not None
-        variables = frame.f_locals
-        for name, value in self._plan.final.items():
-            if name in variables:
-                self._names.harvest(value, variables[name], self._plan.ev.heap)
-        for obj, (_, contents) in zip(self._lists, self._plan.lists, strict=True):
-            self._names.harvest(contents, obj, self._plan.ev.heap)
+        elif self._record is not None:
+            self._record.harvest(sys._getframe(1))
 
     # watching
 
@@ -194,6 +156,8 @@ class GradientTape:
         """
         if not self._entered:
             raise RuntimeError("gradient needs a tape that has recorded something")
+        if self._recording and self._paused:
+            raise LoweringError("a gradient inside `stop_recording`", hint="ask for it after the tape's block")
         if self._recording:
             raise RuntimeError("gradient is for after the tape's block, not for inside it")
         if self._used and not self.persistent:
@@ -206,114 +170,12 @@ class GradientTape:
         weights = _weights(output_gradients, targets)
         if self._error is not None:
             raise self._error
-        result = self._differentiate(targets, found, weights, policy)
+        assert self._record is not None
+        result = self._record.differentiate(targets, found, weights, policy, self._jit)
         self._used = True
         if not self.persistent:
-            self._forget()
+            self._record = None
         return _rebuilt(sources, iter(result))
-
-    def _differentiate(
-        self, targets: list[Any], sources: list[Any], weights: list[Any], policy: UnconnectedGradients
-    ) -> list[Any]:
-        plan, names = self._plan, self._names
-        assert plan is not None and names is not None
-        pairs = [(one, self._target_name(one), weight) for one, weight in zip(targets, weights, strict=True)]
-        pairs = [(one, atom, w) for one, atom, w in pairs if isinstance(atom, Name) and _is_float(plan, atom)]
-        versions = tuple(self._source_names(source) for source in sources)
-        atoms: tuple[Atom, ...] = tuple(atom for _, atom, _ in pairs)  # type: ignore[misc]
-        program = _program(plan, atoms, versions)
-        derivative = program.derivative
-        if derivative.seeds:
-            arguments = [self._input(name) for name in derivative.inputs]
-            for zero, name in derivative.zeros:
-                like = self._value_of(name)
-                arguments.append(np.zeros(np.shape(like), plan.ev.types[name].dtype)  # type: ignore[union-attr]
-                                 if np.ndim(like) else _scalar(0.0, plan.ev.types[name]))
-            arguments += [
-                _seed(weight, one, plan.ev.types[atom.id]) for one, atom, weight in pairs if isinstance(atom, Name)
-            ]
-            results = program(arguments, self._jit)
-        else:
-            results = ()
-        first = returned(derivative.function) - len({p for ps in derivative.adjoints if ps for p in ps})
-        for (one, atom, _), value in zip(pairs, results[:first], strict=False):
-            _compare(one, value, atom)
-        adjoints = results[first:]
-        return [
-            _gradient(source, positions, adjoints, policy)
-            for source, positions in zip(sources, derivative.adjoints, strict=True)
-        ]
-
-    def _input(self, name: str) -> Any:
-        plan = self._plan
-        assert plan is not None
-        if name not in self._inputs:
-            return plan.ev.constants[name]
-        value = self._inputs[name]
-        # the derivative program writes where the block did
-        return snapshot(value) if name in plan.written else value
-
-    def _value_of(self, name: str) -> Any:
-        """The object that a name stood for when the block ended."""
-        assert self._names is not None
-        plan = self._plan
-        assert plan is not None
-        for candidate, key in self._names.objects.items():
-            if isinstance(candidate, Name) and _same_object(plan, candidate.id, name):
-                return plain(self._names.held[key])
-        for variable_versions, value in self._variable_values():
-            if name in variable_versions:
-                return value
-        raise LoweringError(f"`{name}` is not held by a variable any more, so it cannot be a source")
-
-    def _variable_values(self) -> list[tuple[list[str], Any]]:
-        plan = self._plan
-        assert plan is not None
-        found = []
-        for leaf in plan.leaves:
-            for versions in plan.live.versions.values():
-                if leaf.name == versions[0]:
-                    found.append((versions, self._inputs[leaf.name]))
-        return found
-
-    def _target_name(self, target: Any) -> Atom | None:
-        assert self._plan is not None and self._names is not None
-        key = id(target)
-        if key in self._names.doubtful:
-            _ambiguous(target)
-        if key in self._names.of:
-            return self._names.of[key]
-        if self._plan.escapes:
-            raise LoweringError(
-                "the target was handed out of the tape's block without a name",
-                hint="bind it to a variable inside the block",
-            )
-        return None
-
-    def _source_names(self, source: Any) -> tuple[str, ...]:
-        """The names of a source: one, or a variable's versions; none if it was not recorded."""
-        plan, names = self._plan, self._names
-        assert plan is not None and names is not None
-        if id(source) in names.doubtful:
-            _ambiguous(source)
-        atom = names.of.get(id(source))
-        if atom is None or isinstance(atom, Const) or not _is_float(plan, atom):
-            return ()
-        if isinstance(source, Variable):
-            for versions in plan.live.versions.values():
-                if atom.id == versions[0]:
-                    return tuple(versions)
-        if id(source) in names.twins:
-            raise LoweringError(
-                f"a source that is a plain conversion of `{atom.id}`",
-                reason="the two have one history in the program, so that they cannot be told apart",
-                hint=f"ask for the gradient with respect to `{atom.id}`",
-            )
-        return (canonical(plan.ev, atom.id, plan.region.watched),)
-
-    def _forget(self) -> None:
-        """Release everything that was held for gradients."""
-        self._plan, self._names, self._inputs, self._lists = None, None, {}, ()
 
 
 class _Stopped:
@@ -327,45 +189,6 @@ class _Stopped:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.tape._paused = False
-
-
-def _ambiguous(value: Any) -> None:
-    raise LoweringError(
-        f"the number {value!r} has several meanings in the tape's block",
-        reason="Python shares equal floats, so that they cannot be told apart",
-        hint="make it with tapec.constant",
-    )
-
-
-def _program(plan: Plan, targets: tuple[Atom, ...], sources: tuple[tuple[str, ...], ...]) -> Compiled:
-    key = (targets, sources)
-    program = plan.compiled.get(key)
-    if program is None:
-        request = Request(
-            plan.block,
-            plan.ev.types,
-            frozenset(plan.ev.constants),
-            targets,
-            sources,
-            frozenset(plan.region.watched),
-            frozenset(plan.region.stopped),
-        )
-        try:
-            made = derive(request)
-        except LoweringError:
-            raise
-        except TapecError as error:
-            raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-        program = plan.compiled[key] = compiled(made, plan.ev.constants, "")
-    return program
-
-
-def _same_object(plan: Plan, first: str, second: str) -> bool:
-    return canonical(plan.ev, first, {}) == canonical(plan.ev, second, {})
-
-
-def _is_float(plan: Plan, atom: Name) -> bool:
-    return bool(plan.ev.types[atom.id].is_float)
 
 
 def _flat(value: Any, what: str) -> list[Any]:
@@ -403,55 +226,22 @@ def _weights(given: Any, targets: list[Any]) -> list[Any]:
     return found
 
 
-def _scalar(value: float, type_: Any) -> Any:
-    return np.float32(value) if type_.dtype == "float32" else float(value)
+def function(f: Callable[..., Any]) -> Any:
+    """Compile a function whose body may hold tapes.
 
+    The whole function is compiled, for each structure and types of arguments that it is called
+    with.  Variables are read and assigned through their buffers; what is returned keeps its
+    structure of tuples, lists and None.
 
-def _seed(weight: Any, target: Any, type_: Any) -> Any:
-    """The adjoint that a target starts with."""
-    weight = plain(weight)
-    if np.ndim(target) == 0 and not isinstance(target, np.ndarray):
-        return _scalar(1.0 if weight is None else weight, type_)
-    made = np.empty(np.shape(target), type_.dtype, order="F" if type_.layout == "F" else "C")
-    made[...] = 1.0 if weight is None else weight
-    return made
+    >>> @function
+    ... def slope(x):
+    ...     with GradientTape() as tape:
+    ...         tape.watch(x)
+    ...         y = x ** 3
+    ...     return tape.gradient(y, x)
+    >>> slope(2.0)
+    12.0
+    """
+    from tapec.tape.compiled import compiled_function
 
-
-def _compare(target: Any, value: Any, atom: Any) -> None:
-    """The program must give what the block gave: the safety net for what lowering cannot see."""
-    ours, theirs = np.asarray(value), np.asarray(plain(target))
-    if ours.shape != theirs.shape:
-        _differs(atom)
-    single = "float32" in (str(ours.dtype), str(theirs.dtype))
-    tolerance = 1e-3 if single else 1e-7
-    scale = max(float(np.max(np.abs(theirs), initial=0.0, where=np.isfinite(theirs))), 1e-300)
-    if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
-        _differs(atom)
-
-
-def _differs(atom: Any) -> None:
-    raise LoweringError(
-        f"the target `{atom.id}` has another value than the program read from the block's source",
-        reason="the block depends on something that the source does not show: time, threads, replaced functions",
-        hint="compute it before the tape and use the result inside",
-    )
-
-
-def _gradient(
-    source: Any, positions: tuple[int, ...] | None, adjoints: tuple[Any, ...], policy: UnconnectedGradients
-) -> Any:
-    """One entry of the answer, with the source's shape and dtype."""
-    dtype = source.dtype if isinstance(source, Variable | np.ndarray | np.generic) else np.dtype(np.float64)
-    if positions is None:
-        if policy is UnconnectedGradients.NONE:
-            return None
-        made = np.zeros(np.shape(source) if not isinstance(source, Variable) else source.shape, dtype)
-        return made[()] if made.ndim == 0 and not isinstance(source, np.ndarray) else made
-    total = adjoints[positions[0]]
-    for position in positions[1:]:
-        total = total + adjoints[position]
-    made = np.asarray(total, dtype=dtype)
-    return made[()] if made.ndim == 0 and not isinstance(source, np.ndarray) else made
-
-
-__all__ = ["Callable", "GradientTape"]
+    return compiled_function(f)

@@ -4,5 +4,16 @@ from __future__ import annotations
 
 from tapec_runtime.aliasing import AliasedArguments, overlap
 from tapec_runtime.special import exponent, polygamma, sinc_derivative
+from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
-__all__ = ["AliasedArguments", "exponent", "overlap", "polygamma", "sinc_derivative"]
+__all__ = [
+    "AliasedArguments",
+    "UnconnectedGradients",
+    "Variable",
+    "constant",
+    "exponent",
+    "overlap",
+    "polygamma",
+    "sinc_derivative",
+    "stop_gradient",
+]

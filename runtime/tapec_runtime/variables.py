@@ -47,7 +47,7 @@ def active_tapes() -> list[Recorder]:
 def plain(value: Any) -> Any:
     """The NumPy value of a variable; anything else as it is."""
     if isinstance(value, Variable):
-        return value.value
+        return value.value()
     if isinstance(value, list | tuple) and any(isinstance(item, Variable) for item in value):
         return type(value)(plain(item) for item in value)
     return value
@@ -86,16 +86,13 @@ class Variable(NDArrayOperatorsMixin):
         self._serial = next(_serial)
         self.name = name if name is not None else f"Variable_{self._serial}"
 
-    @property
     def value(self) -> Any:
         """The value now; a read that tapes notice."""
         for tape in _active.tapes:
             tape.accessed(self)
         return self._value
 
-    def read_value(self) -> Any:
-        """The value now; a read that tapes notice."""
-        return self.value
+    read_value = value
 
     def numpy(self) -> Any:
         """A copy of the value, which is constant for every tape."""
@@ -142,7 +139,7 @@ class Variable(NDArrayOperatorsMixin):
     # as NumPy sees it
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        made = np.asarray(self.value, dtype=dtype)
+        made = np.asarray(self.value(), dtype=dtype)
         return made.copy() if copy else made
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -155,34 +152,34 @@ class Variable(NDArrayOperatorsMixin):
         return function(*(plain(arg) for arg in args), **{key: plain(arg) for key, arg in kwargs.items()})
 
     def __getitem__(self, index: Any) -> Any:
-        return self.value[plain(index)]
+        return self.value()[plain(index)]
 
     def __len__(self) -> int:
         return len(self._value)
 
     def __iter__(self) -> Any:
-        return iter(self.value)
+        return iter(self.value())
 
     def __float__(self) -> float:
-        return float(self.value)
+        return float(self.value())
 
     def __int__(self) -> int:
-        return int(self.value)
+        return int(self.value())
 
     def __bool__(self) -> bool:
-        return bool(self.value)
+        return bool(self.value())
 
     def __matmul__(self, other: Any) -> Any:
-        return self.value @ plain(other)
+        return self.value() @ plain(other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return plain(other) @ self.value
+        return plain(other) @ self.value()
 
     def __getattr__(self, name: str) -> Any:
         # methods and attributes of the value: v.sum(), v.T
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.value, name)
+        return getattr(self.value(), name)
 
     def __repr__(self) -> str:
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype} value={self._value}>"

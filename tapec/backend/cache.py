@@ -15,6 +15,7 @@ place and renamed, so that processes may share the folder; a file that cannot be
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import json
@@ -34,6 +35,7 @@ import numpy as np
 from numba.core import config, serialize
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
+from numba.core.typing.templates import signature
 
 import tapec_runtime
 from tapec.backend import fingerprint
@@ -106,6 +108,9 @@ def plan(request: Request, argument_types: tuple[Any, ...], program: Program) ->
     folder = open_folder()
     if folder is None or any(not _importable(value) for value in program.namespace.values()):
         return None
+    # the text of a type that mentions an object, inside a tuple for instance, differs in every process
+    if any(" at 0x" in str(one) for one in map(fingerprint.stand_in, argument_types)):
+        return None
     lowered = program.lowered
     try:
         digest, table = fingerprint.record(request, argument_types, lowered.reads, lowered.functions)
@@ -137,8 +142,10 @@ def store(entry: Entry, text: str, result: Any) -> None:
     """Keep a compilation result; one that holds addresses of this process is not kept."""
     if result.library.has_dynamic_globals or result.lifted:
         return
+    described = copy.copy(result.fndesc)
+    described.argtypes = tuple(map(fingerprint.stand_in, described.argtypes))
     # the annotation is the whole program once more, for a report that nobody asks of generated code
-    body = serialize.dumps(result._replace(type_annotation="")._reduce())
+    body = serialize.dumps(result._replace(type_annotation="", fndesc=described, signature=None)._reduce())
     key_path = entry.folder / f"{entry.name}-{entry.key}.json"
     tables = [entry.table, *(table for table in _read_tables(key_path) if table != entry.table)]
     try:
@@ -153,14 +160,16 @@ def restore(body: bytes, argument_types: tuple[Any, ...]) -> Any:
     context = cpu_target.target_context
     context.refresh()
     try:
-        result = CompileResult._rebuild(context, *pickle.loads(body))
+        result: Any = CompileResult._rebuild(context, *pickle.loads(body))
     except Exception:
         # the checksum holds, so a module it mentions has changed; it is compiled anew
         return None
-    if tuple(result.signature.args) != argument_types:
+    described = result.fndesc
+    if described.argtypes != tuple(map(fingerprint.stand_in, argument_types)):
         return None  # a class of that name exists, but it is another one
-    context.insert_user_function(result.entry_point, result.fndesc, [result.library])
-    return result
+    described.argtypes = argument_types
+    context.insert_user_function(result.entry_point, described, [result.library])
+    return result._replace(signature=signature(described.restype, *argument_types))
 
 
 def open_folder() -> Path | None:

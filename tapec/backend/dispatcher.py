@@ -31,13 +31,17 @@ from tapec.errors import TapecError, UnsupportedType
 Build = Callable[[tuple[Any, ...]], Program]
 
 
-class Derivative(Dispatcher):  # type: ignore[misc]
+class Derivative(Dispatcher):
     """A compiled derivative: specialises per argument types, as a jitted function does.
 
     Usable from Python and from jitted code; `source(*types)` shows the generated text.
     """
 
     targetdescr = cpu_target
+    # of Numba's dispatcher
+    _can_compile: bool
+    _compilation_chain_init_hook: Callable[[], None]
+    _types_active_call: set[Any]
 
     def __init__(
         self,
@@ -65,18 +69,18 @@ class Derivative(Dispatcher):  # type: ignore[misc]
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
 
-    @global_compiler_lock  # type: ignore[untyped-decorator]
+    @global_compiler_lock
     def compile(self, sig: Any) -> Any:
         """Compile for Numba argument types; returns the entry point."""
         given, _ = sigutils.normalize_signature(sig)
         types_ = tuple(nt.unliteral(one) for one in given)
-        existing = self.overloads.get(types_)
+        existing: Any = self.overloads.get(types_)
         if existing is not None:
             return existing.entry_point
         if not self._can_compile:
             raise RuntimeError("compilation disabled")
         with self._compiling_counter:
-            result = self._cached(types_) or self._compiled(types_)
+            result: Any = self._cached(types_) or self._compiled(types_)
             self.add_overload(result)
         return result.entry_point
 

@@ -14,6 +14,7 @@ import enum
 import functools
 import hashlib
 import linecache
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -57,7 +58,8 @@ class Request:
 
     def key(self, argument_types: tuple[Any, ...]) -> str:
         """The key under which the table of names is kept."""
-        told = (self.function.__module__, self.function.__qualname__, self._rest(), [str(t) for t in argument_types])
+        types_ = [str(stand_in(one)) for one in argument_types]
+        told = (self.function.__module__, self.function.__qualname__, self._rest(), types_)
         return hashlib.sha256(repr(told).encode()).hexdigest()[:32]
 
     def digest(self, argument_types: tuple[Any, ...], walk: Walk) -> str:
@@ -70,6 +72,11 @@ class Request:
 
     def _rest(self) -> tuple[Any, ...]:
         return self.kind, self.wrt, self.count, self.options
+
+
+def stand_in(numba_type: Any) -> Any:
+    """The type itself, or one without identity for a function: its code is told by the digest."""
+    return nt.none if isinstance(numba_type, nt.Dispatcher | nt.Function) else numba_type
 
 
 def by_table(table: Table) -> Walk:
@@ -116,10 +123,10 @@ def _told_by_name(obj: Any) -> bool:
     """Whether `obj` is a function, class or module of a trusted package, and not made of the user's."""
     if isinstance(obj, types.FunctionType | types.ModuleType | type):
         return trusted(obj)
+    if isinstance(obj, np.ufunc):
+        return any(getattr(sys.modules.get(name), obj.__name__, None) is obj for name in ("numpy", "scipy.special"))
     # functions of NumPy and Numba are objects of many kinds
-    return isinstance(obj, np.ufunc) or (
-        _package(type(obj)) in ("builtins", "numba", "numpy") and trusted(obj) and hasattr(obj, "__name__")
-    )
+    return _package(type(obj)) in ("builtins", "numba", "numpy") and trusted(obj) and hasattr(obj, "__name__")
 
 
 _ABSENT = object()
@@ -165,14 +172,15 @@ class Walk:
 
     def type(self, numba_type: Any) -> None:
         """An argument's Numba type; some hold values."""
+        structure: Any = numba_type
         if isinstance(numba_type, nt.Omitted):
             self.feed("omitted")
             self.value(numba_type.value)
         elif isinstance(numba_type, nt.BaseTuple):
             self.feed(type(numba_type).__name__, len(numba_type))
             if isinstance(numba_type, nt.BaseNamedTuple):
-                self.value(numba_type.instance_class)
-            for item in numba_type.types:
+                self.value(structure.instance_class)
+            for item in structure.types:
                 self.type(item)
         elif isinstance(numba_type, nt.Dispatcher):
             self.value(numba_type.dispatcher)
@@ -230,10 +238,10 @@ class Walk:
 
     def _named(self, obj: Any) -> None:
         """A function, class, module, or something made of those."""
-        own = getattr(obj, "__tapec_key__", None)
+        own = getattr(type(obj), "__tapec_key__", None)
         if own is not None:
             self.feed("keyed", type(obj).__qualname__)
-            self.value(own())
+            self.value(own(obj))
         elif isinstance(obj, types.FunctionType) and trusted(obj) and obj.__closure__ and _package(obj) == "tapec":
             raise Uncacheable(f"{obj.__qualname__} may hold functions of the user's")
         elif _told_by_name(obj):

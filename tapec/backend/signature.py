@@ -19,10 +19,10 @@ def argument(numba_type: Any, label: str) -> Any:
         return Static(None)
     if isinstance(numba_type, nt.Optional):
         raise UnsupportedType(f"`{label}` may or may not be None", hint="pass None or a value, not either")
-    if isinstance(numba_type, nt.BaseNamedTuple):
-        return Tup(tuple(argument(item, label) for item in numba_type.types), numba_type.instance_class)
     if isinstance(numba_type, nt.BaseTuple):
-        return Tup(tuple(argument(item, label) for item in numba_type.types))
+        structure: Any = numba_type
+        items = tuple(argument(item, label) for item in structure.types)
+        return Tup(items, structure.instance_class) if isinstance(numba_type, nt.BaseNamedTuple) else Tup(items)
     if isinstance(numba_type, nt.Dispatcher):
         return Static(numba_type.dispatcher)
     if isinstance(numba_type, nt.Function):

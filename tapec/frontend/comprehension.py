@@ -11,7 +11,6 @@ from tapec.frontend.liveness import Liveness
 from tapec.frontend.values import Value
 
 
-
 def listcomp(ev: Evaluator, node: gast.ListComp) -> Value:
     """Evaluate `[elt for target in iter if test]`; the target's name is local to it."""
     label = "$list"

@@ -94,6 +94,14 @@ def branch(
         ev.restore(state)
         ev.block = then_block if else_state is None else else_block
         return
+    if _breaks(then_root) or _breaks(else_root):
+        # the end of the loop's body: each way that goes on ends the trip where it is
+        context: LoopContext = ev.loops[-1]
+        for block, state in ((then_block, then_state), (else_block, else_state)):
+            context.exits.append((block, state.env, state.heap))
+        ev.emit(OpenIf(test.atom, then_root, else_root, span))
+        ev.dead = True
+        return
     ways = (Way(then_block), Way(else_block))
     merged = State(dims={key: dim for key, dim in then_state.dims.items() if else_state.dims.get(key) == dim})
     for name in sorted(then_state.env.keys() | else_state.env.keys()):

@@ -16,7 +16,7 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator, OpenLoop
 from tapec.frontend.values import Lazy, Sym, Tup, Value, describe, is_array, number
-from tapec.syntax.core import Assign, Atom, Const, Name, Op, Store
+from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Type
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Contents, Growing, Items, Sym, number
+from tapec.frontend.values import Contents, Growing, Sym, number
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import Array, Scalar, Type
 

@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
+import tapec_runtime
 from tapec.errors import TypeMismatch, UnsupportedSyntax, UnsupportedType
 from tapec.frontend import elementwise, indexing, iteration, numba_types, operators
 from tapec.frontend.assign import print_
@@ -20,7 +21,6 @@ from tapec.frontend.values import (
     Growing,
     Items,
     Iteration,
-    Lazy,
     Lst,
     Slice,
     Static,
@@ -543,6 +543,18 @@ def stop_gradient(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value
     return ev.materialise(elementwise.elementwise(ev, "stop_gradient", (value,), node))
 
 
+def constant(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`tapec.constant`: float64 unless a dtype is given, with a name of its own."""
+    value = ev.materialise(args[0])
+    given = _argument(args, kwargs, 1, "dtype")
+    kept = isinstance(value, Sym) and isinstance(value.type, Array)
+    dtype = dtype_of(ev, given, node) if not (is_none(given) and kept) else None
+    if not is_scalar(value):
+        return copy(ev, value, dtype, node)
+    number_ = ev.cast(ev.scalar(value), Scalar(dtype or "float64"))
+    return ev.assign(number_.atom, number_.type)
+
+
 # lists
 
 
@@ -808,5 +820,7 @@ SPECIAL: dict[Any, Any] = {
     **{getattr(numba, name): caster(name) for name in _DTYPES if name != "bool"},
     numba.boolean: caster("bool"),
     arrays_common.stop_gradient: stop_gradient,
+    tapec_runtime.stop_gradient: stop_gradient,
+    tapec_runtime.constant: constant,
     numba.literally: lambda ev, args, kwargs, node: args[0],
 }

@@ -91,7 +91,8 @@ class _Single:
         self.live = Liveness(function)
         self.words = Vocabulary(function)
         self.definitions: dict[str, Expr] = {}
-        self.choices: dict[Atom, list[tuple[Atom, Atom, Atom]]] = {}
+        self.choices: dict[str, dict[Atom, tuple[Atom, Atom]]] = {}
+        self.chosen_by: dict[str, str] = {}
         self.carried: dict[int, set[str]] = {}
         self.exits: list[list[_Exit]] = []
         self.written: dict[int, _Written] = {}
@@ -144,6 +145,8 @@ class _Single:
             self.used.discard(name)
             self.types.pop(name, None)
             self.definitions.pop(name, None)
+            if name in self.chosen_by:
+                del self.choices[self.chosen_by.pop(name)][Name(name)]
         del self.made[mark:]
 
     # expressions
@@ -266,10 +269,10 @@ class _Single:
         made = self.definitions.get(test.id)
         if isinstance(made, Op) and made.fn == "not" and isinstance(made.args[0], Name):
             test, side = made.args[0], not side
-        choices = self.choices.get(test)
-        if choices is None:
+        choices = self.choices.get(test.id)
+        if not choices:
             return dict(env)
-        known = {merged: one if side else other for merged, one, other in choices}
+        known = {merged: ways[0] if side else ways[1] for merged, ways in choices.items()}
         return {name: known.get(atom, atom) for name, atom in env.items()}
 
     def merge(self, stmt: If, test: Name, env: Env, one: tuple[Env, list[Stmt]], other: tuple[Env, list[Stmt]]) -> Env:
@@ -290,7 +293,8 @@ class _Single:
                 merged[key] = self.define(name)
                 first_out.append(Assign(merged[key], a, stmt.span))
                 second_out.append(Assign(merged[key], b, stmt.span))
-                self.choices.setdefault(test, []).append((Name(merged[key]), a, b))
+                self.choices.setdefault(test.id, {})[Name(merged[key])] = (a, b)
+                self.chosen_by[merged[key]] = test.id
             env[name] = Name(merged[key])
         return env
 

@@ -18,12 +18,11 @@ from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, UsageError
-from tapec.frontend.calls import prepare
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
-from tapec.frontend.exits import RETURN
+from tapec.frontend.calls import call_function
+from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.lower import Lowered, flatten_result, new_evaluator
 from tapec.frontend.source import FunctionSource, source_of, undecorated
-from tapec.frontend.values import Items, Static, Sym, Value
+from tapec.frontend.values import Items, Static, Sym, Tup, Value
 from tapec.optimise import tidy
 from tapec.syntax.core import Atom, Function, Name, Return, Store, walk
 from tapec.tape.live import LiveObjects, Restart, Shared
@@ -88,25 +87,11 @@ class CompiledFunction:
         return "\n\n".join(plan.source for plan in self._plans)
 
     def __reduce__(self) -> Any:
-        return function, (self.py_func,)
+        return compiled_function, (self.py_func,)
 
 
-def function(f: Callable[..., Any]) -> CompiledFunction:
-    """Compile a function whose body may hold tapes.
-
-    The whole function is compiled, for each structure and types of arguments that it is called
-    with; variables are read and assigned through their buffers.
-
-    >>> from tapec.gradient_tape import GradientTape
-    >>> @function
-    ... def slope(x):
-    ...     with GradientTape() as tape:
-    ...         tape.watch(x)
-    ...         y = x ** 3
-    ...     return tape.gradient(y, x)
-    >>> slope(2.0)
-    12.0
-    """
+def compiled_function(f: Callable[..., Any]) -> CompiledFunction:
+    """A compiled function from a function, lambda or Numba dispatcher."""
     if isinstance(f, CompiledFunction):
         return f
     plain = undecorated(f)
@@ -121,7 +106,7 @@ def _run(plan: Compiled, objects: tuple[Any, ...]) -> Any:
             shared = other != position and isinstance(value, np.ndarray)
             if shared and np.may_share_memory(objects[position], value):
                 raise LoweringError("an argument that is written in place shares memory with another one")
-    inputs = [obj.value if isinstance(obj, Variable) else obj for obj in objects]
+    inputs = [obj.value() if isinstance(obj, Variable) else obj for obj in objects]
     results = plan.run(*inputs)
     for position, value in zip(plan.assigned, results[len(results) - len(plan.assigned) :], strict=True):
         objects[position].assign(value)
@@ -162,18 +147,22 @@ def _attempt(
     live = LiveObjects(ev, shared)
     definition: Any = source.node
     ev.span = source.span(definition)
-    prepared = prepare(definition)
-    inner = Frame(source, ev.resolver(f))
-    inner.liveness, inner.local_names = prepared.liveness, prepared.local_names
-    ev.frame = inner
-    ev.frames.append(inner)
-    for name, value in arguments.items():
-        inner.env[name] = ev.wrap(value, None, ("name", name))
+    positional: list[Value] = []
+    named: dict[str, Value] = {}
+    for parameter in inspect.signature(f).parameters.values():
+        value = ev.wrap(arguments[parameter.name], None, ("name", parameter.name))
+        if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Tup):
+            positional += value.items
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            named[parameter.name] = value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            raise UsageError(f"`{f.__name__}` takes `**{parameter.name}`, which cannot be compiled")
+        else:
+            positional.append(value)
     try:
-        ev.statements(prepared.body)
+        result = call_function(ev, f, positional, named, None)
     except DeadCode:
-        ev.dead = True
-    result = ev.returned(inner.env.get(RETURN, Static(None)), definition)
+        result = Static(None)
     for obj, _, made in live.lists:
         contents = ev.heap[made]
         if not isinstance(contents, Items) or len(contents.values) != len(obj):
@@ -193,7 +182,8 @@ def _attempt(
     text = printer.function(final, True)
     program = Program(core.name, text, ev.constants, final, lowered, params)
     enter = live.recipe.finish([leaf.slot for leaf in live.leaves], []) if live.recipe.complete else None
-    stored = {root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ())}
+    stored = frozenset(root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ()))
+    live.check_writes(stored)
     written = tuple(k for k, leaf in enumerate(live.leaves) if leaf.name in stored)
     run = _several(compile_function(program), len(leaves))
     compiled = Compiled(enter, run, structure, tuple(assigned), written, text)

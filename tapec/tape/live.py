@@ -18,13 +18,13 @@ from numba import typeof
 
 from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.numba_types import from_numba
 from tapec.frontend.merge import rebuild
+from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import Items, Lst, Static, Sym, Tup, Value
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.recipe import Recipe
-from tapec_runtime.variables import Variable
+from tapec_runtime.variables import Variable, stop_gradient
 
 _IDENTITY = (np.ndarray, np.floating, Variable)
 _EXACT = (str, bytes, bool, type(None), type(Ellipsis), enum.Enum, np.bool_)
@@ -93,20 +93,20 @@ class LiveObjects:
     def __init__(self, ev: Evaluator, shared: Shared) -> None:
         self.ev = ev
         self.pin = shared.pin
-        self.variables = shared.variables
+        self.entry = shared.variables
         self.globals = shared.globals
         self.recipe = Recipe()
         self.leaves: list[Leaf] = []
         self.values: dict[int, Value] = {}
         self.by_slot: dict[int, Value] = {}
         self.kept: list[Any] = []
-        self.variables: dict[int, VariableSym] = {}
         self.lists: list[tuple[Any, int, Lst]] = []
         self.tapes: dict[int, Any] = {}
         self.regions: list[Any] = []
-        self.versions: dict[int, list[str]] = {}
+        self.versions: dict[int, tuple[Variable, list[str]]] = {}
         self.origins: dict[int, tuple[Any, ...]] = {}
         ev.live = self
+        ev.method = functools.partial(self._method, ev.method)
         for obj, origin in shared.preload:
             ev.wrap(obj, None, origin)
 
@@ -140,7 +140,7 @@ class LiveObjects:
             return None
         root, name = self.ev.frames[0], origin[2]
         shared = self.globals is getattr(origin[1], "__globals__", None) if origin[0] == "global" else (
-            self.variables.get(name, self) is obj
+            self.entry.get(name, self) is obj
         )
         return root.env.get(name) if shared else None
 
@@ -205,7 +205,8 @@ class LiveObjects:
 
     def _variable(self, variable: Variable, label: str, slot: int) -> VariableSym | None:
         """The version that a variable holds at entry, and the cell for later ones."""
-        type_: Any = from_numba(typeof(variable._value))
+        value = variable._value
+        type_: Any = array_type(value) if isinstance(value, np.ndarray) else from_numba(typeof(value))
         made = self._leaf(variable, label, slot, type_, True)
         if made is None:
             return None
@@ -213,7 +214,7 @@ class LiveObjects:
         cell = Lst(variable.name)
         self.ev.heap[cell] = Items((made,))
         assert isinstance(made.atom, Name)
-        self.versions[id(variable)] = [made.atom.id]
+        self.versions[id(variable)] = variable, [made.atom.id]
         symbol = VariableSym(made.atom, made.type, variable, cell)
         self.values[id(variable)] = symbol
         return symbol
@@ -260,11 +261,42 @@ class LiveObjects:
             current = contents.values[0]
         return VariableSym(current.atom, current.type, value.variable, value.cell)
 
-    def assign(self, symbol: VariableSym, value: Sym) -> None:
-        """A new version of a variable."""
-        self.ev.heap[symbol.cell] = Items((value,))
-        assert isinstance(value.atom, Name)
-        self.versions[id(symbol.variable)].append(value.atom.id)
+    def _method(
+        self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
+    ) -> Value | None:
+        """Methods of variables."""
+        if not isinstance(owner, VariableSym):
+            return default(owner, name, args, kwargs, node)  # type: ignore[no-any-return]
+        ev = self.ev
+        if name in ("value", "read_value"):
+            return Sym(owner.atom, owner.type)
+        if name == "numpy":
+            return self._constant(Sym(owner.atom, owner.type))
+        if name not in ("assign", "assign_add", "assign_sub"):
+            return default(owner, name, args, kwargs, node)  # type: ignore[no-any-return]
+        value = (args or list(kwargs.values()))[0]
+        if name != "assign":
+            value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
+        return self.assign(owner, ev.materialise(value))
+
+    def _constant(self, value: Value) -> Sym:
+        made = self.ev.materialise(self.ev.call_object(stop_gradient, [value], {}, None))
+        assert isinstance(made, Sym)
+        return made
+
+    def assign(self, symbol: VariableSym, value: Value) -> VariableSym:
+        """A new version of a variable, without history."""
+        ev, old = self.ev, symbol.type
+        if isinstance(old, Scalar):
+            made = self._constant(ev.cast(ev.scalar(value), old))
+        else:
+            shaped = ev.call_object(np.array, [value, Static(np.dtype(old.dtype))], {}, None)
+            made = self._constant(shaped)
+        if not isinstance(made.atom, Name):
+            made = ev.assign(made.atom, made.type, "variable")
+        self.versions[id(symbol.variable)][1].append(_id(made))
+        ev.heap[symbol.cell] = Items((made,))
+        return VariableSym(made.atom, made.type, symbol.variable, symbol.cell)
 
     def replace(self, new: dict[str, Sym], changed: Any) -> None:
         """Copies now stand for objects that were reached before."""
@@ -274,8 +306,16 @@ class LiveObjects:
         for table in (self.values, self.by_slot):
             for key, value in table.items():
                 table[key] = rebuild(value, changed)
-        for versions in self.versions.values():
+        for _, versions in self.versions.values():
             versions += [_id(new[name]) for name in versions if name in new]
+
+    def check_writes(self, written: frozenset[str]) -> None:
+        """A variable is assigned, never written in place."""
+        for variable, versions in self.versions.values():
+            if written & set(versions):
+                raise LoweringError(
+                    f"the variable {variable.name} is written in place", hint="use assign, assign_add or assign_sub"
+                )
 
     # attributes
 

@@ -14,8 +14,8 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.exits import tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
-from tapec.frontend.values import Items, Lst, Maybe, Static, Sym, Tup, Value
-from tapec.syntax.core import Atom, Block, Const, If, Name, Raise, Stmt, Store, walk, writes
+from tapec.frontend.values import Static, Value
+from tapec.syntax.core import Block, If, Raise, Stmt, Store, walk
 from tapec.tape import place as places
 from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
 from tapec.tape.region import Region
@@ -143,8 +143,11 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
     enter = None
     if live.recipe.complete:
         enter = live.recipe.finish([leaf.slot for leaf in live.leaves], [slot for slot, _ in lists])
-    roots = {name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())}
-    return Plan(enter, tuple(live.leaves), block, ev, live, region, final, lists, escapes, frozenset(roots))
+    written = frozenset(
+        name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
+    )
+    live.check_writes(written)
+    return Plan(enter, tuple(live.leaves), block, ev, live, region, final, lists, escapes, written)
 
 
 def _resolver(ev: Evaluator, shared: Shared, frame: types.FrameType) -> Any:
@@ -174,56 +177,3 @@ def straightened(block: Block) -> Block:
 
 def _raises(block: Block) -> bool:
     return bool(block) and isinstance(block[-1], Raise)
-
-
-class Names:
-    """Live objects to the names of the residual program, by identity.
-
-    An object that was there at entry keeps its first name.  Python shares floats of equal value
-    where they are constants: a float with more than one meaning is told apart by nothing.
-    """
-
-    def __init__(self) -> None:
-        self.of: dict[int, Atom | None] = {}
-        self.held: dict[int, Any] = {}
-        self.doubtful: set[int] = set()
-        self.objects: dict[Atom, int] = {}
-        self.twins: set[int] = set()
-
-    def leaf(self, obj: Any, leaf: Leaf) -> None:
-        if id(obj) in self.of and not leaf.ident:
-            self.doubtful.add(id(obj))
-        self.held[id(obj)] = obj
-        self.of.setdefault(id(obj), Name(leaf.name))
-        self.objects.setdefault(Name(leaf.name), id(obj))
-
-    def note(self, obj: Any, atom: Atom) -> None:
-        key = id(obj)
-        known = self.of.get(key, atom)
-        if isinstance(obj, float) and known != atom and (isinstance(atom, Const) or isinstance(known, Const)):
-            self.doubtful.add(key)
-        self.held[key] = obj
-        self.of.setdefault(key, atom)
-        if isinstance(atom, Name) and self.objects.setdefault(atom, key) != key:
-            # another object with the same value and history, such as float(x)
-            self.twins.add(key)
-
-    def harvest(self, value: Any, obj: Any, heap: dict[Lst, Any]) -> None:
-        """Walk a final value and the object that it stands for side by side."""
-        match value:
-            case Sym():
-                self.note(obj, value.atom)
-            case Maybe(value=inner):
-                self.harvest(inner, obj, heap)
-            case Tup(items=items) if isinstance(obj, tuple) and len(obj) == len(items):
-                for item, inner_obj in zip(items, obj, strict=True):
-                    self.harvest(item, inner_obj, heap)
-            case Lst() if isinstance(obj, list) and value in heap:
-                self.harvest(heap[value], obj, heap)
-            case Items(values=values) if isinstance(obj, list) and len(obj) == len(values):
-                for item, inner_obj in zip(values, obj, strict=True):
-                    self.harvest(item, inner_obj, heap)
-
-
-def defined_in(block: Block) -> set[str]:
-    return {name for stmt in walk(block) for name in writes(stmt)}

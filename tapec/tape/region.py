@@ -238,7 +238,7 @@ class Region:
 
     def _versions(self, ev: Evaluator, value: Sym) -> tuple[str, ...]:
         if isinstance(value, VariableSym) and isinstance(ev.live, LiveObjects):
-            return tuple(ev.live.versions[id(value.variable)])
+            return tuple(ev.live.versions[id(value.variable)][1])
         if not isinstance(value.atom, Name) or not value.type.is_float:
             return ()
         return (canonical(ev, value.atom.id, self.watched),)

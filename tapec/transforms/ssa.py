@@ -161,6 +161,11 @@ class _Ssa:
             return second_env, out if second_end is second else second_end
         if first_env is None or second_env is None:
             return (second_env, second_end) if first_env is None else (first_env, first_end)
+        if count_breaks(stmt.body) or count_breaks(stmt.orelse):
+            # the end of a loop's body: each way that goes on ends the trip where it is
+            self.leave(first_env, first_end)
+            self.leave(second_env, second_end)
+            return None, out
         result = dict(env)
         live = self.liveness.after[id(stmt)]
         for name in sorted((first_env.keys() | second_env.keys()) & live):

@@ -95,6 +95,7 @@ class Planner:
         self.shadows = shadows
         self.plan = Plan()
         self.extents = Extents(emitter.types, regions)
+        self._merged: set[str] = set()
         self._done: set[tuple[str, int]] = set()
         self._pending: list[tuple[str, Region]] = []
 
@@ -318,6 +319,16 @@ class Planner:
         own = self._own_cost(stmt, home)
         return own + sum(self._cost(operand, home, depth + 1) for operand in names_in(stmt.value))
 
+    def _merged_class(self, array: str) -> bool:
+        """Whether a merge name may share the memory of an array."""
+        if not self._merged:
+            self._merged = {
+                self.memory.aliases.find(name)
+                for name, type_ in self.types.items()
+                if not isinstance(type_, Scalar) and len(self.regions.defs.get(name, ())) != 1
+            }
+        return self.memory.aliases.find(array) in self._merged
+
     def _own_cost(self, stmt: Assign, home: Region) -> float:
         value = stmt.value
         if not isinstance(value, Op):
@@ -325,8 +336,10 @@ class Planner:
         if value.fn in VIEWS:
             return 1.0
         if value.fn == "zeros" and stmt.target in self.shadows:
-            # a shadow of zeros can be made anew if nothing outside the trip shares it
-            return 1.0 if self.memory.local_to(stmt.target, home) else EXPENSIVE
+            # a shadow of zeros can be made anew if nothing outside the trip shares it, and if no
+            # merge name does: that one would be restored to the shadow of the forward sweep
+            anew = self.memory.local_to(stmt.target, home) and not self._merged_class(stmt.target)
+            return 1.0 if anew else EXPENSIVE
         if value.fn == "load":
             array = value.args[0]
             assert isinstance(array, Name)

@@ -22,6 +22,7 @@ from tests.backend.processes import COMPILED, Project
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TAPEC_CACHE", raising=False)
     monkeypatch.setenv("TAPEC_CACHE_DIR", str(tmp_path / "cache"))
 
 
