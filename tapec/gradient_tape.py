@@ -245,3 +245,25 @@ def function(f: Callable[..., Any]) -> Any:
     from tapec.tape.compiled import compiled_function
 
     return compiled_function(f)
+
+
+def custom_gradient(f: Callable[..., Any]) -> Any:
+    """Give a function its own derivative.
+
+    f        returns its value and a function from the value's adjoint to the arguments' adjoints:
+             one, or a tuple with one for each argument, None for those without derivative
+    returns  a function of the same arguments that returns the value alone
+
+    The derivative is used in reverse mode wherever differentiated code calls the function.
+
+    >>> @custom_gradient
+    ... def clipped(x):
+    ...     def gradient(dy):
+    ...         return min(max(dy, -1.0), 1.0)
+    ...     return x * 3.0, gradient
+    >>> clipped(2.0)
+    6.0
+    """
+    from tapec.tape.custom import with_gradient
+
+    return with_gradient(f)

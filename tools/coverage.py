@@ -124,10 +124,7 @@ def missing() -> list[str]:
     return sorted(
         name
         for name, function in supported().items()
-        if function_name(function) is None
-        and function not in LIBRARY
-        and name not in ELSEWHERE
-        and not _in_place(name)
+        if function_name(function) is None and function not in LIBRARY and name not in ELSEWHERE and not _in_place(name)
     )
 
 

@@ -116,6 +116,12 @@ def examine(source: str, args: Args, folder: Path) -> Outcome:
 
 
 def reductions(source: str) -> Iterator[str]:
+    """Slightly smaller programs: first with a statement less, then with simpler expressions."""
+    yield from _fewer_statements(source)
+    yield from _simpler_expressions(source)
+
+
+def _fewer_statements(source: str) -> Iterator[str]:
     """Programs with one statement less, or with a compound statement replaced by its body."""
     count = sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(source)))
     for position in range(count):
@@ -127,6 +133,31 @@ def reductions(source: str) -> Iterator[str]:
                 continue
             if not isinstance(node, (ast.Import, ast.ImportFrom)) and _replace(tree, node, body):
                 yield ast.unparse(tree) + "\n"
+
+
+def _simpler_expressions(source: str) -> Iterator[str]:
+    """Programs with an operation replaced by one of its operands."""
+    reducible = (ast.BinOp, ast.Call, ast.IfExp, ast.UnaryOp, ast.BoolOp)
+    for position, outer in enumerate(ast.walk(ast.parse(source))):
+        if not isinstance(outer, reducible):
+            continue
+        operands = sum(isinstance(child, ast.expr) for child in ast.iter_child_nodes(outer))
+        for k in range(operands):
+            tree = ast.parse(source)
+            node = list(ast.walk(tree))[position]
+            children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+            swap = _Swap(node, children[k])
+            yield ast.unparse(swap.visit(tree)) + "\n"
+
+
+class _Swap(ast.NodeTransformer):
+    """Put one expression in the place of another."""
+
+    def __init__(self, old: ast.AST, new: ast.expr):
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.new if node is self.old else super().visit(node)
 
 
 def _replace(tree: ast.AST, old: ast.stmt, new: list[ast.stmt]) -> bool:

@@ -15,6 +15,7 @@ from tapec.analyses.memory import VIEWS, Aliases, is_memory
 from tapec.rules import rule_for
 from tapec.rules.library import OPAQUE, PRIMITIVES
 from tapec.syntax.core import Assign, Call, Expr, Function, Name, Op, Push, Stmt, Store, walk
+from tapec.syntax.custom import Custom
 from tapec.syntax.types import Type
 
 CARRIERS = frozenset({"load", "pop", *VIEWS})
@@ -35,6 +36,10 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
         first = value.args[0]
         assert isinstance(first, Name)
         yield first.id
+        return
+    if isinstance(value.fn, Custom):
+        operands = value.args[1 : 1 + value.fn.rule.operands]
+        yield from (arg.id for arg in operands if isinstance(arg, Name))
         return
     if value.fn in PRIMITIVES:
         yield from (arg.id for arg in value.args if isinstance(arg, Name))

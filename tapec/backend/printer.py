@@ -27,6 +27,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
 )
+from tapec.syntax.custom import Custom
 
 INDENT = "    "
 
@@ -133,6 +134,8 @@ def _primary(fn: str, args: tuple[Expr, ...]) -> str:
             return f"unsigned({expression(args[0])})"
         case "abs" | "min" | "max" | "round" | "divmod" | "len":
             return f"{fn}({_list(args)})"
+    if isinstance(fn, Custom):
+        return expression(args[0])
     if fn.startswith("cast."):
         dtype = fn.removeprefix("cast.")
         return f"{_CASTS.get(dtype, f'np.{dtype}')}({_list(args)})"

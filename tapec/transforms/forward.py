@@ -32,6 +32,7 @@ from tapec.syntax.core import (
     Store,
     substitute,
 )
+from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
@@ -190,6 +191,13 @@ class _Forward:
         if target not in self.activity:
             emitter.add(stmt)
             return
+        if isinstance(value, Op) and isinstance(value.fn, Custom):
+            raise NotDifferentiable(
+                "a function with a custom gradient has no forward mode",
+                stmt.span,
+                reason="its rule pulls adjoints back; it says nothing about tangents",
+                hint="use reverse mode: grad, vjp or a tape",
+            )
         if isinstance(self.types[target], Array | Stack):
             self.memory(stmt, emitter)
             return

@@ -27,6 +27,7 @@ from tapec.syntax.core import (
     Push,
     Stmt,
 )
+from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Stack
 from tapec.transforms.emitter import Emitter
 
@@ -101,7 +102,7 @@ class Shadows:
             assert isinstance(owner, Name)
             args: tuple[Expr, ...] = (Name(self.of(owner.id)), *value.args[1:])
             out.assign(self.of(target), Op(value.fn, args))
-        elif value.fn in PRIMITIVES or value.fn == "copy":
+        elif value.fn in PRIMITIVES or value.fn == "copy" or isinstance(value.fn, Custom):
             fresh = out.zeros_like(f"{target}_bar", target)
             self.names[target] = fresh
         else:

@@ -199,7 +199,7 @@ class Planner:
             for stmt in self.regions.defs[name]:
                 pending.extend(reads(stmt))
                 control(stmt)
-                if not _repeatable(stmt):
+                if not _repeatable(stmt) or self._escapes(stmt, body):
                     return None
                 for array in self._memory_read(stmt):
                     if self.memory.local_to(array, body):
@@ -212,6 +212,14 @@ class Planner:
                     elif not self.memory.stable(stmt, array):
                         return None
         return outside
+
+    def _escapes(self, stmt: Stmt, body: Region) -> bool:
+        """Whether a statement makes memory that outlives its trip: made again, it would be another one."""
+        if not isinstance(stmt, Assign) or isinstance(self.types[stmt.target], Scalar):
+            return False
+        if isinstance(stmt.value, Name) or (isinstance(stmt.value, Op) and stmt.value.fn in VIEWS):
+            return False
+        return not self.memory.local_to(stmt.target, body)
 
     def _memory_read(self, stmt: Stmt) -> list[str]:
         """Arrays whose contents a statement reads."""

@@ -37,6 +37,7 @@ from tapec.syntax.core import (
     Store,
     substitute,
 )
+from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
@@ -178,6 +179,9 @@ class Sweep:
 
     def assign(self, stmt: Assign, out: Emitter) -> None:
         target, value = stmt.target, stmt.value
+        if isinstance(value, Op) and isinstance(value.fn, Custom):
+            self.custom(stmt, value, value.fn, out)
+            return
         if isinstance(self.types[target], Array | Stack):
             if isinstance(value, Op) and value.fn in PRIMITIVES:
                 self.primitive(stmt, value.fn, value.args, (target,), out)
@@ -217,6 +221,22 @@ class Sweep:
         for arg, contribution in zip(value.args, rule.contributions, strict=False):
             if contribution is not None and isinstance(arg, Name) and arg.id in self.activity:
                 self.contribute(arg.id, fold(substitute(contribution, names)), out)
+
+    def custom(self, stmt: Assign, value: Op, fn: Custom, out: Emitter) -> None:
+        """Inline the derivative that the user gave for an operation."""
+        arguments = tuple(self.unchanged(stmt, arg) for arg in value.args[1:] if isinstance(arg, Name | Const))
+        array = isinstance(self.types[stmt.target], Array)
+        seed = Name(self.shadows.of(stmt.target) if array else self.bar(stmt.target))
+        block, adjoints = fn.rule.pull_back(out, seed, arguments)
+        out.extend(block)
+        for operand, adjoint in zip(value.args[1:], adjoints, strict=False):
+            if adjoint is None or not isinstance(operand, Name) or operand.id not in self.activity:
+                continue
+            if isinstance(self.types[operand.id], Array):
+                assert isinstance(adjoint, Name)
+                out.add_elements(self.shadows.of(operand.id), adjoint.id)
+            else:
+                self.contribute(operand.id, adjoint, out)
 
     def store(self, stmt: Store, out: Emitter) -> None:
         shadow = self.shadows.of(stmt.array)
