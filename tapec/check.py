@@ -60,7 +60,7 @@ def _gradient(f: Callable[..., Any], positions: tuple[int, ...], count: int) -> 
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     namespace: dict[str, Any] = {"derivative": grad(f, positions)}
     exec(compile(text, file, "exec"), namespace)
-    return namespace["gradient"]  # type: ignore[no-any-return]
+    return namespace["gradient"]
 
 
 def _positions(args: tuple[Any, ...], wrt: Any) -> tuple[int, ...]:

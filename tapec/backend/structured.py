@@ -1,7 +1,7 @@
 """Arguments that Numba has no type for, at the Python boundary.
 
-Lists are passed on as tuples and dataclasses as named tuples; a gradient by such an argument comes
-back as a list or a dataclass.  Every call is converted, so this is for convenience, not for speed.
+Lists are passed on as tuples, dataclasses and dicts as named tuples; a gradient by such an argument
+comes back as what it was.  Every call is converted, so this is for convenience, not for speed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tapec.errors import UnsupportedType
 
 
 def plain(value: Any, label: str) -> Any:
-    """`value` with tuples for its lists and named tuples for its dataclasses.
+    """`value` with tuples for its lists, and named tuples for its dataclasses and dicts.
 
     raises  UnsupportedType for other containers
     """
@@ -26,10 +26,12 @@ def plain(value: Any, label: str) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = _fields(type(value))
         return _named(type(value))(*(plain(getattr(value, name), label) for name in names))
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return _mapping(tuple(value))(*(plain(item, label) for item in value.values()))
     if isinstance(value, dict | set | frozenset):
         raise UnsupportedType(
             f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
-            hint="pass a named tuple or a dataclass",
+            hint="pass a tuple, a dataclass, or a dict with strings as keys",
         )
     return value
 
@@ -41,6 +43,8 @@ def like(original: Any, found: Any) -> Any:
     if isinstance(original, tuple):
         items = [like(item, inner) for item, inner in zip(original, found, strict=True)]
         return type(original)(*items) if hasattr(original, "_fields") else tuple(items)
+    if isinstance(original, dict):
+        return {key: like(item, inner) for (key, item), inner in zip(original.items(), found, strict=True)}
     if dataclasses.is_dataclass(original) and not isinstance(original, type):
         names = _fields(type(original))
         changed = {name: like(getattr(original, name), getattr(found, name)) for name in names}
@@ -68,3 +72,11 @@ def _fields(cls: type) -> tuple[str, ...]:
 def _named(cls: type) -> Any:
     """The named tuple that stands for a dataclass."""
     return collections.namedtuple(cls.__name__, _fields(cls))
+
+
+@functools.cache
+def _mapping(keys: tuple[str, ...]) -> Any:
+    """The named tuple that stands for a dict; subscripts find its items by `mapping_keys`."""
+    made: Any = collections.namedtuple("Mapping", [f"item_{k}" for k in range(len(keys))])  # type: ignore[misc]
+    made.mapping_keys = keys
+    return made

@@ -113,7 +113,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_function(ev, function, args, kwargs, node)
     if dotted in STATIC:
         return _known_call(ev, obj, args, kwargs, node)
-    method = getattr(type(obj), "__call__", None)
+    method = inspect.getattr_static(type(obj), "__call__", None)
     if isinstance(method, types.FunctionType):
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
     ev.fail(

@@ -177,6 +177,12 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
 
 
 def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any, owner: Tup | None = None) -> Value:
+    # a dict that an argument held comes as a named tuple with its keys
+    keys = getattr(owner.cls, "mapping_keys", None) if owner is not None else None
+    if keys is not None and isinstance(index, Static):
+        if index.obj not in keys:
+            ev.fail(TypeMismatch, f"the dict has no key {index.obj!r}", node, hint=f"it has {', '.join(map(repr, keys))}")
+        return items[keys.index(index.obj)]
     if isinstance(index, Slice):
         parts = [None if part is None else static_int(part) for part in (index.lower, index.upper, index.step)]
         given = [part for part in (index.lower, index.upper, index.step) if part is not None]

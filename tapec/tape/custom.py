@@ -43,9 +43,12 @@ def with_gradient(f: Callable[..., Any]) -> Any:
     text = f"def {label}({listed}):\n    return carrier({listed})\n"
     file = f"<tapec custom_gradient {label} {next(_serial)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace: dict[str, Any] = {"carrier": _Carrier(function), "__name__": function.__module__}
+    carrier = _Carrier(function)
+    namespace: dict[str, Any] = {"carrier": carrier, "__name__": function.__module__}
     exec(compile(text, file, "exec"), namespace)
     made: types.FunctionType = namespace[label]
+    # calls in lowered code need not go through the text above
+    setattr(made, "__tapec_lower__", carrier.__tapec_lower__)  # noqa: B010
     made.__doc__, made.__qualname__, made.__defaults__ = function.__doc__, function.__qualname__, function.__defaults__
     return made
 
@@ -59,7 +62,9 @@ class _Carrier:
     def __call__(self, *args: Any) -> Any:
         result = self.function(*args)
         if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
-            raise UsageError(f"`{self.function.__name__}` must return its value and a function, as custom_gradient asks")
+            raise UsageError(
+                f"`{self.function.__name__}` must return its value and a function, as custom_gradient asks"
+            )
         return result[0]
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -75,7 +80,8 @@ class _Carrier:
         assert isinstance(gradient, Func)
         value = ev.materialise(ev.call_object(stop_gradient, [value], {}, node))
         if not isinstance(value, Sym):
-            ev.fail(UnsupportedSyntax, f"a custom gradient of {describe(value)}", node, hint="return one number or array")
+            message = f"a custom gradient of {describe(value)}"
+            ev.fail(UnsupportedSyntax, message, node, hint="return one number or array")
         operands = [_operand(ev, arg, node) for arg in args]
         environment = _environment(ev, gradient, node)
         kept = [leaf for item in environment.values() for _, leaf in leaves(item)]

@@ -220,7 +220,8 @@ def _complete(name: str, place: int, body: list[Stmt], emitter: Emitter) -> int:
         inside = list(walk((stmt,)))
         if any(isinstance(emitter.types.get(r), Array) and touches(r) for inner in inside for r in reads(inner)):
             built |= {w for inner in inside for w in writes(inner)}
-    before = {w for stmt in body[:place] for w in writes(stmt) if isinstance(emitter.types.get(w), Array) and touches(w)}
+    earlier = {w for stmt in body[:place] for w in writes(stmt)}
+    before = {w for w in earlier if isinstance(emitter.types.get(w), Array) and touches(w)}
     later = {r for stmt in body[last + 1 :] for inner in walk((stmt,)) for r in reads(inner)}
     if (built | before) & later - {name}:
         raise LoweringError(
@@ -260,8 +261,8 @@ def _renamed(stmt: Stmt, mapping: dict[str, Expr]) -> Stmt:
         case If():
             return If(_atom(stmt.test, mapping), block(stmt.body), block(stmt.orelse), stmt.span)
         case For():
-            bounds = atoms((stmt.start, stmt.stop, stmt.step))
-            return For(stmt.var, *bounds, block(stmt.body), stmt.parallel, stmt.span)
+            start, stop, step = atoms((stmt.start, stmt.stop, stmt.step))
+            return For(stmt.var, start, stop, step, block(stmt.body), stmt.parallel, stmt.span)
         case Loop():
             return Loop(block(stmt.body), stmt.span)
         case Push():

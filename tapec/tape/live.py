@@ -266,14 +266,16 @@ class LiveObjects:
     ) -> Value | None:
         """Methods of variables."""
         if not isinstance(owner, VariableSym):
-            return default(owner, name, args, kwargs, node)  # type: ignore[no-any-return]
+            result: Value | None = default(owner, name, args, kwargs, node)
+            return result
         ev = self.ev
         if name in ("value", "read_value"):
             return Sym(owner.atom, owner.type)
         if name == "numpy":
             return self._constant(Sym(owner.atom, owner.type))
         if name not in ("assign", "assign_add", "assign_sub"):
-            return default(owner, name, args, kwargs, node)  # type: ignore[no-any-return]
+            other: Value | None = default(owner, name, args, kwargs, node)
+            return other
         value = (args or list(kwargs.values()))[0]
         if name != "assign":
             value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
@@ -290,6 +292,7 @@ class LiveObjects:
         if isinstance(old, Scalar):
             made = self._constant(ev.cast(ev.scalar(value), old))
         else:
+            assert isinstance(old, Array)
             shaped = ev.call_object(np.array, [value, Static(np.dtype(old.dtype))], {}, None)
             made = self._constant(shaped)
         if not isinstance(made.atom, Name):

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapec.errors import LoweringError, TapecError
 from tapec.syntax.core import Atom, Const, Name
+from tapec.syntax.types import Array, Scalar
 from tapec.tape.derive import Request, derive
 from tapec.tape.live import snapshot
 from tapec.tape.names import Names
@@ -68,10 +69,11 @@ class Recording:
         derivative = program.derivative
         if derivative.seeds:
             arguments = [self._input(name) for name in derivative.inputs]
-            for zero, name in derivative.zeros:
-                like = self._value_of(name)
-                arguments.append(np.zeros(np.shape(like), plan.ev.types[name].dtype)  # type: ignore[union-attr]
-                                 if np.ndim(like) else _scalar(0.0, plan.ev.types[name]))
+            for _, name in derivative.zeros:
+                like, type_ = self._value_of(name), plan.ev.types[name]
+                assert isinstance(type_, Array | Scalar)
+                is_array = isinstance(type_, Array)
+                arguments.append(np.zeros(np.shape(like), type_.dtype) if is_array else _scalar(0.0, type_))
             arguments += [
                 _seed(weight, one, plan.ev.types[atom.id]) for one, atom, weight in pairs if isinstance(atom, Name)
             ]

@@ -6,6 +6,7 @@ types, lengths, keys, code, pinned numbers, and which objects are one.
 
 from __future__ import annotations
 
+import inspect
 import types
 from typing import Any
 
@@ -179,7 +180,7 @@ class Recipe:
 
     def _class_methods(self, slot: int, obj: Any) -> None:
         """Functions that calls find on the class: `__call__`."""
-        method = getattr(type(obj), "__call__", None)
+        method = inspect.getattr_static(type(obj), "__call__", None)
         if isinstance(method, types.FunctionType) and id(method) not in self.owners:
             self._new(method, f"type(v{slot}).__call__")
 

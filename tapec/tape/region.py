@@ -377,8 +377,8 @@ def replace_everywhere(ev: Evaluator, new: dict[str, Sym]) -> None:
     for frame in ev.frames:
         for key, value in frame.env.items():
             frame.env[key] = rebuild(value, changed)
-    for key, contents in ev.heap.items():
-        ev.heap[key] = rebuild(contents, changed)
+    for cell, contents in ev.heap.items():
+        ev.heap[cell] = rebuild(contents, changed)
     live = ev.live
     if isinstance(live, LiveObjects):
         live.replace(new, changed)

@@ -225,6 +225,8 @@ class _Reverse:
                     pass
                 case Raise() | Print() | Push() if replay is not None:
                     pass
+                case Assign(target=target) if replay is not None and not self.regions.home[target].inside(replay):
+                    pass  # what the next trip begins with; this one must keep what it began with
                 case _:
                     out.append(stmt)
                     out += self.copies.get(id(stmt), ())
