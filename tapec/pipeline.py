@@ -20,9 +20,10 @@ from tapec.optimise import tidy
 from tapec.options import Options
 from tapec.syntax.core import Assign, Atom, Expr, Function, Name, Note, Return
 from tapec.syntax.types import FLOAT64, Array, Scalar, Type
-from tapec.transforms.forward import forward, forward_callee
+from tapec.transforms.callees import called
+from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
-from tapec.transforms.reverse import reverse, reverse_callee
+from tapec.transforms.reverse import reverse
 
 KINDS = ("primal", "grad", "value_and_grad", "vjp", "jvp")
 
@@ -41,17 +42,13 @@ def build(
     options = options or Options()
     lowered = lower(function, arguments)
     program = _build(lowered, function, arguments, kind, wrt, options)
-    return replace(program, prelude=callees_text(lowered, kind, options)) if lowered.callees else program
+    return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
 
 
-def callees_text(lowered: Lowered, kind: str, options: Options) -> str:
+def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     """The recursive functions that a derivative calls, and their derivatives."""
     constants = frozenset(lowered.constants)
-    made: list[Function] = list(lowered.callees)
-    if kind == "jvp":
-        made += [forward_callee(callee, constants) for callee in lowered.callees]
-    elif kind != "primal":
-        made += [reverse_callee(callee, constants) for callee in lowered.callees]
+    made = called(program.core.body, lowered.callees, constants)
     texts = []
     for core in made:
         final = tidy(core, constants) if options.level > 0 else core
@@ -254,8 +251,12 @@ class _Structure:
 
     def _make(self, cls: Any, items: list[str]) -> str:
         if cls is not None:
-            self.namespace[cls.__name__] = cls
-            return f"{cls.__name__}({', '.join(items)})"
+            # two classes may have one name
+            name, count = cls.__name__, 0
+            while self.namespace.setdefault(name, cls) is not cls:
+                count += 1
+                name = f"{cls.__name__}_{count}"
+            return f"{name}({', '.join(items)})"
         return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
 
     def result(self, structure: Any, values: tuple[Expr, ...]) -> str:

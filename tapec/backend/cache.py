@@ -25,6 +25,7 @@ import platform
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ import llvmlite
 import numba
 import numpy as np
 from numba.core import config, serialize
+from numba.core import types as nt
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import signature
@@ -106,7 +108,9 @@ def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str,
 def plan(request: Request, argument_types: tuple[Any, ...], program: Program) -> Entry | None:
     """The place for a program that was just made; None if it cannot be kept."""
     folder = open_folder()
-    if folder is None or any(not _importable(value) for value in program.namespace.values()):
+    if folder is None:
+        return None
+    if not all(map(_importable, [*program.namespace.values(), *_classes(argument_types)])):
         return None
     # the text of a type that mentions an object, inside a tuple for instance, differs in every process
     if any(" at 0x" in str(one) for one in map(fingerprint.stand_in, argument_types)):
@@ -117,6 +121,16 @@ def plan(request: Request, argument_types: tuple[Any, ...], program: Program) ->
     except (Uncacheable, RecursionError):
         return None
     return Entry(folder, _file_name(request), digest, request.key(argument_types), table)
+
+
+def _classes(numba_types: Iterable[Any]) -> Iterator[Any]:
+    """The named tuples that types mention."""
+    for numba_type in numba_types:
+        structure: Any = numba_type
+        if isinstance(numba_type, nt.BaseNamedTuple):
+            yield structure.instance_class
+        if isinstance(numba_type, nt.BaseTuple):
+            yield from _classes(structure.types)
 
 
 def _importable(value: Any) -> bool:

@@ -63,7 +63,7 @@ def _binding(name: str, value: Any) -> list[str]:
             )
         return [f"{name} = {_array(value)}"]
     if isinstance(value, type) and hasattr(value, "_fields"):
-        return [f"{name} = namedtuple({name!r}, {list(value._fields)!r})"]
+        return [f"{name} = namedtuple({value.__name__!r}, {list(value._fields)!r})"]
     raise UnsupportedType(
         f"`{name}` is a {type(value).__name__}, which cannot be printed", hint="pass it as an argument"
     )

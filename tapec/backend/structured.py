@@ -77,6 +77,7 @@ def _named(cls: type) -> Any:
 @functools.cache
 def _mapping(keys: tuple[str, ...]) -> Any:
     """The named tuple that stands for a dict; subscripts find its items by `mapping_keys`."""
-    made: Any = collections.namedtuple("Mapping", [f"item_{k}" for k in range(len(keys))])  # type: ignore[misc]
+    make: Any = collections.namedtuple
+    made = make("Mapping", [f"item_{k}" for k in range(len(keys))])
     made.mapping_keys = keys
     return made

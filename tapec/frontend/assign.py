@@ -124,11 +124,10 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
 
 
 def _known_elsewhere(ev: Evaluator, name: str) -> bool:
-    """Whether another variable holds the temporary already (`a = b = x * x`)."""
+    """Whether another variable or a list holds the temporary already (`a = b = x * x`)."""
     atom = Name(name)
-    return any(
-        leaf.atom == atom for frame in ev.frames for held in frame.env.values() for _, leaf in leaves(held)
-    )
+    holders = [held for frame in ev.frames for held in frame.env.values()]
+    return any(leaf.atom == atom for held in (*holders, *ev.heap.values()) for _, leaf in leaves(held))
 
 
 def ann_assign(ev: Evaluator, node: gast.AnnAssign) -> None:

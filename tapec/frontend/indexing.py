@@ -181,7 +181,8 @@ def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any,
     keys = getattr(owner.cls, "mapping_keys", None) if owner is not None else None
     if keys is not None and isinstance(index, Static):
         if index.obj not in keys:
-            ev.fail(TypeMismatch, f"the dict has no key {index.obj!r}", node, hint=f"it has {', '.join(map(repr, keys))}")
+            known = ", ".join(map(repr, keys))
+            ev.fail(TypeMismatch, f"the dict has no key {index.obj!r}", node, hint=f"it has {known}")
         return items[keys.index(index.obj)]
     if isinstance(index, Slice):
         parts = [None if part is None else static_int(part) for part in (index.lower, index.upper, index.step)]

@@ -15,6 +15,7 @@ from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.exits import RETURN
 from tapec.frontend.values import (
+    Contents,
     Growing,
     Items,
     Lazy,
@@ -176,12 +177,12 @@ def note_roots(ev: Evaluator, target: str, *sources: Sym) -> None:
         ev.roots[target] = roots
 
 
-def leaves(value: Value | None, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Sym]]:
+def leaves(value: Value | Contents | None, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Sym]]:
     """The numbers and arrays inside a value, each with its path."""
     match value:
         case Sym():
             return [(path, value)]
-        case Tup(items=items):
+        case Tup(items=items) | Items(values=items):
             return [leaf for k, item in enumerate(items) for leaf in leaves(item, (*path, k))]
         case Maybe(value=inner, flag=flag):
             return [*leaves(inner, (*path, "value")), ((*path, "flag"), _flag(flag))]

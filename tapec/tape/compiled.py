@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -87,7 +88,11 @@ class CompiledFunction:
         return "\n\n".join(plan.source for plan in self._plans)
 
     def __reduce__(self) -> Any:
-        return compiled_function, (self.py_func,)
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        # by name where the decorated function is found there, as plain functions are pickled
+        return self.__qualname__ if found is self else (compiled_function, (self.py_func,))
 
 
 def compiled_function(f: Callable[..., Any]) -> CompiledFunction:

@@ -315,7 +315,7 @@ class LiveObjects:
     def check_writes(self, written: frozenset[str]) -> None:
         """A variable is assigned, never written in place."""
         for variable, versions in self.versions.values():
-            if written & set(versions):
+            if versions[0] in written:
                 raise LoweringError(
                     f"the variable {variable.name} is written in place", hint="use assign, assign_add or assign_sub"
                 )
@@ -324,7 +324,7 @@ class LiveObjects:
 
     def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
         """Attributes that getattr must not fetch: properties run user code, dicts have methods."""
-        if isinstance(obj, types.ModuleType | type) or hasattr(obj, "__tapec_enter__"):
+        if isinstance(obj, types.ModuleType | type) or type(obj).__module__.startswith("tapec."):
             return None
         if isinstance(obj, dict) and name in ("items", "keys", "values", "get"):
             return Static(_DictMethod(self, obj, name))

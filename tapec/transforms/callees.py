@@ -1,0 +1,51 @@
+"""The recursive functions that a program calls, and their derivatives, by name.
+
+`f_adjoint` and `f_tangent` stand for derivatives of the recursive function `f`, and suffixes add
+up: `f_adjoint_tangent` is the tangent of the adjoint.
+"""
+
+from __future__ import annotations
+
+from tapec.errors import RecursionUnsupported
+from tapec.syntax.core import Block, Call, Function, walk
+from tapec.syntax.types import Array
+from tapec.transforms.forward import forward_callee
+from tapec.transforms.reverse import reverse_callee
+from tapec.transforms.ssa import to_ssa
+
+
+def called(block: Block, known: tuple[Function, ...], constants: frozenset[str]) -> list[Function]:
+    """Every function that `block` calls, directly or not; each after those it calls."""
+    base = {function.name: function for function in known}
+    made: dict[str, Function] = {}
+
+    def make(name: str) -> Function:
+        if name in base:
+            return base[name]
+        if name in made:
+            return made[name]
+        origin, _, kind = name.rpartition("_")
+        inner = make(origin)
+        if origin not in base:
+            if any(isinstance(inner.types[p], Array) and inner.types[p].is_float for p in inner.params):
+                raise RecursionUnsupported(
+                    f"a second derivative of the recursive function `{name.split('_')[0]}`, which takes arrays",
+                    hint="use a loop instead of recursion",
+                )
+            inner = to_ssa(inner, constants)
+        derive = reverse_callee if kind == "adjoint" else forward_callee
+        made[name] = derive(inner, constants)
+        return made[name]
+
+    found: dict[str, Function] = {}
+
+    def visit(block: Block) -> None:
+        for stmt in walk(block):
+            if isinstance(stmt, Call) and "." not in stmt.function and stmt.function not in found:
+                function = make(stmt.function)
+                found[stmt.function] = function
+                visit(function.body)
+
+    visit(block)
+    # a function that others call comes first: the longer the name, the more it calls
+    return sorted(found.values(), key=lambda function: len(function.name))

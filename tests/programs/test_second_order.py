@@ -1,0 +1,63 @@
+"""Derivatives of derivatives of the whole programs: reverse over reverse against differences.
+
+The generated source runs as plain Python here: what is tested is the transformation, and
+compiling each of these programs would take a minute.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.backend.jit import load
+from tapec.frontend.numba_types import from_numba, type_of_value
+from tapec.pipeline import build
+from tests.oracles import clone
+from tests.programs import Program
+from tests.programs.test_programs import PROGRAMS
+
+
+def second_order(f: Any, position: int) -> Any:
+    """A function whose gradient is the Hessian of `f` times a vector."""
+    gradient = tapec.grad(f, position)
+
+    def directional(v: Any, *args: Any) -> float:
+        return np.sum(gradient(*args) * v)
+
+    return directional
+
+
+def interpreted(function: Any, kind: str, wrt: Any, args: tuple[Any, ...]) -> Any:
+    types = tuple(from_numba(type_of_value(arg)) for arg in args)
+    if any(one is None for one in types):
+        pytest.skip("structured arguments")
+    return load(build(function, types, kind, wrt))
+
+
+SCALAR_RESULT = [p for p in PROGRAMS if isinstance(p.f(*clone(p.arguments(p.sizes[-1]))), float)]
+
+
+@pytest.mark.parametrize("program", SCALAR_RESULT, ids=str)
+def test_hessian_vector_product(program: Program):
+    args = program.arguments(program.sizes[0] if program.sizes[0] else program.sizes[-1])
+    positions = program.wrt if isinstance(program.wrt, tuple) else (program.wrt,)
+    for position in positions[:2]:
+        if not isinstance(position, int):
+            continue
+        at = args[position]
+        v = np.random.default_rng(position).normal(size=np.shape(at)) if np.ndim(at) else 1.0
+        first = interpreted(program.f, "grad", position, args)
+        hvp = interpreted(second_order(program.f, position), "grad", 1 + position, (v, *args))
+        found = hvp(v, *clone(args))
+
+        def shifted(h: float, position: int = position, v: Any = v, first: Any = first) -> Any:
+            moved = list(clone(args))
+            moved[position] = moved[position] + h * v
+            return np.asarray(first(*moved))
+
+        step = 1e-6
+        expected = (shifted(step) - shifted(-step)) / (2 * step)
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5 * max(1.0, np.abs(expected).max(initial=0.0)))

@@ -1,0 +1,145 @@
+"""`tapec.function`: whole functions with tapes in them."""
+
+from __future__ import annotations
+
+import pickle
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec import GradientTape, Variable, function
+from tapec.errors import TapecError, UsageError
+
+Pair = namedtuple("Pair", ["first", "second"])
+
+
+@function
+def slope(x, n=0):
+    """The slope of a power."""
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x**3
+        for _ in range(n):
+            y = y * x
+    return tape.gradient(y, x), None, [y]
+
+
+def test_values_keep_their_structure():
+    assert slope(2.0) == (12.0, None, [8.0])
+    assert slope(2.0, n=2) == (80.0, None, [32.0])
+    assert slope.__name__ == "slope" and slope.__doc__ == "The slope of a power."
+    assert "range" in slope.source()
+
+
+def test_numbers_do_not_specialise():
+    before = len(slope._plans)
+    for k in range(4):
+        slope(1.0 + k, k)
+    assert len(slope._plans) <= before + 1
+
+
+def test_containers_as_arguments():
+    @function
+    def gradient(params, pair):
+        with GradientTape() as tape:
+            tape.watch([params, pair])
+            y = np.sum(params["w"] * pair.first) + pair.second
+        return tape.gradient(y, [params["w"], pair.first, pair.second]), Pair(y, pair.second)
+
+    w, first = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    found, pair = gradient({"w": w}, Pair(first, 5.0))
+    np.testing.assert_array_equal(found[0], first)
+    np.testing.assert_array_equal(found[1], w)
+    assert found[2] == 1.0 and pair == Pair(16.0, 5.0)
+
+
+def test_variables_are_read_and_assigned():
+    w, steps = Variable([1.0, 2.0]), Variable(0.0)
+
+    @function
+    def step(x, rate):
+        with GradientTape() as tape:
+            loss = np.sum((x @ w - 1.0) ** 2)
+        w.assign_sub(rate * tape.gradient(loss, w))
+        steps.assign_add(1.0)
+        return loss
+
+    losses = [step(np.eye(2), 0.1) for _ in range(4)]
+    np.testing.assert_allclose(losses, [0.64**k for k in range(4)])
+    assert steps.numpy() == 4.0 and len(step._plans) == 1
+    w.assign([1.0, 3.0])
+    assert step(np.eye(2), 0.1) == 4.0
+
+
+def test_second_order_inside():
+    @function
+    def curvature(x):
+        with GradientTape() as outer:
+            outer.watch(x)
+            with GradientTape() as inner:
+                inner.watch(x)
+                y = np.sum(x**3)
+            first = inner.gradient(y, x)
+            total = np.sum(first)
+        return outer.gradient(total, x)
+
+    np.testing.assert_array_equal(curvature(np.array([1.0, 2.0])), [6.0, 12.0])
+
+
+def test_a_compiled_function_under_a_tape_and_under_grad():
+    @function
+    def cube(x):
+        return x**3
+
+    x = tapec.constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = cube(x) * x
+    assert tape.gradient(y, x) == 32.0
+    assert tapec.grad(cube)(2.0) == 12.0
+
+
+def test_arguments_written_in_place():
+    @function
+    def scale(x):
+        x *= 2.0
+        return np.sum(x)
+
+    x = np.array([1.0, 2.0])
+    assert scale(x) == 6.0
+    np.testing.assert_array_equal(x, [2.0, 4.0])
+
+
+def test_methods():
+    class Layer:
+        def __init__(self):
+            self.w = Variable(3.0)
+
+        @function
+        def slope(self, x):
+            with GradientTape() as tape:
+                y = self.w * x
+            return tape.gradient(y, self.w)
+
+    assert Layer().slope(2.0) == 2.0
+
+
+def test_refusals():
+    with pytest.raises(UsageError):
+        function(len)
+
+    @function
+    def twice(x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x) + tape.gradient(y, x)
+
+    with pytest.raises(TapecError, match="not persistent"):
+        twice(2.0)
+
+
+def test_pickling():
+    assert pickle.loads(pickle.dumps(slope))(3.0)[0] == 27.0
