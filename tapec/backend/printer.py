@@ -197,22 +197,30 @@ class _Writer:
         self.lines: list[str] = []
         self.quote = quote
         self.last: tuple[str, int] | None = None
+        self.open: list[Span | None] = []
 
     def block(self, block: Block, depth: int) -> None:
         if not block:
             self.lines.append(INDENT * depth + "pass")
         for stmt in block:
-            self.cite(stmt.span, depth)
+            quoted = self.cite(stmt.span)
+            place = len(self.lines)
+            self.open.append(stmt.span)
             self.statement(stmt, depth)
+            self.open.pop()
+            # a line that came out as the user wrote it needs no quotation
+            if quoted and self.lines[place].strip() != quoted:
+                self.lines.insert(place, f"{INDENT * depth}# {quoted}")
 
-    def cite(self, span: Span | None, depth: int) -> None:
-        """Quote the user's line, once for a run of statements that come from it."""
+    def cite(self, span: Span | None) -> str:
+        """The user's line, if it is to be quoted: once for a run of statements, and not inside itself."""
         if not self.quote or span is None or not span.text.strip():
-            return
+            return ""
         here = (span.file, span.line)
-        if here != self.last:
-            self.last = here
-            self.lines.append(f"{INDENT * depth}# {span.text.strip()}")
+        if here == self.last or any(one is not None and (one.file, one.line) == here for one in self.open):
+            return ""
+        self.last = here
+        return span.text.strip()
 
     def statement(self, stmt: Stmt, depth: int) -> None:
         pad = INDENT * depth

@@ -46,6 +46,11 @@ class Program:
         return f"{self.prelude}\n\n{self.source}" if self.prelude else self.source
 
 
+def _variadic(function: types.FunctionType) -> bool:
+    """Whether a function takes extra positional arguments."""
+    return any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(function).parameters.values())
+
+
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
     """Positions of the parameters that `wrt` names, and whether it was a single one."""
     single = not isinstance(wrt, tuple | list)
@@ -57,7 +62,7 @@ def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...]
                 raise UsageError(f"`{function.__name__}` has no parameter `{one}`", hint=f"it has {', '.join(names)}")
             positions.append(names.index(one))
         elif isinstance(one, int) and not isinstance(one, bool):
-            if not -len(names) <= one < len(names) and "args" not in str(inspect.signature(function)):
+            if not -len(names) <= one < len(names) and not _variadic(function):
                 raise UsageError(f"`{function.__name__}` has no parameter {one}", hint=f"it has {len(names)}")
             positions.append(one % len(names) if -len(names) <= one < len(names) else one)
         else:

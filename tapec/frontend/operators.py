@@ -469,7 +469,16 @@ def closure(ev: Evaluator, node: Any) -> Func:
 
 
 def joined_string(ev: Evaluator, node: Any) -> Value:
-    return Static("...")
+    """A message: the text that is known, with what the run would fill in as it was written."""
+    parts: list[str] = []
+    for part in node.values:
+        if isinstance(part, gast.Constant):
+            parts.append(str(part.value))
+            continue
+        span = ev.where(part.value)
+        inside = getattr(part.value, "id", None) or (span.text[span.column : span.end_column] if span else "...")
+        parts.append("{" + inside + "}")
+    return Static("".join(parts))
 
 
 def attribute(ev: Evaluator, node: gast.Attribute) -> Value:

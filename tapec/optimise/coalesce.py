@@ -72,11 +72,17 @@ def _copies(function: Function) -> list[tuple[str, str]]:
 
 @dataclass
 class _Class:
-    """Names that become one; `conflicts` are the names needed where one of them is set."""
+    """Names that become one.
+
+    conflicts  the names needed where one of them is set
+    stems      the user's variables that they are versions of
+    """
 
     members: list[str]
     bits: int
     conflicts: int
+    stems: frozenset[str]
+    param: bool
 
 
 class _Classes:
@@ -107,8 +113,10 @@ class _Classes:
 
     def _set(self, name: str, needed: int) -> None:
         bit = self.live.names.bit(name)
-        own = self.of.setdefault(name, _Class([name], bit, 0))
-        own.conflicts |= needed & ~bit
+        if name not in self.of:
+            stems = frozenset({self.words.stem(name)} if self.words.is_users(name) else ())
+            self.of[name] = _Class([name], bit, 0, stems, name in self.params)
+        self.of[name].conflicts |= needed & ~bit
 
     def join(self, first: str, second: str) -> bool:
         """Make two names one, if that is possible; whether they are one now."""
@@ -121,21 +129,21 @@ class _Classes:
             return False
         other.members, other.bits = one.members + other.members, one.bits | other.bits
         other.conflicts |= one.conflicts
+        other.stems |= one.stems
+        other.param |= one.param
         for name in one.members:
             self.of[name] = other
         return True
 
     def _apart(self, one: _Class, other: _Class) -> bool:
         """Names of different types, of different parameters, or of different variables of the user's."""
-        kinds = {self.types.get(name) for name in (*one.members, *other.members)}
-        if len(kinds) > 1 or isinstance(next(iter(kinds)), Stack):
+        first, second = one.members[0], other.members[0]
+        type_ = self.types.get(first)
+        if type_ != self.types.get(second) or isinstance(type_, Stack):
             return True
-        if self.constants.intersection(one.members) or self.constants.intersection(other.members):
+        if first in self.constants or second in self.constants or (one.param and other.param):
             return True
-        if any(n in self.params for n in one.members) and any(n in self.params for n in other.members):
-            return True
-        stems = {self.words.stem(n) for n in (*one.members, *other.members) if self.words.is_users(n)}
-        return len(stems) > 1
+        return len(one.stems | other.stems) > 1
 
     def join_versions(self) -> None:
         """Join what versions of one variable allow."""
@@ -161,6 +169,8 @@ class _Naming:
 
     def run(self) -> dict[str, str]:
         classes = list({id(one): one for one in self.classes.of.values()}.values())
+        # the user's variables have the first choice
+        classes.sort(key=lambda one: not any(self.words.is_users(name) for name in one.members))
         suffixed = []
         for one in classes:
             param = next((name for name in one.members if name in self.params), None)

@@ -2,10 +2,13 @@
 
 A name is needed if something needed reads it: an update such as `s = s + x` does not keep
 itself alive.  Memory is tracked per class of arrays that may share it; stores into parameters
-are seen by the caller and stay.
+are seen by the caller and stay.  Where each trip of a loop has elements of its own, what a trip
+stores last is needed after the loop only.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, aliases, is_memory
 from tapec.syntax.core import (
@@ -14,6 +17,7 @@ from tapec.syntax.core import (
     Break,
     Call,
     Const,
+    Expr,
     For,
     Function,
     If,
@@ -29,6 +33,7 @@ from tapec.syntax.core import (
     names_in,
     reads,
     walk,
+    writes,
 )
 from tapec.syntax.types import Type
 
@@ -124,13 +129,15 @@ class _Dead:
 
     def counted(self, stmt: For, live: Live) -> tuple[list[Stmt], Live]:
         outer, self.at_break = self.at_break, live
+        own = self.apart(stmt)
         head = live
         while True:
             body, before = self.block(stmt.body, head)
-            new = head | (before - {stmt.var})
+            new = head | (before - own - {stmt.var})
             if new == head:
                 break
             head = new
+        head |= before & own
         self.at_break = outer
         if not body:
             return [], live
@@ -139,6 +146,35 @@ class _Dead:
         bounds = {n for bound in (stmt.start, stmt.stop, stmt.step) for n in names_in(bound)}
         new_stmt = For(stmt.var, stmt.start, stmt.stop, stmt.step, body, stmt.parallel, stmt.span)
         return [new_stmt], head | bounds
+
+    def apart(self, stmt: For) -> Live:
+        """Contents that no trip leaves to another: every access has the loop's variable as one subscript."""
+        places: dict[str, set[tuple[str, int]]] = {}
+        for inner in walk(stmt.body):
+            if stmt.var in writes(inner):
+                return frozenset()
+            for array, index in self.accesses(inner):
+                here = {(array, k) for k, sub in enumerate(index) if sub == Name(stmt.var)}
+                key = self.key(array)
+                places[key] = places.get(key, here) & here
+            for name in writes(inner):
+                if is_memory(self.types.get(name)):
+                    places[self.key(name)] = set()
+        return frozenset(key for key, found in places.items() if found)
+
+    def accesses(self, stmt: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
+        """The arrays that a statement reads or writes, each with its subscripts; none for a whole array."""
+        match stmt:
+            case Store(array=array, index=index):
+                yield array, index
+            case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
+                yield array, tuple(index)
+            case Assign(value=Op(fn="dim" | "stride")):
+                pass
+            case _:
+                for name in reads(stmt):
+                    if is_memory(self.types.get(name)):
+                        yield name, ()
 
     def endless(self, stmt: Loop, live: Live) -> tuple[list[Stmt], Live]:
         outer, self.at_break = self.at_break, live

@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 import re
 
-from tapec.syntax.core import Function, walk, writes
+from tapec.syntax.core import For, Function, Stmt, walk, writes
 
 _SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
@@ -31,7 +31,7 @@ class Vocabulary:
         for stmt in walk(function.body):
             for name in writes(stmt):
                 stem = self._plain(name)
-                if stem in _GENERIC and stmt.span is not None and stem in _WORD.findall(stmt.span.text):
+                if stem in _GENERIC and stmt.span is not None and _sets(stmt, stem, stmt.span.text):
                     self._own.add(name)
 
     def split(self, name: str) -> tuple[str, str]:
@@ -60,6 +60,13 @@ class Vocabulary:
                 break
             name = found.group(1)
         return name
+
+
+def _sets(stmt: Stmt, stem: str, line: str) -> bool:
+    """Whether a line of the user's seems to assign a name."""
+    if isinstance(stmt, For):
+        return re.search(rf"\bfor\b.*\b{stem}\b.*\bin\b", line) is not None
+    return re.search(rf"\b{stem}\b\s*(?:,.*)?(?:[-+*/%|&^@]|//|\*\*)?=(?!=)", line) is not None
 
 
 def is_adjoint(name: str) -> bool:

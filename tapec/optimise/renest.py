@@ -184,9 +184,13 @@ class _Renest:
             return self.put(expr, waiting, [room - width(expr)])
 
         match stmt:
-            case Assign(value=Name(id=name)) if self.words.is_users(name):
+            case Assign(value=Name(id=name)):
+                one = waiting.get(name)
                 copied = self.take(name, waiting, [WIDTH])
-                return stmt if copied is None else replace(stmt, value=copied)
+                if one is None or copied is None:
+                    return stmt
+                # the line that computed the value, not the end of the branch or trip that copies it
+                return replace(stmt, value=copied, span=one.place.stmt.span)
             case Assign(target=target, value=value):
                 return replace(stmt, value=put(value, WIDTH - len(target)))
             case Store(index=index, value=value):

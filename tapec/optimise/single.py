@@ -229,7 +229,7 @@ class _Single:
 
     def _names_it(self, target: str, known: Atom) -> bool:
         """Whether a copy gives a value of the compiler's a name of the user's."""
-        if isinstance(known, Const) or known.id in self.classes and not isinstance(self.types[known.id], Scalar):
+        if isinstance(known, Const) or not isinstance(self.types[known.id], Scalar) or is_adjoint(target):
             return False
         return self.words.is_users(target) and not self.words.is_users(known.id)
 

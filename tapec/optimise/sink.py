@@ -38,7 +38,8 @@ def _block(block: Block) -> Block:
                 mentioned |= dict.fromkeys((*reads(inner), *writes(inner)), place)
                 assigned |= dict.fromkeys(writes(inner), place)
         else:
-            moved.setdefault(to, []).append(stmt)
+            # where it stands now it has nothing to do with the user's line
+            moved.setdefault(to, []).append(replace(stmt, span=None) if isinstance(stmt, Assign) else stmt)
             for name in reads(stmt):
                 mentioned[name] = min(mentioned.get(name, to), to)
             for name in writes(stmt):

@@ -150,6 +150,7 @@ def _attempt(
 ) -> tuple[Compiled, tuple[Any, ...]]:
     ev = new_evaluator()
     live = LiveObjects(ev, shared)
+    live.recipe.root(f)
     definition: Any = source.node
     ev.span = source.span(definition)
     positional: list[Value] = []

@@ -99,7 +99,7 @@ def derive(request: Request) -> Derivative:
             cuts[name] = _cut(name, body, targets, emitter)
     block = (*body, Return(tuple(targets)))
     zeros = tuple((zero, name) for name, zero in cuts.items())
-    outside = (*_inputs(block), *(name for name in wanted if name not in defined and name in types))
+    outside = (*inputs_of(block), *(name for name in wanted if name not in defined and name in types))
     inputs = tuple(name for name in dict.fromkeys(outside) if name not in cuts.values())
     function = Function("stretch", (*inputs, *cuts.values()), block, types)
     names = {_id(t) for t in targets if isinstance(t, Name)}
@@ -128,7 +128,22 @@ def _id(atom: Name) -> str:
     return atom.id
 
 
-def _inputs(block: Block) -> tuple[str, ...]:
+def connections(request: Request) -> tuple[bool, ...]:
+    """For each source, whether the targets depend on it."""
+    types, watched = request.types, set(request.watched)
+    whole = Function("stretch", (), (*request.block, Return(request.targets)), types)
+    names = {_id(t) for t in request.targets if isinstance(t, Name)}
+    return tuple(
+        any(
+            (name in watched or _connects(whole, watched, {name})) and _connects(whole, {name}, names)
+            for name in source
+        )
+        for source in request.sources
+    )
+
+
+def inputs_of(block: Block) -> tuple[str, ...]:
+    """The names that a block reads and does not define."""
     inside = {name for stmt in walk(block) for name in writes(stmt)}
     return tuple(dict.fromkeys(name for stmt in walk(block) for name in reads(stmt) if name not in inside))
 

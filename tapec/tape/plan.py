@@ -36,6 +36,9 @@ class Plan:
     final      what the block's variables hold at its end
     lists      the contents of the lists at the block's end
     escapes    whether the block hands a value out that no variable holds
+    written    the memory that the block writes in place
+    branching  by targets and sources, whether it depends on the way through the block what is connected
+    ways       the block on each way through its branches, by the values of the tests
     """
 
     enter: Any
@@ -50,6 +53,8 @@ class Plan:
     written: frozenset[str]
     uses: int = 0
     compiled: dict[Any, Compiled] = field(default_factory=dict)
+    branching: dict[Any, bool] = field(default_factory=dict)
+    ways: dict[tuple[bool, ...], Block] = field(default_factory=dict)
 
 
 _plans: dict[tuple[types.CodeType, int, bool, bool], list[Plan]] = {}

@@ -76,6 +76,10 @@ class Recipe:
             return self._new(owner, self.constant(owner))
         return None
 
+    def root(self, obj: Any) -> None:
+        """An object that is the same whenever the function is called."""
+        self._new(obj, self.constant(obj))
+
     def _new(self, obj: Any, path: str) -> int:
         slot = self.count
         self.count += 1

@@ -162,6 +162,37 @@ def test_a_constant_is_not_watched():
     assert tape.gradient(y, x) is None
 
 
+def test_only_the_branch_that_was_taken_is_connected():
+    x, first, second = constant(1.0), Variable(2.0), Variable(2.0)
+    for value, expected in ((1.0, [None, 1.0, None]), (-1.0, [None, None, 4.0])):
+        x = constant(value)
+        with GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            if x > 0.0:
+                y = first
+            else:
+                y = second**2
+            z = y * 1.0
+        assert tape.gradient(z, [x, first, second]) == expected
+        if value < 0.0:
+            assert tape.gradient(z, y) == 1.0
+
+
+def test_nested_branches():
+    found = []
+    for value in (0.5, 1.5, 2.5):
+        x, a, b = constant(value), Variable(3.0), Variable(5.0)
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = 1.0
+            if x > 1.0:
+                y = x * a
+                if x > 2.0:
+                    y = y * b
+        found.append(tape.gradient(y, [x, a, b]))
+    assert found == [[None, None, None], [3.0, 1.5, None], [15.0, 12.5, 7.5]]
+
+
 # identity
 
 

@@ -1,0 +1,69 @@
+"""Which way a block's branches went, where that decides between None and a gradient.
+
+A source may be connected on one way through the block and not on another.  The branches are then
+decided by running the block up to them, and the derivative is taken of the way that was gone.
+Branches inside loops stay: a source that only some trips connect counts as connected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.syntax.core import Block, Function, If, Return, Stmt
+from tapec.syntax.types import Type
+from tapec.tape.derive import Derivative, Request, connections, inputs_of
+
+_WAYS = 64
+
+
+def depends_on_the_way(request: Request) -> bool:
+    """Whether the ways through the block differ in which sources are connected."""
+    if not any(isinstance(stmt, If) for stmt in request.block):
+        return False
+    found = set()
+    for count, way in enumerate(_ways(request.block)):
+        if count == _WAYS:
+            return True
+        found.add(connections(replace(request, block=way)))
+        if len(found) > 1:
+            return True
+    return False
+
+
+def _ways(block: Block) -> Iterator[Block]:
+    """Every way through the branches of a block, loops aside."""
+    for place, stmt in enumerate(block):
+        if isinstance(stmt, If):
+            for side in (stmt.body, stmt.orelse):
+                yield from _ways((*block[:place], *side, *block[place + 1 :]))
+            return
+    yield block
+
+
+def tests_of(block: Block, types: dict[str, Type]) -> Derivative | None:
+    """A program for the tests of the outermost branches; None if there are no branches."""
+    tests = tuple(stmt.test for stmt in block if isinstance(stmt, If))
+    if not tests:
+        return None
+    last = max(place for place, stmt in enumerate(block) if isinstance(stmt, If))
+    body = (*block[:last], Return(tests))
+    inputs = inputs_of(body)
+    return Derivative(Function("tests", inputs, body, types), inputs, (), (), ())
+
+
+def decided(block: Block, values: tuple[bool, ...]) -> Block:
+    """The block with its outermost branches replaced by the sides that were taken."""
+    return _decided(block, iter(values))
+
+
+def _decided(block: Block, values: Iterator[bool]) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, If):
+            out += stmt.body if next(values) else stmt.orelse
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
