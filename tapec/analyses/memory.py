@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tapec.analyses.dependence import Dependence, is_element_load
 from tapec.analyses.regions import Region, Regions, common
 from tapec.syntax.core import Assign, Function, Name, Op, Push, Stmt, Store, walk
 from tapec.syntax.types import Array, Stack, Type
@@ -73,20 +74,32 @@ class Memory:
     aliases: Aliases
     stores: dict[str, list[Stmt]] = field(default_factory=dict)
     homes: dict[str, Region] = field(default_factory=dict)
+    _dependence: Dependence | None = None
 
     def stable(self, stmt: Stmt, array: str) -> bool:
-        """Whether no store can follow `stmt` on the memory of `array` that `stmt` sees."""
+        """Whether no store can follow `stmt` on the memory of `array` that `stmt` sees.
+
+        For a load of one element: on that element.
+        """
         cls = self.aliases.find(array)
         home = self.homes[cls]
         here = self.regions.of[id(stmt)]
         place = self.regions.place[id(stmt)]
         around = {id(r) for r in here.loops() if r.inside(home) and r is not home}
         for store in self.stores.get(cls, ()):
-            if self.regions.place[id(store)] > place:
-                return False
-            if any(id(r) in around for r in self.regions.of[id(store)].loops()):
+            follows = self.regions.place[id(store)] > place
+            repeats = any(id(r) in around for r in self.regions.of[id(store)].loops())
+            if (follows or repeats) and not self._untouched(stmt, store):
                 return False
         return True
+
+    def _untouched(self, stmt: Stmt, store: Stmt) -> bool:
+        """Whether subscripts prove that a store leaves the loaded element alone."""
+        if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
+            return False
+        if self._dependence is None:
+            self._dependence = Dependence(self.regions)
+        return self._dependence.untouched(stmt, store)
 
     def local_to(self, array: str, region: Region) -> bool:
         """Whether each run of `region` has its own memory for `array`."""

@@ -173,7 +173,9 @@ class Recording:
         if key in self.names.doubtful:
             _ambiguous(target)
         if key in self.names.of:
-            return self.names.of[key]
+            atom = self.names.of[key]
+            # seen from this tape: the copy that it watches
+            return Name(canonical(self.plan.ev, atom.id, self.plan.region.watched)) if isinstance(atom, Name) else atom
         if self.plan.escapes:
             raise LoweringError(
                 "the target was handed out of the tape's block without a name",

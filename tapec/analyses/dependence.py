@@ -1,0 +1,159 @@
+"""Can a later store touch the element that was loaded?
+
+Decides for subscripts that are loop variables plus constants, with loop bounds of the same kind:
+what elimination, triangular solves and recurrences are written in.  Everything else may touch.
+
+    for k in range(n):
+        for i in range(k + 1, n):
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]      no store reaches row k or column k again
+
+A subscript of -1 means the last element, so a proof also needs subscripts that are not negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapec.analyses.regions import Region, Regions
+from tapec.syntax.core import Assign, Atom, Const, For, Name, Op, Stmt, Store
+
+
+@dataclass(frozen=True)
+class Affine:
+    """`base + offset`; `base` is a name, or None for a number."""
+
+    base: str | None
+    offset: int
+
+
+class Dependence:
+    """Questions about subscripts in the loops of one function."""
+
+    def __init__(self, regions: Regions) -> None:
+        self.regions = regions
+        self.loops: dict[str, For] = {}
+        for name, defs in regions.defs.items():
+            if len(defs) == 1 and isinstance(defs[0], For):
+                self.loops[name] = defs[0]
+
+    def untouched(self, load: Assign, store: Store) -> bool:
+        """Whether no run of `store` that follows `load` writes the element that `load` read."""
+        value = load.value
+        assert isinstance(value, Op) and isinstance(value.args[0], Name)
+        array = value.args[0].id
+        if store.array != array or self.regions.merged(array):
+            return False
+        read = [self.affine(arg) for arg in value.args[1:] if isinstance(arg, Name | Const)]
+        write = [self.affine(arg) for arg in store.index]
+        if len(read) != len(write) or len(read) != len(value.args) - 1:
+            return False
+        here, there = self.regions.of[id(load)], self.regions.of[id(store)]
+        home = self.regions.home.get(array)
+        if home is None:
+            return False
+        common = [r for r in reversed(here.loops()) if there.inside(r) and r is not home and r.inside(home)]
+        if any(not isinstance(region.owner, For) for region in common):
+            return False
+        pairs = [(r, w) for r, w in zip(read, write, strict=True) if r is not None and w is not None]
+        cases: list[int | None] = list(range(len(common)))
+        if self.regions.place[id(store)] > self.regions.place[id(load)]:
+            cases.append(None)
+        return all(any(self.apart(r, w, common, level) for r, w in pairs) for level in cases)
+
+    def apart(self, read: Affine, write: Affine, common: list[Region], level: int | None) -> bool:
+        """Whether two subscripts differ when the loop at `level` has moved on, those outside it not.
+
+        With level None all common loops are in the same trip.
+        """
+        if read.base is None and write.base is None:
+            return read.offset != write.offset and min(read.offset, write.offset) >= 0
+        if read.base is None:
+            return False
+        variables = [region.owner.var for region in common if isinstance(region.owner, For)]
+        if read.base not in variables:
+            return False
+        place = variables.index(read.base)
+        if level is not None and place > level:
+            return False  # its value in the later trip is anything
+        moves = level == place
+        direction = self.direction(self.loops[read.base])
+        lowest, highest = self.least(write, read.base), self.most(write, read.base)
+        if self.minimum(read) < 0:
+            return False
+        if lowest is not None and (not moves or direction > 0):
+            # write >= v' + lowest, where v' is at least v, or v + 1 if the loop has moved on
+            if lowest + (1 if moves else 0) > read.offset:
+                return True
+        if highest is not None and (not moves or direction < 0) and self.minimum(write) >= 0:
+            if highest - (1 if moves else 0) < read.offset:
+                return True
+        return False
+
+    def affine(self, atom: Atom) -> Affine | None:
+        """An index as a name plus a number, following single definitions."""
+        if isinstance(atom, Const):
+            return Affine(None, atom.value) if isinstance(atom.value, int) else None
+        if atom.id in self.loops:
+            return Affine(atom.id, 0)
+        defs = self.regions.defs.get(atom.id, [])
+        if len(defs) == 1 and isinstance(defs[0], Assign) and isinstance(defs[0].value, Op):
+            op = defs[0].value
+            if op.fn in ("+", "-") and len(op.args) == 2:
+                left, right = op.args
+                assert isinstance(left, Name | Const) and isinstance(right, Name | Const)
+                first, second = self.affine(left), self.affine(right)
+                if first is not None and second is not None:
+                    if second.base is None:
+                        return Affine(first.base, first.offset + (second.offset if op.fn == "+" else -second.offset))
+                    if first.base is None and op.fn == "+":
+                        return Affine(second.base, first.offset + second.offset)
+        return Affine(atom.id, 0) if len(defs) <= 1 else None
+
+    def direction(self, loop: For) -> int:
+        step = loop.step.value if isinstance(loop.step, Const) else None
+        return 0 if not isinstance(step, int) else 1 if step > 0 else -1
+
+    def least(self, value: Affine, target: str, depth: int = 0) -> int | None:
+        """A number c with value >= target + c, if bounds of loops give one."""
+        if value.base == target:
+            return value.offset
+        bound = self.bound(value.base, low=True) if depth < 8 else None
+        inner = None if bound is None else self.least(bound, target, depth + 1)
+        return None if inner is None else inner + value.offset
+
+    def most(self, value: Affine, target: str, depth: int = 0) -> int | None:
+        """A number c with value <= target + c, if bounds of loops give one."""
+        if value.base == target:
+            return value.offset
+        bound = self.bound(value.base, low=False) if depth < 8 else None
+        inner = None if bound is None else self.most(bound, target, depth + 1)
+        return None if inner is None else inner + value.offset
+
+    def bound(self, name: str | None, low: bool) -> Affine | None:
+        """The least or greatest value of a loop's variable."""
+        loop = self.loops.get(name) if name is not None else None
+        direction = 0 if loop is None else self.direction(loop)
+        if loop is None or direction == 0:
+            return None
+        first = self.affine(loop.start)
+        last = self.affine(loop.stop)
+        if (direction > 0) == low:
+            return first
+        if last is None:
+            return None
+        return Affine(last.base, last.offset - 1 if direction > 0 else last.offset + 1)
+
+    def minimum(self, value: Affine, depth: int = 0) -> int:
+        """A number that the value is never below; very small if none is known."""
+        if value.base is None:
+            return value.offset
+        bound = self.bound(value.base, low=True) if depth < 8 else None
+        if bound is None:
+            return -(2**40)
+        return self.minimum(bound, depth + 1) + value.offset
+
+
+def is_element_load(stmt: Stmt) -> bool:
+    """Whether a statement reads one element of an array into a number."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "load"

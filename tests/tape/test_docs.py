@@ -1,0 +1,17 @@
+"""The examples of docs/tapes.md run as they stand."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tapes.md"
+
+
+def test_the_examples_of_the_page_run(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    script = tmp_path / "examples.py"
+    script.write_text("\n".join(blocks), encoding="utf-8")
+    found = runpy.run_path(str(script))
+    assert found["losses"][-1] < found["losses"][0]
