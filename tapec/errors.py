@@ -15,6 +15,7 @@ Each error says what, where, why and what to do; each part is also a field
       CompilationError            the backend refused generated source
       CacheError                  the cache folder cannot be used
       LoweringError               a tape body that cannot be lowered (RuntimeError)
+      ArgumentOverlap             arguments that share memory, one of them written
       UsageError                  wrong arguments to a function of the API
       GradientMismatch            a derivative that fails `check_grads` (AssertionError)
 """
@@ -111,6 +112,10 @@ class CacheError(TapecError):
 
 class LoweringError(TapecError, RuntimeError):
     """A tape body that cannot be lowered to a derivative program."""
+
+
+class ArgumentOverlap(TapecError, ValueError):
+    """Arguments that share part of their memory, where the function writes into one of them."""
 
 
 class UsageError(TapecError, ValueError):

@@ -22,11 +22,12 @@ from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.registry import cpu_target
 from numba.core.typing.typeof import Purpose, typeof
 
-from tapec.backend import cache, jit, structured
+import tapec_runtime
+from tapec.backend import aliased, cache, jit, structured
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.backend.uncached import mark
-from tapec.errors import TapecError, UnsupportedType
+from tapec.errors import ArgumentOverlap, TapecError, UnsupportedType
 
 Build = Callable[[tuple[Any, ...]], Program]
 
@@ -82,6 +83,9 @@ class Derivative(Dispatcher):
         with self._compiling_counter:
             result: Any = self._cached(types_) or self._compiled(types_)
             self.add_overload(result)
+        if "tapec_runtime.AliasedArguments" in self._texts.get(types_, "") and type(self) is Derivative:
+            # only such functions pay for a Python frame around the call
+            self.__class__ = AliasAware
         return result.entry_point
 
     def _cached(self, types_: tuple[Any, ...]) -> Any:
@@ -123,9 +127,14 @@ class Derivative(Dispatcher):
         self._compilation_chain_init_hook()
         try:
             found = argument_types(args)
-            return self._structured if found is None else self.compile(found)
+            entry = self._structured if found is None else self.compile(found)
         finally:
             self._types_active_call.clear()
+        # this call began before the class changed
+        return self._again if isinstance(self, AliasAware) and found is not None else entry
+
+    def _again(self, *args: Any) -> Any:
+        return self(*(arg.value if isinstance(arg, OmittedArg) else arg for arg in args))
 
     def _structured(self, *args: Any) -> Any:
         """Call with lists and dataclasses among the arguments."""
@@ -165,6 +174,40 @@ class Derivative(Dispatcher):
     @classmethod
     def _rebuild(cls, recipe: tuple[Any, ...]) -> Any:
         return remake(*recipe)
+
+
+class AliasAware(Derivative):
+    """A derivative of a function that writes into its arguments.
+
+    Its programs take arguments to be separate and refuse, before they write, those that share
+    memory.  An array that was passed twice then gets a program in which it is one array.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except tapec_runtime.AliasedArguments as error:
+            message = str(error)
+        bound = inspect.signature(self.py_func).bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = [one for name, value in bound.arguments.items() for one in self._spread(name, value)]
+        same = aliased.identical(given)
+        if not same or aliased.others_overlap(given, same):
+            raise ArgumentOverlap(message, hint="pass a copy of one of them") from None
+        variants: dict[Any, Derivative] = self.__dict__.setdefault("_variants", {})
+        key = tuple(sorted(same.items()))
+        if key not in variants:
+            build = self._build_program
+
+            def build_variant(types_: tuple[Any, ...]) -> Program:
+                return build(tuple(aliased.Same(same[k]) if k in same else t for k, t in enumerate(types_)))
+
+            variants[key] = Derivative(self.py_func, build_variant, self._recipe)
+        return variants[key](*given)
+
+    def _spread(self, name: str, value: Any) -> tuple[Any, ...]:
+        kind = inspect.signature(self.py_func).parameters[name].kind
+        return tuple(value) if kind is inspect.Parameter.VAR_POSITIONAL else (value,)
 
 
 class Interpreted:

@@ -96,6 +96,8 @@ def _literal(value: object) -> tuple[str, int]:
         if math.isinf(value):
             return ("np.inf", _ATOM) if value > 0 else ("-np.inf", 11)
     text = repr(value)
+    if isinstance(value, str) and text.startswith("'") and '"' not in text:
+        text = f'"{text[1:-1]}"'
     return text, 11 if text.startswith("-") else _ATOM
 
 
@@ -229,10 +231,9 @@ class _Writer:
                 self.lines.append(pad + _assignment(target, value))
             case Store(array=array, index=index, value=value, accumulate=accumulate):
                 place = f"{array}[{_list(index) or '()'}]"
-                if accumulate and isinstance(value, Op) and value.fn == "neg":
-                    self.lines.append(f"{pad}{place} -= {_at(value.args[0], 9)}")
-                else:
-                    self.lines.append(f"{pad}{place} {'+=' if accumulate else '='} {expression(value)}")
+                negative = _negative(value) if accumulate else None
+                sign = "-=" if negative is not None else "+=" if accumulate else "="
+                self.lines.append(f"{pad}{place} {sign} {expression(value if negative is None else negative)}")
             case If():
                 self.conditional(stmt, depth, "if")
             case For(var=var, parallel=parallel):
@@ -274,6 +275,15 @@ class _Writer:
         elif orelse:
             self.lines.append(f"{pad}else:")
             self.block(orelse, depth + 1)
+
+
+def _negative(expr: Expr) -> Expr | None:
+    """What to subtract instead of adding `expr`, if that is plainer."""
+    if isinstance(expr, Op) and expr.fn == "neg":
+        return expr.args[0]
+    if isinstance(expr, Const) and isinstance(expr.value, float) and expr.value < 0.0:
+        return Const(-expr.value)
+    return None
 
 
 def _opposite(test: Expr) -> Expr:

@@ -6,13 +6,16 @@ from typing import Any
 
 from numba.core import types as nt
 
+from tapec.backend.aliased import Same
 from tapec.errors import UnsupportedType
 from tapec.frontend.numba_types import from_numba
-from tapec.frontend.values import Static, Tup
+from tapec.frontend.values import SameAs, Static, Tup
 
 
 def argument(numba_type: Any, label: str) -> Any:
     """A core type, a structure of those, or a Static, for one argument's Numba type."""
+    if isinstance(numba_type, Same):
+        return SameAs(numba_type.position)
     if isinstance(numba_type, nt.Omitted):
         return _constant(numba_type.value)
     if isinstance(numba_type, nt.NoneType):

@@ -165,7 +165,7 @@ class _Naming:
         self.taken = set(function.params) | avoid | _RESERVED
         self.params = frozenset(function.params)
         self.names: dict[int, str] = {}
-        self.of_stem: dict[str, str] = {}
+        self.read = {name for stmt in walk(function.body) for name in reads(stmt)}
 
     def run(self) -> dict[str, str]:
         classes = list({id(one): one for one in self.classes.of.values()}.values())
@@ -179,7 +179,10 @@ class _Naming:
             elif self.words.split(self.best(one))[1]:
                 suffixed.append(one)
             else:
-                self.names[id(one)] = self.free(self.words.stem(self.best(one)))
+                stem = self.words.stem(self.best(one))
+                # a loop variable that the user did not read may be a subscript now
+                unread = self.read.isdisjoint(one.members)
+                self.names[id(one)] = self.free("k" if stem == "_" and not unread else stem)
         for one in suffixed:
             core, suffix = self.words.split(self.best(one))
             home = self.classes.of.get(core)

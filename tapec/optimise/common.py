@@ -59,7 +59,8 @@ class Available:
         if not isinstance(value, Op) or value.fn.startswith(_UNSHARED):
             return None
         names = [arg.id for arg in value.args if isinstance(arg, Name)]
-        if not names or any(isinstance(arg, Op) for arg in value.args):
+        literal = value.fn.startswith("cast.") and value.args
+        if (not names and not literal) or any(isinstance(arg, Op) for arg in value.args):
             return None
         if value.fn == "dim":
             return value

@@ -27,6 +27,7 @@ int     0 + a = a         a + 0 = a         a - 0 = a          0 - a = -a
 int     1 * a = a         a * 1 = a         0 * a = 0          a * 0 = 0
 int     a // 1 = a        -(-a) = a         a - a = 0
 """
+_FLOAT32 = Scalar("float32")
 _NEGATED = {"==": "!=", "!=": "=="}
 _INT_FOLDS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
@@ -116,6 +117,10 @@ def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
         shifted = _shift(op, facts)
         if shifted is not None:
             return shifted
+    if adjoint and op.fn == "+":
+        for zero, other in ((op.args[0], op.args[1]), (op.args[1], op.args[0])):
+            if _is_single_zero(zero, facts) and _typed(other, _FLOAT32, facts):
+                return other
     for row in _TABLE.get(op.fn, ()):
         if row.kind == "adjoint" and not adjoint:
             continue
@@ -124,6 +129,11 @@ def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
             result = substitute(row.result, bound)
             return fold(result, facts, adjoint) if isinstance(result, Op) else result
     return op
+
+
+def _is_single_zero(expr: Expr, facts: Facts) -> bool:
+    made = facts.definition(expr) if isinstance(expr, Name) else None
+    return made == Op("cast.float32", (Const(0.0),))
 
 
 def _typed(expr: Expr, wanted: Scalar, facts: Facts) -> bool:

@@ -194,7 +194,7 @@ class _Renest:
             case Assign(target=target, value=value):
                 return replace(stmt, value=put(value, WIDTH - len(target)))
             case Store(index=index, value=value):
-                return replace(stmt, index=tuple(put(i, 24) for i in index), value=put(value))
+                return added(replace(stmt, index=tuple(put(i, 24) for i in index), value=put(value)))
             case If(test=test):
                 return replace(stmt, test=put(test))
             case For(start=start, stop=stop, step=step):
@@ -253,11 +253,24 @@ def width(expr: Expr) -> int:
     return own + sum(width(arg) + 2 for arg in expr.args)
 
 
+def added(stmt: Store) -> Store:
+    """`a[i] = a[i] + x` as `a[i] += x`."""
+    place = Op("load", (Name(stmt.array), *stmt.index))
+    match stmt.value:
+        case Op(fn="+", args=(first, second)) if first == place and not stmt.accumulate:
+            return replace(stmt, value=second, accumulate=True)  # type: ignore[arg-type]
+        case Op(fn="-", args=(first, second)) if first == place and not stmt.accumulate:
+            return replace(stmt, value=signs(Op("neg", (second,))), accumulate=True)  # type: ignore[arg-type]
+    return stmt
+
+
 def signs(op: Op) -> Op:
     """Minus signs where a person puts them: `a + -b` is `a - b`, and `-a / b` has the sign in front."""
     match op:
         case Op(fn="+", args=(first, Op(fn="neg", args=(second,)))):
             return Op("-", (first, second))
+        case Op(fn="+", args=(Op(fn="neg", args=(first,)), second)):
+            return Op("-", (second, first))
         case Op(fn="-", args=(first, Op(fn="neg", args=(second,)))):
             return Op("+", (first, second))
         case Op(fn="*" | "/" as fn, args=(Op(fn="neg", args=(first,)), second)):

@@ -51,6 +51,7 @@ class Request:
     sources    for each source the names of its versions
     watched    names that the tape watches
     stopped    copies behind which the tape sees constants
+    copies     names that a watch or stop made; other plain copies mean the same object
     """
 
     block: Block
@@ -60,6 +61,7 @@ class Request:
     sources: tuple[tuple[str, ...], ...]
     watched: frozenset[str]
     stopped: frozenset[str] = frozenset()
+    copies: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def derive(request: Request) -> Derivative:
     }
     for name in wanted:
         if name in defined and name in reached:
+            _check_identity(name, body, request.copies)
             cuts[name] = _cut(name, body, targets, emitter)
     block = (*body, Return(tuple(targets)))
     zeros = tuple((zero, name) for name, zero in cuts.items())
@@ -187,6 +190,35 @@ def _copy_stopped(out: Emitter, target: str, owner: str) -> None:
         inner.add(Store(target, index, held, False, out.span))
 
     out.each(target, body)
+
+
+def originals(block: Block, copies: frozenset[str]) -> dict[str, str]:
+    """Names that are plain copies, on a way without branches: the same object under another name."""
+    found: dict[str, str] = {}
+    for stmt in block:
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Name) and stmt.target not in copies:
+            found[stmt.target] = found.get(stmt.value.id, stmt.value.id)
+        elif isinstance(stmt, For | Loop):
+            for name in (name for inner in walk((stmt,)) for name in writes(inner)):
+                found.pop(name, None)
+    return found
+
+
+def _check_identity(name: str, body: list[Stmt], copies: frozenset[str]) -> None:
+    """A source that a branch or loop may have left as another value, which is used itself, is not known."""
+    if name in copies:
+        return
+    for stmt in walk(body):
+        if not isinstance(stmt, Assign) or stmt.target != name or not isinstance(stmt.value, Name):
+            continue
+        original = stmt.value.id
+        others = [one for one in walk(body) if one is not stmt and original in reads(one)]
+        if any(not isinstance(one, Assign) or one.target != name for one in others):
+            raise LoweringError(
+                f"`{name}` may be the same value as `{original}`, depending on a branch or loop",
+                stmt.span,
+                hint="give the source a value of its own, for example by adding zero",
+            )
 
 
 def _cut(name: str, body: list[Stmt], targets: list[Atom], emitter: Emitter) -> str:

@@ -11,7 +11,7 @@ from tapec.errors import LoweringError, TapecError
 from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.decide import decided, depends_on_the_way, tests_of
-from tapec.tape.derive import Request, derive
+from tapec.tape.derive import Request, derive, originals
 from tapec.tape.live import snapshot
 from tapec.tape.names import Names
 from tapec.tape.plan import Plan, plan_for
@@ -71,11 +71,16 @@ class Recording:
         derivative = program.derivative
         if derivative.seeds:
             arguments = [self._input(name) for name in derivative.inputs]
+            shapes = {
+                name: source.shape if isinstance(source, Variable) else np.shape(source)
+                for source, own in zip(sources, program.sources, strict=True)
+                for name in own
+            }
             for _, name in derivative.zeros:
-                like, type_ = self._value_of(name), plan.ev.types[name]
+                type_ = plan.ev.types[name]
                 assert isinstance(type_, Array | Scalar)
                 is_array = isinstance(type_, Array)
-                arguments.append(np.zeros(np.shape(like), type_.dtype) if is_array else _scalar(0.0, type_))
+                arguments.append(np.zeros(shapes[name], type_.dtype) if is_array else _scalar(0.0, type_))
             arguments += [
                 _seed(weight, one, plan.ev.types[atom.id]) for one, atom, weight in pairs if isinstance(atom, Name)
             ]
@@ -104,13 +109,15 @@ class Recording:
             sources,
             frozenset(plan.region.watched),
             frozenset(plan.region.stopped),
+            frozenset(plan.ev.copies),
         )
         key: tuple[Any, ...] = (targets, sources)
         if key not in plan.branching:
-            plan.branching[key] = depends_on_the_way(request)
+            merged = plan.merged & {name for source in sources for name in source}
+            plan.branching[key] = bool(merged) or depends_on_the_way(request)
         if plan.branching[key]:
             way = self._way(jit)
-            request = replace(request, block=plan.ways[way])
+            request = self._on_the_way(replace(request, block=plan.ways[way]))
             key = (*key, way)
         program = plan.compiled.get(key)
         if program is None:
@@ -120,8 +127,18 @@ class Recording:
                 raise
             except TapecError as error:
                 raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-            program = plan.compiled[key] = compiled(made, plan.ev.constants, "")
+            program = plan.compiled[key] = compiled(made, plan.ev.constants, "", request.sources)
         return program
+
+    def _on_the_way(self, request: Request) -> Request:
+        """The request with every source by the name of its first definition on this way."""
+        known = originals(request.block, request.copies)
+        watched = self.plan.region.watched
+        sources = tuple(
+            tuple(canonical(self.plan.ev, known[name], watched) if name in known else name for name in source)
+            for source in request.sources
+        )
+        return replace(request, sources=sources)
 
     def _way(self, jit: bool | None) -> tuple[bool, ...]:
         """The values of the tests of the branches that were met, outermost first."""
@@ -147,26 +164,6 @@ class Recording:
         value = self.inputs[name]
         # the derivative program writes where the block did
         return snapshot(value) if name in plan.written else value
-
-    def _value_of(self, name: str) -> Any:
-        """The object that a name stood for when the block ended."""
-        plan = self.plan
-        for candidate, key in self.names.objects.items():
-            if isinstance(candidate, Name) and _same_object(plan, candidate.id, name):
-                return plain(self.names.held[key])
-        for variable_versions, value in self._variable_values():
-            if name in variable_versions:
-                return value
-        raise LoweringError(f"`{name}` is not held by a variable any more, so it cannot be a source")
-
-    def _variable_values(self) -> list[tuple[list[str], Any]]:
-        plan = self.plan
-        found = []
-        for leaf in plan.leaves:
-            for _, versions in plan.live.versions.values():
-                if leaf.name == versions[0]:
-                    found.append((versions, self.inputs[leaf.name]))
-        return found
 
     def _target_name(self, target: Any) -> Atom | None:
         key = id(target)
@@ -213,10 +210,6 @@ def _ambiguous(value: Any) -> None:
     )
 
 
-def _same_object(plan: Plan, first: str, second: str) -> bool:
-    return canonical(plan.ev, first, {}) == canonical(plan.ev, second, {})
-
-
 def _is_float(plan: Plan, atom: Name) -> bool:
     return bool(plan.ev.types[atom.id].is_float)
 
@@ -237,10 +230,10 @@ def _seed(weight: Any, target: Any, type_: Any) -> Any:
 
 def _compare(target: Any, value: Any, atom: Any) -> None:
     """The program must give what the block gave: the safety net for what lowering cannot see."""
-    if isinstance(value, float) and isinstance(target, float):
-        # the common case; what is not a number fails both comparisons and goes the long way
-        if value == target or abs(value - target) <= 1e-7 * abs(target) < np.inf:
-            return
+    # the common case; what is not a number fails both comparisons and goes the long way
+    numbers = isinstance(value, float) and isinstance(target, float)
+    if numbers and (value == target or abs(value - target) <= 1e-7 * abs(target) < np.inf):
+        return
     ours, theirs = np.asarray(value), np.asarray(plain(target))
     if ours.shape != theirs.shape:
         _differs(atom)

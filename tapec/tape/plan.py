@@ -15,7 +15,7 @@ from tapec.frontend.exits import tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.values import Static, Value
-from tapec.syntax.core import Block, If, Raise, Stmt, Store, walk
+from tapec.syntax.core import Block, If, Raise, Stmt, Store, walk, writes
 from tapec.tape import place as places
 from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
 from tapec.tape.region import Region
@@ -38,6 +38,7 @@ class Plan:
     escapes    whether the block hands a value out that no variable holds
     written    the memory that the block writes in place
     branching  by targets and sources, whether it depends on the way through the block what is connected
+    merged     names that branches set
     ways       the block on each way through its branches, by the values of the tests
     """
 
@@ -51,6 +52,7 @@ class Plan:
     lists: list[tuple[Any, Any]]
     escapes: bool
     written: frozenset[str]
+    merged: frozenset[str]
     uses: int = 0
     compiled: dict[Any, Compiled] = field(default_factory=dict)
     branching: dict[Any, bool] = field(default_factory=dict)
@@ -152,7 +154,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
     )
     live.check_writes(written)
-    return Plan(enter, tuple(live.leaves), block, ev, live, region, final, lists, escapes, written)
+    return Plan(enter, tuple(live.leaves), block, ev, live, region, final, lists, escapes, written, _merged(block))
 
 
 def _resolver(ev: Evaluator, shared: Shared, frame: types.FrameType) -> Any:
@@ -178,6 +180,11 @@ def straightened(block: Block) -> Block:
         else:
             out.append(stmt)
     return tuple(out)
+
+
+def _merged(block: Block) -> frozenset[str]:
+    branches = [stmt for stmt in walk(block) if isinstance(stmt, If)]
+    return frozenset(name for branch in branches for stmt in walk((branch,)) for name in writes(stmt))
 
 
 def _raises(block: Block) -> bool:

@@ -123,6 +123,7 @@ class Region:
         name = value.atom.id if isinstance(value.atom, Name) else ""
         if name in self.watched:
             return
+        self._check_merged(ev, name, node)
         inside = [stmt for stmt in walk(self.recorded())]
         if name and not any(name in writes(s) or name in reads(s) for s in inside):
             self.watched[name] = None
@@ -142,6 +143,22 @@ class Region:
         else:
             self._replace_literal(ev, value, copied, node)
         self.watched[copied.atom.id] = None
+
+    def _check_merged(self, ev: Evaluator, name: str, node: Any) -> None:
+        """Behind a branch or loop a variable may still be another value that is known by itself."""
+        if name in ev.copies:
+            return
+        known = {value.atom for value in held_values(ev)}
+        if isinstance(ev.live, LiveObjects):
+            known |= {Name(leaf.name) for leaf in ev.live.leaves}
+        for stmt in walk(freeze(ev.root)):
+            if isinstance(stmt, Assign) and stmt.target == name and stmt.value in known:
+                ev.fail(
+                    LoweringError,
+                    "a watch of a variable that a branch or loop may have left as another value",
+                    node,
+                    hint="watch it before, or give it a value of its own, for example by adding zero",
+                )
 
     def _replace_literal(self, ev: Evaluator, value: Sym, copied: Sym, node: Any) -> None:
         """A literal has no identity but that of the one variable that holds it."""
@@ -199,6 +216,7 @@ class Region:
                 sources,
                 frozenset(self.watched),
                 frozenset(self.stopped),
+                frozenset(ev.copies),
             )
         )
 

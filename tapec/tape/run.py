@@ -30,6 +30,7 @@ class Compiled:
     derivative: Derivative
     program: Program
     small: bool
+    sources: tuple[tuple[str, ...], ...] = ()
     uses: int = 0
     python: Any = None
     jitted: Any = None
@@ -58,7 +59,9 @@ def _several(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)
 
 
-def compiled(derivative: Derivative, constants: dict[str, Any], prelude: str) -> Compiled:
+def compiled(
+    derivative: Derivative, constants: dict[str, Any], prelude: str, sources: tuple[tuple[str, ...], ...] = ()
+) -> Compiled:
     """Print a derivative."""
     function = Function(
         f"gradient_{next(_serial)}", derivative.function.params, derivative.function.body, derivative.function.types
@@ -70,7 +73,7 @@ def compiled(derivative: Derivative, constants: dict[str, Any], prelude: str) ->
     )
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
     small = not prelude and all(_short(loop) for loop in loops)
-    return Compiled(derivative, program, small)
+    return Compiled(derivative, program, small, sources)
 
 
 def _short(loop: Any) -> bool:

@@ -12,6 +12,7 @@ import random
 import pytest
 
 from tapec import GradientTape, constant
+from tapec.errors import LoweringError
 
 
 class Traced:
@@ -130,7 +131,7 @@ def value_of(x):
     return x.value if isinstance(x, Traced) else x
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(300))
 def test_a_random_block(seed):
     rng = random.Random(seed)
     body = "\n    ".join(statements(rng)).replace("\n", "\n    ")
@@ -142,7 +143,12 @@ def test_a_random_block(seed):
         assert float(target) == pytest.approx(value_of(expected_target))
         sources = [*finals, *firsts]
         for source, expected_source in zip(sources, [*expected_finals, *expected_firsts], strict=True):
-            found = tape.gradient(target, source)
+            try:
+                found = tape.gradient(target, source)
+            except LoweringError as error:
+                # which value is meant may depend on a branch: refused, never guessed
+                assert "branch" in str(error), text
+                continue
             expected = oracle.gradient(expected_target, expected_source)
             if expected is None:
                 assert found is None, text

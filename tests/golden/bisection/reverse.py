@@ -14,8 +14,8 @@ def bisection_value_and_grad(a, lo, hi):
     weight = 1.0
     weight_store = np.empty(60)
     t_store = np.empty(60)
-    for _ in range(60):
-        weight_store[_] = weight
+    for k in range(60):
+        weight_store[k] = weight
         trips += 1
         mid = 0.5 * (lo + hi)
         f = mid * mid * mid - a
@@ -25,7 +25,7 @@ def bisection_value_and_grad(a, lo, hi):
             break
         # weight *= 1.0 + 0.1 * f
         t = 1.0 + 0.1 * f
-        t_store[_] = t
+        t_store[k] = t
         weight *= t
         if f > 0.0:
             hi = mid
@@ -37,15 +37,15 @@ def bisection_value_and_grad(a, lo, hi):
     weight_bar = lo
     a_bar = 0.0
     leaving = exit_1 != 0
-    for _ in range(trips - 1, -1, -1):
-        weight_1 = weight_store[_]
+    for k in range(trips - 1, -1, -1):
+        weight_1 = weight_store[k]
         # if abs(f) < 1e-3:
         if leaving:
             weight_bar_1 = weight_bar
             f_bar = 0.0
         else:
             # weight *= 1.0 + 0.1 * f
-            weight_bar_1 = t_store[_] * weight_bar
+            weight_bar_1 = t_store[k] * weight_bar
             f_bar = 0.1 * (weight_1 * weight_bar)
         weight_bar = weight_bar_1
         # f = mid * mid * mid - a

@@ -16,13 +16,13 @@ def elementwise_jvp(x, y, x_dot):
                 extent = y_n0
             else:
                 if y_n0 != 1:
-                    raise ValueError('operands could not be broadcast together')
+                    raise ValueError("operands could not be broadcast together")
                 extent = x_n0
         else:
             extent = x_n0
         if x_n0 != extent:
             if x_n0 != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
@@ -34,7 +34,7 @@ def elementwise_jvp(x, y, x_dot):
             out[i] = x[t]
         if y_n0 != extent:
             if y_n0 != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1

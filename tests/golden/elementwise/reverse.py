@@ -19,13 +19,13 @@ def elementwise_value_and_grad(x, y):
                 extent = y_n0
             else:
                 if y_n0 != 1:
-                    raise ValueError('operands could not be broadcast together')
+                    raise ValueError("operands could not be broadcast together")
                 extent = n
         else:
             extent = n
         if n != extent:
             if n != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
@@ -34,7 +34,7 @@ def elementwise_value_and_grad(x, y):
             out[i] = x[i * step]
         if y_n0 != extent:
             if y_n0 != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1

@@ -18,13 +18,13 @@ def logistic_loss_jvp(w, x, y, w_dot):
                 extent = n
             else:
                 if n != 1:
-                    raise ValueError('operands could not be broadcast together')
+                    raise ValueError("operands could not be broadcast together")
                 extent = y_n0
         else:
             extent = y_n0
         if y_n0 != extent:
             if y_n0 != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
@@ -33,7 +33,7 @@ def logistic_loss_jvp(w, x, y, w_dot):
             out[i] = y[i * step]
         if n != extent:
             if n != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1

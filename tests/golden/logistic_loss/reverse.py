@@ -20,13 +20,13 @@ def logistic_loss_value_and_grad(w, x, y):
                 extent = n
             else:
                 if n != 1:
-                    raise ValueError('operands could not be broadcast together')
+                    raise ValueError("operands could not be broadcast together")
                 extent = y_n0
         else:
             extent = y_n0
         if y_n0 != extent:
             if y_n0 != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
             step = 1
@@ -35,7 +35,7 @@ def logistic_loss_value_and_grad(w, x, y):
             out[i] = y[i * step]
         if n != extent:
             if n != 1:
-                raise ValueError('could not broadcast input array into the shape of the target')
+                raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
             step_1 = 1
@@ -71,5 +71,5 @@ def logistic_loss_value_and_grad(w, x, y):
     n_2 = w.shape[0]
     w_bar = np.zeros(n_2)
     for i in range(n_2):
-        w_bar[i] = w_bar[i] + t_7[i]
+        w_bar[i] += t_7[i]
     return total / n_1, (w_bar,)

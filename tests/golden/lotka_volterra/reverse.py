@@ -13,15 +13,15 @@ def lotka_volterra_value_and_grad(x, y, a, steps):
     t_1_store = np.empty(t)
     y_store = np.empty(t)
     t_2_store = np.empty(t)
-    for _ in range(steps):
-        y_store[_] = y
+    for k in range(steps):
+        y_store[k] = y
         # dx = a * x - 0.4 * x * y
         t_1 = 0.4 * x
-        t_1_store[_] = t_1
+        t_1_store[k] = t_1
         dx = a * x - t_1 * y
         # dy = 0.1 * x * y - 0.3 * y
         t_2 = 0.1 * x
-        t_2_store[_] = t_2
+        t_2_store[k] = t_2
         dy = t_2 * y - 0.3 * y
         # x, y = x + 0.05 * dx, y + 0.05 * dy
         x += 0.05 * dx
@@ -31,18 +31,18 @@ def lotka_volterra_value_and_grad(x, y, a, steps):
     # for _ in range(steps):
     y_bar = x
     x_bar = y
-    for _ in range(steps - 1, -1, -1):
-        y_1 = y_store[_]
+    for k in range(steps - 1, -1, -1):
+        y_1 = y_store[k]
         # x, y = x + 0.05 * dx, y + 0.05 * dy
         t_3 = 0.05 * y_bar
         t_4 = 0.05 * x_bar
         # dy = 0.1 * x * y - 0.3 * y
         y_bar -= 0.3 * t_3
-        y_bar += t_2_store[_] * t_3
+        y_bar += t_2_store[k] * t_3
         x_bar += 0.1 * (y_1 * t_3)
         # dx = a * x - 0.4 * x * y
         t_5 = -t_4
         x_bar += 0.4 * (y_1 * t_5)
-        y_bar += t_1_store[_] * t_5
+        y_bar += t_1_store[k] * t_5
         x_bar += a * t_4
     return x * y, (x_bar,)

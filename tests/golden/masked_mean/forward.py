@@ -20,6 +20,5 @@ def masked_mean_jvp(x, floor, x_dot):
             total += value * value
             total_dot += t + t
     if count == 0:
-        # raise ValueError("nothing above the floor")
-        raise ValueError('nothing above the floor')
+        raise ValueError("nothing above the floor")
     return total / count, total_dot / count

@@ -19,8 +19,7 @@ def masked_mean_value_and_grad(x, floor):
             count += 1
             total += value * value
     if count == 0:
-        # raise ValueError("nothing above the floor")
-        raise ValueError('nothing above the floor')
+        raise ValueError("nothing above the floor")
 
     # reverse sweep
     # return total / count

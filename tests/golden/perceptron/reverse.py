@@ -32,7 +32,7 @@ def perceptron_value_and_grad(w1, w2, x):
     t_3 = np.dot(w2.T, t_2_bar)
     hidden_bar = np.zeros(n)
     for i in range(n):
-        hidden_bar[i] = hidden_bar[i] + t_3[i]
+        hidden_bar[i] += t_3[i]
     t_bar = np.zeros(n)
     # hidden = np.tanh(w1 @ x)
     for i in range(n - 1, -1, -1):

@@ -18,6 +18,6 @@ def several_results_value_and_grad(x, y):
     # reverse sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
     t_3 = x * (0.5 * phi / t_2)
-    x_bar = -(y * t_2 / (t_1 + t)) + t_3
+    x_bar = t_3 - y * t_2 / (t_1 + t)
     x_bar += t_3
     return t_2 * phi, (x_bar,)

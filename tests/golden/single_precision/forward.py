@@ -9,7 +9,7 @@ def single_precision_jvp(x, x_dot):
     """The value of `single_precision` and its tangent, for given tangents of its arguments."""
     s = np.float32(0.0)
     # for i in range(x.size):
-    s_dot = np.float32(0.0)
+    s_dot = s
     for i in range(x.shape[0]):
         # s += x[i] * x[i]
         t = x[i]

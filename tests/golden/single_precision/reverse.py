@@ -17,14 +17,12 @@ def single_precision_value_and_grad(x):
         s += t * t
 
     # reverse sweep
-    s_bar = np.float32(0.0) + np.float32(1.0)
+    t_1 = np.float32(1.0)
     x_bar = np.zeros(n, dtype=np.float32)
     # for i in range(x.size):
     for i in range(n - 1, -1, -1):
-        s_bar = np.float32(0.0) + s_bar
         # s += x[i] * x[i]
-        t_1 = x[i] * (np.float32(0.0) + s_bar)
-        x_bar[i] += np.float32(0.0) + t_1
-        x_bar[i] += np.float32(0.0) + t_1
-        s_bar = np.float32(0.0) + s_bar
+        t_2 = x[i] * t_1
+        x_bar[i] += t_2
+        x_bar[i] += t_2
     return s, (x_bar,)

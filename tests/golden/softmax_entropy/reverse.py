@@ -34,7 +34,7 @@ def softmax_entropy_value_and_grad(z, label):
     # reverse sweep
     z_bar = np.zeros(n)
     # return math.log(total) + top - z[label]
-    z_bar[label] += -1.0
+    z_bar[label] -= 1.0
     t_2 = 1.0 / total
     # for i in range(z.size):
     top_bar = 1.0

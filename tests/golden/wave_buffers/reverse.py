@@ -26,12 +26,12 @@ def wave_buffers_value_and_grad(u, v, steps):
     old_bar_1 = np.zeros(n)
     old_bar = old_bar_1
     t_store = np.empty(max(steps, 0), dtype=np.int64)
-    for _ in range(steps):
+    for k in range(steps):
         now_bar_stack.append(now_bar)
         old_bar_stack.append(old_bar)
         # for i in range(1, now.size - 1):
         t = now.shape[0] - 1
-        t_store[_] = t
+        t_store[k] = t
         for i in range(1, t):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             t_1 = 2.0 * now[i]
@@ -57,11 +57,11 @@ def wave_buffers_value_and_grad(u, v, steps):
         now_bar[i] += t_4
         now_bar[i] += t_4
     # for _ in range(steps):
-    for _ in range(steps - 1, -1, -1):
+    for k in range(steps - 1, -1, -1):
         now_bar = now_bar_stack.pop()
         old_bar = old_bar_stack.pop()
         # for i in range(1, now.size - 1):
-        for i in range(t_store[_] - 1, 0, -1):
+        for i in range(t_store[k] - 1, 0, -1):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             t_5 = old_bar[i]
             old_bar[i] = 0.0

@@ -1,0 +1,139 @@
+"""Core form from Python text, so that a test shows a pass before and after.
+
+A name is a float64, unless it begins with one of these letters: i j k n (int64), c (bool),
+a (a vector), or ends in `_stack`.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Callable
+
+from tapec.backend import printer
+from tapec.errors import Span
+from tapec.rules.formula import SIGNS, function_key
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Print,
+    Push,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+)
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Stack, Type
+
+
+def read(text: str, words: str = "") -> Function:
+    """The function in `text`; `words` are the identifiers that count as the user's."""
+    (definition,) = ast.parse(textwrap.dedent(text)).body
+    assert isinstance(definition, ast.FunctionDef)
+    span = Span("user.py", 1, 0, 1, words, "f")
+    types = {n.id: type_of(n.id) for n in ast.walk(definition) if isinstance(n, ast.Name)}
+    params = tuple(arg.arg for arg in definition.args.args)
+    types |= {param: type_of(param) for param in params}
+    return Function(definition.name, params, _block(definition.body, span), types)
+
+
+def type_of(name: str) -> Type:
+    if name.endswith("_stack"):
+        return Stack(FLOAT64)
+    return {"a": Array("float64", 1), "c": BOOL, **dict.fromkeys("ijkn", INT64)}.get(name[0], FLOAT64)
+
+
+def check(change: Callable[[Function], Function], before: str, after: str, words: str = "") -> None:
+    """A pass turns `before` into `after`, which it leaves alone."""
+    changed = change(read(before, words))
+    assert printer.function(changed, quote=False) == textwrap.dedent(after).lstrip()
+    assert printer.function(change(changed), quote=False) == textwrap.dedent(after).lstrip()
+
+
+def _block(body: list[ast.stmt], span: Span) -> Block:
+    return tuple(new for stmt in body if (new := _stmt(stmt, span)) is not None)
+
+
+def _stmt(stmt: ast.stmt, span: Span) -> Stmt | None:
+    match stmt:
+        case ast.Assign(targets=[ast.Name(id=target)], value=value):
+            return Assign(target, _expr(value), span)
+        case ast.AugAssign(target=ast.Name(id=target), op=op, value=value):
+            return Assign(target, Op(SIGNS[type(op)], (Name(target), _expr(value))), span)
+        case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=array), slice=index)], value=value):
+            return Store(array, _index(index), _expr(value), False, span)  # type: ignore[arg-type]
+        case ast.AugAssign(target=ast.Subscript(value=ast.Name(id=array), slice=index), value=value):
+            return Store(array, _index(index), _expr(value), True, span)  # type: ignore[arg-type]
+        case ast.If(test=test, body=body, orelse=orelse):
+            return If(_expr(test), _block(body, span), _block(orelse, span), span)  # type: ignore[arg-type]
+        case ast.For(target=ast.Name(id=var), iter=ast.Call(args=args), body=body):
+            bounds = [_expr(arg) for arg in args]
+            start, stop, step = {
+                1: (Const(0), bounds[0], Const(1)),
+                2: (*bounds, Const(1)),
+                3: tuple(bounds),
+            }[len(bounds)]
+            return For(var, start, stop, step, _block(body, span), False, span)  # type: ignore[arg-type]
+        case ast.While(body=body):
+            return Loop(_block(body, span), span)
+        case ast.Break():
+            return Break(span)
+        case ast.Raise(exc=ast.Call(func=ast.Name(id=name))):
+            return Raise(name, (), span)
+        case ast.Return(value=ast.Tuple(elts=values)):
+            return Return(tuple(_expr(v) for v in values), span)  # type: ignore[arg-type]
+        case ast.Return(value=ast.expr() as value):
+            return Return((_expr(value),), span)  # type: ignore[arg-type]
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=args)):
+            return Print(tuple(_expr(a) for a in args), span)  # type: ignore[arg-type]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=stack), attr="append"), args=[value])):
+            return Push(stack, _expr(value), span)  # type: ignore[arg-type]
+        case ast.Pass():
+            return None
+    raise ValueError(ast.unparse(stmt))
+
+
+def _index(index: ast.expr) -> tuple[Expr, ...]:
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    return tuple(_expr(item) for item in items)
+
+
+def _expr(node: ast.expr) -> Expr:
+    match node:
+        case ast.Constant(value=value):
+            return Const(value)  # type: ignore[arg-type]
+        case ast.Name(id=ident):
+            return Name(ident)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return Const(-value)
+        case ast.UnaryOp(op=op, operand=operand):
+            return Op(SIGNS[type(op)], (_expr(operand),))
+        case ast.BinOp(left=left, op=op, right=right):
+            return Op(SIGNS[type(op)], (_expr(left), _expr(right)))
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return Op(SIGNS[type(op)], (_expr(left), _expr(right)))
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return Op("ifelse", (_expr(test), _expr(body), _expr(orelse)))
+        case ast.Subscript(value=ast.Attribute(value=array, attr="shape"), slice=axis):
+            return Op("dim", (_expr(array), _expr(axis)))
+        case ast.Subscript(value=array, slice=ast.Slice(lower=low, upper=high)):
+            bounds = (Const(None) if low is None else _expr(low), Const(None) if high is None else _expr(high))
+            return Op("view", (_expr(array), Op("slice", (*bounds, Const(None)))))
+        case ast.Subscript(value=array, slice=index):
+            return Op("load", (_expr(array), *_index(index)))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr="zeros" | "empty" as fn), args=args):
+            return Op(fn, (Const("float64"), *map(_expr, args)))
+        case ast.Call(func=ast.Attribute(value=stack, attr="pop")):
+            return Op("pop", (_expr(stack),))
+        case ast.Call(func=func, args=args):
+            return Op(function_key(ast.unparse(func)), tuple(map(_expr, args)))
+    raise ValueError(ast.unparse(node))

@@ -1,0 +1,125 @@
+"""One name for the values of one variable."""
+
+from __future__ import annotations
+
+from tapec.optimise.coalesce import coalesce
+from tests.optimise.reading import check
+
+
+def test_a_loop_updates_its_variable():
+    check(
+        coalesce,
+        before="""
+        def f(x, n):
+            s = 0.0
+            for i in range(n):
+                s_1 = s + x
+                s = s_1
+            return s
+        """,
+        after="""
+        def f(x, n):
+            s = 0.0
+            for i in range(n):
+                s += x
+            return s
+        """,
+        words="s = s + x",
+    )
+
+
+
+def test_values_needed_together_keep_two_names():
+    check(
+        coalesce,
+        before="""
+        def f(x, n):
+            s = 0.0
+            r = 0.0
+            for i in range(n):
+                s_1 = s + x
+                r = r + s
+                s = s_1
+            return s, r
+        """,
+        after="""
+        def f(x, n):
+            s = 0.0
+            r = 0.0
+            for i in range(n):
+                s_1 = s + x
+                r += s
+                s = s_1
+            return s, r
+        """,
+        words="s r",
+    )
+
+
+
+def test_branches_set_one_variable():
+    check(
+        coalesce,
+        before="""
+        def f(c, x):
+            if c:
+                y = x * x
+                y_2 = y
+            else:
+                y_1 = x + x
+                y_2 = y_1
+            return y_2
+        """,
+        after="""
+        def f(c, x):
+            if c:
+                y = x * x
+            else:
+                y = x + x
+            return y
+        """,
+        words="y",
+    )
+
+
+
+def test_two_variables_of_the_users_stay_two():
+    check(
+        coalesce,
+        before="""
+        def f(x, n):
+            y = x
+            for i in range(n):
+                z = y * x
+                y = z
+            return y
+        """,
+        after="""
+        def f(x, n):
+            y = x
+            for i in range(n):
+                z = y * x
+                y = z
+            return y
+        """,
+        words="y z",
+    )
+
+
+
+def test_temporaries_are_numbered_in_order():
+    check(
+        coalesce,
+        before="""
+        def f(x):
+            t_7 = x * x
+            t_3 = t_7 + x
+            return t_3, t_7
+        """,
+        after="""
+        def f(x):
+            t = x * x
+            t_1 = t + x
+            return t_1, t
+        """,
+    )
