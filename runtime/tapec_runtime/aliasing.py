@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import register_jitable
+from numba import njit
 
 
 class AliasedArguments(ValueError):
     """Two arrays that share memory were passed to a function that writes into one of them."""
 
 
-@register_jitable  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")  # type: ignore[untyped-decorator]
 def overlap(a: Any, b: Any) -> bool:
     """Whether the byte ranges of two arrays meet; they may interleave without sharing an element.
 

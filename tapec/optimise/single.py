@@ -38,6 +38,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    blocks,
     reads,
     writes,
 )
@@ -108,8 +109,7 @@ class _Single:
         elif isinstance(stmt, Call):
             arrays = [n for n in reads(stmt) if is_memory(self.old.get(n))]
             own.classes.update(dict.fromkeys(self.aliases.find(n) for n in arrays))
-        bodies = (stmt.body, stmt.orelse) if isinstance(stmt, If) else (stmt.body,) if _is_loop(stmt) else ()
-        for body in bodies:
+        for body in blocks(stmt):
             for inner in body:
                 found = self._collect(inner)
                 own.names |= found.names
@@ -346,9 +346,7 @@ class _Single:
         found = set()
         for name in names:
             bit = self.live.names.bit(name)
-            if end is not None and at_head & bit and end.get(name) != head.get(name):
-                found.add(name)
-            elif isinstance(stmt, For) and after & bit and len(self._ways_out(stmt, name, head, exits)) > 1:
+            if end is not None and at_head & bit and end.get(name) != head.get(name) or isinstance(stmt, For) and after & bit and len(self._ways_out(stmt, name, head, exits)) > 1:
                 found.add(name)
         return found
 
@@ -410,7 +408,3 @@ def _complete(block: Iterable[Stmt]) -> Block:
         else:
             out.append(stmt)
     return tuple(out)
-
-
-def _is_loop(stmt: Stmt) -> bool:
-    return isinstance(stmt, For | Loop)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.syntax.core import Block, Function, If, Return, Stmt
+from tapec.syntax.core import Block, Function, If, Raise, Return, Stmt
 from tapec.syntax.types import Type
 from tapec.tape.derive import Derivative, Request, connections, inputs_of
 
@@ -67,3 +67,18 @@ def _decided(block: Block, values: Iterator[bool]) -> Block:
     return tuple(out)
 
 
+def straightened(block: Block) -> Block:
+    """What follows a branch that never goes on stands behind it, not inside the other branch."""
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, If) and stmt.orelse and _raises(stmt.body):
+            out += [If(stmt.test, stmt.body, (), stmt.span), *straightened(stmt.orelse)]
+        elif isinstance(stmt, If) and stmt.orelse and _raises(stmt.orelse):
+            out += [If(stmt.test, (), stmt.orelse, stmt.span), *straightened(stmt.body)]
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+def _raises(block: Block) -> bool:
+    return bool(block) and isinstance(block[-1], Raise)

@@ -133,8 +133,9 @@ def _id(atom: Name) -> str:
 
 def connections(request: Request) -> tuple[bool, ...]:
     """For each source, whether the targets depend on it."""
-    types, watched = request.types, set(request.watched)
-    whole = Function("stretch", (), (*request.block, Return(request.targets)), types)
+    types, watched = dict(request.types), set(request.watched)
+    body = _with_stops(request, Emitter(types, set(types)))
+    whole = Function("stretch", (), (*body, Return(request.targets)), types)
     names = {_id(t) for t in request.targets if isinstance(t, Name)}
     return tuple(
         any(

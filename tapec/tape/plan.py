@@ -15,8 +15,9 @@ from tapec.frontend.exits import tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.values import Static, Value
-from tapec.syntax.core import Block, If, Raise, Stmt, Store, walk, writes
+from tapec.syntax.core import Block, If, Store, walk, writes
 from tapec.tape import place as places
+from tapec.tape.decide import straightened
 from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
 from tapec.tape.region import Region
 from tapec.tape.run import Compiled
@@ -169,23 +170,6 @@ def _resolver(ev: Evaluator, shared: Shared, frame: types.FrameType) -> Any:
     return find
 
 
-def straightened(block: Block) -> Block:
-    """What follows a branch that never goes on stands behind it, not inside the other branch."""
-    out: list[Stmt] = []
-    for stmt in block:
-        if isinstance(stmt, If) and stmt.orelse and _raises(stmt.body):
-            out += [If(stmt.test, stmt.body, (), stmt.span), *straightened(stmt.orelse)]
-        elif isinstance(stmt, If) and stmt.orelse and _raises(stmt.orelse):
-            out += [If(stmt.test, (), stmt.orelse, stmt.span), *straightened(stmt.body)]
-        else:
-            out.append(stmt)
-    return tuple(out)
-
-
 def _merged(block: Block) -> frozenset[str]:
     branches = [stmt for stmt in walk(block) if isinstance(stmt, If)]
     return frozenset(name for branch in branches for stmt in walk((branch,)) for name in writes(stmt))
-
-
-def _raises(block: Block) -> bool:
-    return bool(block) and isinstance(block[-1], Raise)

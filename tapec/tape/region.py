@@ -24,7 +24,8 @@ from tapec.frontend.values import (
 )
 from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Op, Return, Store, reads, walk, writes
 from tapec.syntax.types import Array
-from tapec.tape.derive import Derivative, Request, derive
+from tapec.tape.decide import depends_on_the_way, straightened
+from tapec.tape.derive import Derivative, Request, connections, derive
 from tapec.tape.live import LiveObjects, VariableSym
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.nested import splice
@@ -124,6 +125,8 @@ class Region:
         if name in self.watched:
             return
         self._check_merged(ev, name, node)
+        if name and self._is_tracked(ev, name, node):
+            return
         inside = [stmt for stmt in walk(self.recorded())]
         if name and not any(name in writes(s) or name in reads(s) for s in inside):
             self.watched[name] = None
@@ -143,6 +146,26 @@ class Region:
         else:
             self._replace_literal(ev, value, copied, node)
         self.watched[copied.atom.id] = None
+
+    def _is_tracked(self, ev: Evaluator, name: str, node: Any) -> bool:
+        """Whether a value was computed from watched ones, so that all its uses are recorded anyway."""
+        request = Request(
+            straightened(self.recorded()),
+            ev.types,
+            frozenset(),
+            (Name(name),),
+            (tuple(self.watched),),
+            frozenset(self.watched),
+            frozenset(self.stopped),
+        )
+        if depends_on_the_way(request):
+            ev.fail(
+                LoweringError,
+                "a watch of a value that a branch has or has not computed from watched ones",
+                node,
+                hint="watch it before the branch, or what it is computed from",
+            )
+        return connections(request)[0]
 
     def _check_merged(self, ev: Evaluator, name: str, node: Any) -> None:
         """Behind a branch or loop a variable may still be another value that is known by itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -59,12 +59,22 @@ def identical(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
     return True
 
 
-def check_pass(core: Function, change: Callable[[Function], Function], args: Args, namespace: dict[str, Any]) -> Function:
-    """Apply a pass; the result must compute the same, and the input must be left alone."""
-    before = repr(core)
-    changed = change(core)
-    assert repr(core) == before, "the pass changed its input"
-    assert set(changed.params) == set(core.params)
-    expected, got = run(core, args, namespace), run(changed, args, namespace)
-    assert identical(expected, got), f"{printer.function(core)}\n{printer.function(changed)}\n{expected}\n{got}"
-    return changed
+def check_passes(
+    core: Function,
+    passes: Iterable[Callable[[Function, frozenset[str]], Function]],
+    args: Args,
+    namespace: dict[str, Any],
+    constants: frozenset[str],
+) -> Function:
+    """Apply passes in order; each result must compute the same, and each input must be left alone."""
+    expected = run(core, args, namespace)
+    for change in passes:
+        before = repr(core)
+        changed = change(core, constants)
+        assert repr(core) == before, f"{change.__name__} changed its input"
+        assert changed.params == core.params
+        got = run(changed, args, namespace)
+        texts = "\n".join(printer.function(one) for one in (core, changed))
+        assert identical(expected, got), f"{change.__name__}\n{texts}\n{expected}\n{got}"
+        core = changed
+    return core

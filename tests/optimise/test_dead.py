@@ -87,7 +87,7 @@ def test_what_a_trip_stores_last_in_its_own_element_is_needed_after_the_loop_onl
             s = 0.0
             for i in range(n):
                 t = a_1[i]
-                s = s + t
+                s += t
             return s
         """,
     )
@@ -114,7 +114,7 @@ def test_an_element_that_the_next_trip_reads_is_kept():
             for i in range(n):
                 t = a_1[0]
                 a_1[i] = x
-                s = s + t
+                s += t
             return s
         """,
     )

@@ -116,7 +116,7 @@ def test_nothing_moves_into_a_loop():
             t = x * x
             s = x
             for i in range(n):
-                s = s + t
+                s += t
             return s
         """,
     )

@@ -173,6 +173,7 @@ def test_values_that_change_places_are_kept_apart():
                 v = u_2
             return u
         """,
+        again=False,  # the name of the value that is kept gets another number
     )
 
 
