@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -107,7 +108,6 @@ def _build(
         return _tangents(function, made, lowered, structure, options)
     check_target(lowered, function, kind)
     swept = reverse(core, sources, constants, unit_seed=kind != "vjp")
-    values = swept.values
     count = 0 if kind == "grad" else len(swept.values)
     results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
 

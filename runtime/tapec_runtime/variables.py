@@ -104,7 +104,7 @@ class Variable(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._value.shape  # type: ignore[no-any-return]
+        return self._value.shape
 
     @property
     def dtype(self) -> Any:
@@ -112,11 +112,11 @@ class Variable(NDArrayOperatorsMixin):
 
     @property
     def ndim(self) -> int:
-        return self._value.ndim  # type: ignore[no-any-return]
+        return self._value.ndim
 
     @property
     def size(self) -> int:
-        return self._value.size  # type: ignore[no-any-return]
+        return self._value.size
 
     def assign(self, value: Any) -> Variable:
         """Replace the value by one of the same shape; returns the variable."""

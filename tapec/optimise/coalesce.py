@@ -231,9 +231,9 @@ def _renamed(block: Block, names: dict[str, str]) -> Block:
                 first, second = inside(body), inside(orelse)
                 return replace(stmt, test=expr(test), body=first, orelse=second) if first or second else None
             case For(var=var, start=start, stop=stop, step=step, body=body):
-                bounds = {"start": expr(start), "stop": expr(stop), "step": expr(step)}
-                inner = inside(body)
-                return replace(stmt, var=name(var), body=inner, **bounds) if inner else None
+                if not (inner := inside(body)):
+                    return None
+                return replace(stmt, var=name(var), start=expr(start), stop=expr(stop), step=expr(step), body=inner)
             case Loop(body=body):
                 return replace(stmt, body=inside(body))
             case Push(stack=stack, value=value):

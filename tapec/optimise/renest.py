@@ -111,7 +111,7 @@ class _Renest:
                 self.forget(stmt, waiting)
                 fixed = {name: one for name, one in waiting.items() if one.everywhere}
                 new = replace(new, body=self.block(new.body, fixed))
-            case Assign(target=target):
+            case Assign():
                 self.forget(new, waiting)
                 self.offer(new, place, waiting)
                 return new
@@ -255,13 +255,15 @@ def width(expr: Expr) -> int:
 
 def added(stmt: Store) -> Store:
     """`a[i] = a[i] + x` as `a[i] += x`."""
-    place = Op("load", (Name(stmt.array), *stmt.index))
-    match stmt.value:
-        case Op(fn="+", args=(first, second)) if first == place and not stmt.accumulate:
-            return replace(stmt, value=second, accumulate=True)  # type: ignore[arg-type]
-        case Op(fn="-", args=(first, second)) if first == place and not stmt.accumulate:
-            return replace(stmt, value=signs(Op("neg", (second,))), accumulate=True)  # type: ignore[arg-type]
-    return stmt
+    value: Expr = stmt.value
+    if stmt.accumulate or not isinstance(value, Op) or value.fn not in ("+", "-") or len(value.args) != 2:
+        return stmt
+    first, second = value.args
+    if first != Op("load", (Name(stmt.array), *stmt.index)):
+        return stmt
+    change = second if value.fn == "+" else signs(Op("neg", (second,)))
+    # after nesting, places of atoms hold expressions
+    return replace(stmt, value=change, accumulate=True)  # type: ignore[arg-type]
 
 
 def signs(op: Op) -> Op:

@@ -346,7 +346,14 @@ class _Single:
         found = set()
         for name in names:
             bit = self.live.names.bit(name)
-            if end is not None and at_head & bit and end.get(name) != head.get(name) or isinstance(stmt, For) and after & bit and len(self._ways_out(stmt, name, head, exits)) > 1:
+            if (
+                end is not None
+                and at_head & bit
+                and end.get(name) != head.get(name)
+                or isinstance(stmt, For)
+                and after & bit
+                and len(self._ways_out(stmt, name, head, exits)) > 1
+            ):
                 found.add(name)
         return found
 

@@ -60,6 +60,7 @@ class CompiledFunction:
         self.py_func = function
         self._plans: list[Compiled] = []
         self._signature = inspect.signature(function)
+        self.__qualname__ = function.__qualname__
         functools.update_wrapper(self, function)
         # update_wrapper would make other decorators look through to the plain function
         del self.__wrapped__  # type: ignore[attr-defined]

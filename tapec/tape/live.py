@@ -20,10 +20,12 @@ from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.numba_types import from_numba
-from tapec.frontend.values import Items, Lst, Static, Sym, Tup, Value
+from tapec.frontend.values import Items, Lst, Static, Sym, Value
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.recipe import Recipe
+from tapec.tape.snapshots import array_type
+from tapec.tape.standins import DictMethod, ForeignTape
 from tapec_runtime.variables import Variable, stop_gradient
 
 _IDENTITY = (np.ndarray, np.floating, Variable)
@@ -327,7 +329,7 @@ class LiveObjects:
         if isinstance(obj, types.ModuleType | type) or type(obj).__module__.startswith("tapec."):
             return None
         if isinstance(obj, dict) and name in ("items", "keys", "values", "get"):
-            return Static(_DictMethod(self, obj, name))
+            return Static(DictMethod(obj, name))
         found = _static_lookup(type(obj), name)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return self.ev.call_object(found.fget, [Static(obj)], {}, node)
@@ -355,44 +357,6 @@ class LiveObjects:
         return known
 
 
-class ForeignTape:
-    """A tape that the region being lowered does not belong to: its calls leave no trace in it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("watch", "reset"):
-            return _NoEffect()
-        raise AttributeError(name)
-
-
-class _NoEffect:
-    def __tapec_lower__(self, ev: Evaluator, args: Any, kwargs: Any, node: Any) -> Value:
-        return Static(None)
-
-
-class _DictMethod:
-    """`items`, `keys`, `values` and `get` of a live dict."""
-
-    def __init__(self, live: LiveObjects, obj: dict[Any, Any], name: str) -> None:
-        self.live, self.obj, self.name = live, obj, name
-
-    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
-        def item(key: Any) -> Value:
-            return ev.wrap(self.obj[key], None, ("item", self.obj, key))
-
-        if self.name == "get":
-            key = args[0].obj if isinstance(args[0], Static) else getattr(args[0], "constant", None)
-            if key in self.obj:
-                return item(key)
-            return args[1] if len(args) > 1 else Static(None)
-        keys = [ev.wrap(key) for key in self.obj]
-        if self.name == "keys":
-            return Tup(tuple(keys))
-        values = [item(key) for key in self.obj]
-        if self.name == "values":
-            return Tup(tuple(values))
-        return Tup(tuple(Tup(pair) for pair in zip(keys, values, strict=True)))
-
-
 def _id(value: Sym) -> str:
     assert isinstance(value.atom, Name)
     return value.atom.id
@@ -403,29 +367,3 @@ def _static_lookup(cls: type, name: str) -> Any:
         if name in base.__dict__:
             return base.__dict__[name]
     return None
-
-
-def array_type(array: Any) -> Array | None:
-    """The core type of a live array's copy."""
-    try:
-        found = from_numba(typeof(array))
-    except ValueError:
-        return None
-    return Array(found.dtype, found.ndim, found.layout) if isinstance(found, Array) else None
-
-
-def snapshot(value: Any) -> Any:
-    """An array's copy, laid out in memory like it; variables give their value, which nobody writes."""
-    if isinstance(value, Variable):
-        return value._value
-    if not isinstance(value, np.ndarray):
-        return value
-    if value.flags.c_contiguous or value.flags.f_contiguous:
-        return value.copy(order="K")
-    steps = tuple(slice(None, None, -2 if stride < 0 else 2) for stride in value.strides)
-    made = np.empty(tuple(2 * extent for extent in value.shape), value.dtype)[steps]
-    made[...] = value
-    return made
-
-
-__all__ = ["Leaf", "LiveObjects", "Restart", "Shared", "VariableSym", "array_type", "snapshot"]

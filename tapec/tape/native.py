@@ -12,11 +12,11 @@ from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.decide import decided, depends_on_the_way, tests_of
 from tapec.tape.derive import Request, derive, originals
-from tapec.tape.live import snapshot
+from tapec.tape.held import canonical
 from tapec.tape.names import Names
 from tapec.tape.plan import Plan, plan_for
-from tapec.tape.region import canonical
 from tapec.tape.run import Compiled, compiled, returned
+from tapec.tape.snapshots import snapshot
 from tapec_runtime.variables import UnconnectedGradients, Variable, plain
 
 
@@ -171,8 +171,11 @@ class Recording:
             _ambiguous(target)
         if key in self.names.of:
             atom = self.names.of[key]
-            # seen from this tape: the copy that it watches
-            return Name(canonical(self.plan.ev, atom.id, self.plan.region.watched)) if isinstance(atom, Name) else atom
+            if isinstance(atom, Name):
+                # seen from this tape: the copy that it watches, if it watches one
+                seen = canonical(self.plan.ev, atom.id, self.plan.region.watched)
+                return Name(seen) if seen in self.plan.region.watched else atom
+            return atom
         if self.plan.escapes:
             raise LoweringError(
                 "the target was handed out of the tape's block without a name",

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator, freeze
-from tapec.frontend.merge import rebuild
-from tapec.frontend.values import (
-    NONE,
-    Items,
-    Lst,
-    Maybe,
-    Static,
-    Sym,
-    Tup,
-    Value,
-    describe,
-    is_none,
-    number,
-)
-from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Op, Return, Store, reads, walk, writes
+from tapec.frontend.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe
+from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, Store, reads, walk, writes
 from tapec.syntax.types import Array
+from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
 from tapec.tape.decide import depends_on_the_way, straightened
 from tapec.tape.derive import Derivative, Request, connections, derive
+from tapec.tape.held import canonical, duplicate, held_values, replace_everywhere
 from tapec.tape.live import LiveObjects, VariableSym
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.nested import splice
-from tapec_runtime.variables import UnconnectedGradients, Variable
+from tapec_runtime.variables import Variable
 
 
 class Region:
@@ -262,19 +249,19 @@ class Region:
             )
         self.used = True
         targets: list[Sym] = []
-        _numbers(ev, given["target"], targets, node)
+        numbers(ev, given["target"], targets, node)
         targets = [t for t in targets if t.type.is_float]
         found: list[Sym] = []
-        structure = _sources(ev, given["sources"], found, node)
+        structure = sources(ev, given["sources"], found, node)
         versions = tuple(self._versions(ev, value) for value in found)
         atoms = tuple(t.atom for t in targets)
         block = self.recorded()
         self._check_stores(ev, block, node)
         derivative = self.request(ev, atoms, versions, block)
-        seeds = _seeds(ev, given.get("output_gradients", NONE), targets, derivative, node)
-        zero = _zero_policy(ev, given.get("unconnected_gradients", NONE), node)
-        adjoints = self._written(ev, derivative, targets, seeds)
-        return structure([_adjoint(ev, v, positions, adjoints, zero)
+        weights = seeds(ev, given.get("output_gradients", NONE), targets, derivative, node)
+        zero = zero_policy(ev, given.get("unconnected_gradients", NONE), node)
+        adjoints = self._written(ev, derivative, weights)
+        return structure([adjoint(ev, v, positions, adjoints, zero)
                           for v, positions in zip(found, derivative.adjoints, strict=True)])
 
     def _versions(self, ev: Evaluator, value: Sym) -> tuple[str, ...]:
@@ -299,7 +286,7 @@ class Region:
                     hint="copy it inside the tape",
                 )
 
-    def _written(self, ev: Evaluator, derivative: Derivative, targets: list[Sym], seeds: list[Sym]) -> list[Value]:
+    def _written(self, ev: Evaluator, derivative: Derivative, weights: list[Sym]) -> list[Value]:
         """The derivative's statements, written into the current block; the adjoints."""
         function = derivative.function
         if not derivative.function.params:
@@ -317,7 +304,7 @@ class Region:
                 if isinstance(ev.types.get(name), Array):
                     ev.roots[name] = frozenset({name})
         bound = dict(zip((z for z, _ in derivative.zeros), zeros.values(), strict=True))
-        bound |= {seed: value.atom for seed, value in zip(derivative.seeds, seeds, strict=True)}
+        bound |= {seed: value.atom for seed, value in zip(derivative.seeds, weights, strict=True)}
         prologue = tuple(Assign(param, atom, ev.span) for param, atom in bound.items())
         params = (*derivative.inputs, *(a.id for a in bound.values() if isinstance(a, Name)))
         types = {**ev.types, **function.types}
@@ -385,151 +372,3 @@ def make_tape(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
             ev.fail(LoweringError, f"`{key}` of a tape must be True or False", node)
         flags[key] = known
     return Static(Region(flags.get("persistent", False), flags.get("watch_accessed_variables", True)))
-
-
-# values held by variables and lists
-
-
-def held_values(ev: Evaluator) -> list[Sym]:
-    """Every number and array that a variable or list of an open frame holds."""
-    found: list[Sym] = []
-
-    def note(path: Any, leaf: Sym) -> Sym:
-        found.append(leaf)
-        return leaf
-
-    for frame in ev.frames:
-        for value in frame.env.values():
-            rebuild(value, note)
-    for contents in ev.heap.values():
-        rebuild(contents, note)
-    return found
-
-
-def replace_everywhere(ev: Evaluator, new: dict[str, Sym]) -> None:
-    """Put copies in place of names, wherever a variable or list holds them."""
-
-    def changed(path: Any, leaf: Sym) -> Sym:
-        if not isinstance(leaf.atom, Name) or leaf.atom.id not in new:
-            return leaf
-        made = new[leaf.atom.id]
-        return VariableSym(made.atom, made.type, leaf.variable, leaf.cell) if isinstance(leaf, VariableSym) else made
-
-    for frame in ev.frames:
-        for key, value in frame.env.items():
-            frame.env[key] = rebuild(value, changed)
-    for cell, contents in ev.heap.items():
-        ev.heap[cell] = rebuild(contents, changed)
-    live = ev.live
-    if isinstance(live, LiveObjects):
-        live.replace(new, changed)
-
-
-def duplicate(ev: Evaluator, value: Sym) -> Sym:
-    """The same value under a new name; an array in memory of its own."""
-    if not isinstance(value.type, Array):
-        base = value.atom.id if isinstance(value.atom, Name) else "x"
-        return ev.assign(value.atom, value.type, base)
-    assert isinstance(value.atom, Name)
-    type_ = Array(value.type.dtype, value.type.ndim, "C")
-    made = ev.assign(Op("copy", (value.atom,)), type_, value.atom.id)
-    assert isinstance(made.atom, Name)
-    ev.roots[made.atom.id] = frozenset({made.atom.id})
-    return made
-
-
-def canonical(ev: Evaluator, name: str, watched: dict[str, None]) -> str:
-    """The name that a tape knows a value by: the copy that it watches, else the original."""
-
-    def root(one: str) -> str:
-        while one in ev.copies:
-            one = ev.copies[one]
-        return one
-
-    return next((one for one in watched if root(one) == root(name)), root(name))
-
-
-# arguments of gradient
-
-
-def _numbers(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> None:
-    match value:
-        case Sym():
-            out.append(value)
-        case Tup(items=items):
-            for item in items:
-                _numbers(ev, item, out, node)
-        case Lst():
-            contents = ev.heap[value]
-            if not isinstance(contents, Items):
-                ev.fail(LoweringError, "a target in a list whose length is not known", node)
-            for item in contents.values:
-                _numbers(ev, item, out, node)
-        case Maybe(value=inner):
-            _numbers(ev, inner, out, node)
-        case _:
-            ev.fail(LoweringError, f"{describe(value)} is not a target", node)
-
-
-def _sources(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> Any:
-    """Collect the sources; a function that rebuilds their structure from the gradients."""
-    match value:
-        case Sym():
-            position = len(out)
-            out.append(value)
-            return lambda new: new[position]
-        case Tup(items=items, cls=cls):
-            parts = [_sources(ev, item, out, node) for item in items]
-            return lambda new: Tup(tuple(part(new) for part in parts), cls)
-        case Lst():
-            contents = ev.heap[value]
-            if isinstance(contents, Items):
-                parts = [_sources(ev, item, out, node) for item in contents.values]
-                return lambda new: ev.new_list(Items(tuple(part(new) for part in parts)))
-    ev.fail(LoweringError, f"{describe(value)} is not a source", node)
-
-
-def _zero_policy(ev: Evaluator, value: Value, node: Any) -> bool:
-    if is_none(value):
-        return False
-    obj = value.obj if isinstance(value, Static) else None
-    try:
-        return UnconnectedGradients(obj) is UnconnectedGradients.ZERO
-    except ValueError:
-        ev.fail(LoweringError, f"unconnected_gradients is {describe(value)}", node)
-
-
-def _seeds(ev: Evaluator, given: Value, targets: list[Sym], derivative: Derivative, node: Any) -> list[Sym]:
-    """The weights of the targets: those given, or ones."""
-    if not derivative.seeds:
-        return []
-    if is_none(given):
-        return [_ones(ev, target) for target in targets]
-    found: list[Sym] = []
-    _numbers(ev, given, found, node)
-    if len(found) != len(targets):
-        ev.fail(LoweringError, f"{len(found)} output gradients for {len(targets)} targets", node)
-    return [
-        seed if isinstance(seed.type, Array) else ev.cast(seed, target.type)
-        for seed, target in zip(found, targets, strict=True)
-    ]
-
-
-def _ones(ev: Evaluator, target: Sym) -> Sym:
-    if isinstance(target.type, Array):
-        return ev.sym(ev.materialise(ev.call_object(np.ones_like, [target], {}, None)))
-    return ev.cast(number(1.0), target.type)
-
-
-def _adjoint(ev: Evaluator, source: Sym, positions: tuple[int, ...] | None, adjoints: list[Value], zero: bool) -> Value:
-    if positions is None:
-        if not zero or not source.type.is_float:
-            return NONE
-        if isinstance(source.type, Array):
-            made: Value = ev.materialise(ev.call_object(np.zeros_like, [source], {}, None))
-            return made
-        return ev.cast(number(0.0), source.type)
-    total = adjoints[positions[0]]
-    for position in positions[1:]:
-        total = ev.materialise(ev.binary("+", total, adjoints[position]))
-    return total

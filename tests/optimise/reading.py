@@ -52,9 +52,7 @@ def type_of(name: str) -> Type:
     return {"a": Array("float64", 1), "c": BOOL, **dict.fromkeys("ijkn", INT64)}.get(name[0], FLOAT64)
 
 
-def check(
-    change: Callable[[Function], Function], before: str, after: str, words: str = "", again: bool = True
-) -> None:
+def check(change: Callable[[Function], Function], before: str, after: str, words: str = "", again: bool = True) -> None:
     """A pass turns `before` into `after`, which it leaves alone, unless `again` is false."""
     changed = change(read(before, words))
     assert printer.function(changed, quote=False) == textwrap.dedent(after).lstrip()

@@ -26,7 +26,6 @@ def test_an_empty_branch_is_turned_round():
     )
 
 
-
 def test_what_follows_a_branch_that_leaves_is_not_indented():
     check(
         straighten,
@@ -46,7 +45,6 @@ def test_what_follows_a_branch_that_leaves_is_not_indented():
             return x
         """,
     )
-
 
 
 def test_a_loop_that_begins_with_its_test_is_a_while():

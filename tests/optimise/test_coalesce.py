@@ -28,7 +28,6 @@ def test_a_loop_updates_its_variable():
     )
 
 
-
 def test_values_needed_together_keep_two_names():
     check(
         coalesce,
@@ -56,7 +55,6 @@ def test_values_needed_together_keep_two_names():
     )
 
 
-
 def test_branches_set_one_variable():
     check(
         coalesce,
@@ -82,7 +80,6 @@ def test_branches_set_one_variable():
     )
 
 
-
 def test_two_variables_of_the_users_stay_two():
     check(
         coalesce,
@@ -104,7 +101,6 @@ def test_two_variables_of_the_users_stay_two():
         """,
         words="y z",
     )
-
 
 
 def test_temporaries_are_numbered_in_order():

@@ -25,7 +25,6 @@ def test_an_update_does_not_keep_itself_alive():
     )
 
 
-
 def test_stores_into_arguments_stay():
     check(
         drop_dead,
@@ -42,7 +41,6 @@ def test_stores_into_arguments_stay():
             return x
         """,
     )
-
 
 
 def test_a_store_through_a_view_of_something_read_stays():
@@ -65,7 +63,6 @@ def test_a_store_through_a_view_of_something_read_stays():
             return y
         """,
     )
-
 
 
 def test_what_a_trip_stores_last_in_its_own_element_is_needed_after_the_loop_only():
@@ -93,7 +90,6 @@ def test_what_a_trip_stores_last_in_its_own_element_is_needed_after_the_loop_onl
     )
 
 
-
 def test_an_element_that_the_next_trip_reads_is_kept():
     check(
         drop_dead,
@@ -118,7 +114,6 @@ def test_an_element_that_the_next_trip_reads_is_kept():
             return s
         """,
     )
-
 
 
 def test_popping_stays():

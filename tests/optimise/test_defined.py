@@ -27,7 +27,6 @@ def test_a_copy_of_a_name_set_on_one_way_only():
     )
 
 
-
 def test_a_name_set_on_all_ways_needs_none():
     check(
         define_copied,

@@ -51,4 +51,5 @@ def test_passes(seed: int, tmp_path: Path):
     for derivative in derivatives(program.source, args, tmp_path):
         core = derivative.core
         own = (*args, *floats)[: len(core.params)]
-        check_passes(core, (settled, *PASSES[SETTLED:]), own, derivative.namespace, frozenset(derivative.lowered.constants))
+        constants = frozenset(derivative.lowered.constants)
+        check_passes(core, (settled, *PASSES[SETTLED:]), own, derivative.namespace, constants)

@@ -23,7 +23,6 @@ def test_a_temporary_goes_into_its_only_use():
     )
 
 
-
 def test_a_variable_of_the_users_stays():
     check(
         renest,
@@ -42,7 +41,6 @@ def test_a_variable_of_the_users_stays():
     )
 
 
-
 def test_what_is_used_twice_stays():
     check(
         renest,
@@ -57,7 +55,6 @@ def test_what_is_used_twice_stays():
             return t, t + x
         """,
     )
-
 
 
 def test_a_load_does_not_move_past_a_store():
@@ -76,7 +73,6 @@ def test_a_load_does_not_move_past_a_store():
             return t + x
         """,
     )
-
 
 
 def test_nothing_moves_past_a_new_value_of_an_operand():
@@ -99,7 +95,6 @@ def test_nothing_moves_past_a_new_value_of_an_operand():
     )
 
 
-
 def test_nothing_moves_into_a_loop():
     check(
         renest,
@@ -120,7 +115,6 @@ def test_nothing_moves_into_a_loop():
             return s
         """,
     )
-
 
 
 def test_neighbouring_subscripts_are_written_in_place():
@@ -146,7 +140,6 @@ def test_neighbouring_subscripts_are_written_in_place():
     )
 
 
-
 def test_minus_signs_stand_where_a_person_puts_them():
     check(
         renest,
@@ -166,7 +159,6 @@ def test_minus_signs_stand_where_a_person_puts_them():
             return y - x * y / x
         """,
     )
-
 
 
 def test_an_update_of_an_element_is_written_as_one():

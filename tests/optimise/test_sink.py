@@ -28,7 +28,6 @@ def test_an_allocation_moves_down_to_its_first_use():
     )
 
 
-
 def test_a_view_takes_what_it_views_with_it():
     check(
         sink_allocations,
@@ -49,7 +48,6 @@ def test_a_view_takes_what_it_views_with_it():
             return a
         """,
     )
-
 
 
 def test_nothing_moves_past_a_change_of_its_operands():

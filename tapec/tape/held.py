@@ -1,0 +1,71 @@
+"""The values that variables and lists hold while a block is lowered, and copies that stand for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.merge import rebuild
+from tapec.frontend.values import Sym
+from tapec.syntax.core import Name, Op
+from tapec.syntax.types import Array
+from tapec.tape.live import LiveObjects, VariableSym
+
+
+def held_values(ev: Evaluator) -> list[Sym]:
+    """Every number and array that a variable or list of an open frame holds."""
+    found: list[Sym] = []
+
+    def note(path: Any, leaf: Sym) -> Sym:
+        found.append(leaf)
+        return leaf
+
+    for frame in ev.frames:
+        for value in frame.env.values():
+            rebuild(value, note)
+    for contents in ev.heap.values():
+        rebuild(contents, note)
+    return found
+
+
+def replace_everywhere(ev: Evaluator, new: dict[str, Sym]) -> None:
+    """Put copies in place of names, wherever a variable or list holds them."""
+
+    def changed(path: Any, leaf: Sym) -> Sym:
+        if not isinstance(leaf.atom, Name) or leaf.atom.id not in new:
+            return leaf
+        made = new[leaf.atom.id]
+        return VariableSym(made.atom, made.type, leaf.variable, leaf.cell) if isinstance(leaf, VariableSym) else made
+
+    for frame in ev.frames:
+        for key, value in frame.env.items():
+            frame.env[key] = rebuild(value, changed)
+    for cell, contents in ev.heap.items():
+        ev.heap[cell] = rebuild(contents, changed)
+    live = ev.live
+    if isinstance(live, LiveObjects):
+        live.replace(new, changed)
+
+
+def duplicate(ev: Evaluator, value: Sym) -> Sym:
+    """The same value under a new name; an array in memory of its own."""
+    if not isinstance(value.type, Array):
+        base = value.atom.id if isinstance(value.atom, Name) else "x"
+        return ev.assign(value.atom, value.type, base)
+    assert isinstance(value.atom, Name)
+    type_ = Array(value.type.dtype, value.type.ndim, "C")
+    made = ev.assign(Op("copy", (value.atom,)), type_, value.atom.id)
+    assert isinstance(made.atom, Name)
+    ev.roots[made.atom.id] = frozenset({made.atom.id})
+    return made
+
+
+def canonical(ev: Evaluator, name: str, watched: dict[str, None]) -> str:
+    """The name that a tape knows a value by: the copy that it watches, else the original."""
+
+    def root(one: str) -> str:
+        while one in ev.copies:
+            one = ev.copies[one]
+        return one
+
+    return next((one for one in watched if root(one) == root(name)), root(name))

@@ -1,0 +1,46 @@
+"""What stands for live objects whose methods lowered code may call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import Static, Tup, Value
+
+
+class ForeignTape:
+    """A tape that the region being lowered does not belong to: its calls leave no trace in it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("watch", "reset"):
+            return _NoEffect()
+        raise AttributeError(name)
+
+
+class _NoEffect:
+    def __tapec_lower__(self, ev: Evaluator, args: Any, kwargs: Any, node: Any) -> Value:
+        return Static(None)
+
+
+class DictMethod:
+    """`items`, `keys`, `values` and `get` of a live dict."""
+
+    def __init__(self, obj: dict[Any, Any], name: str) -> None:
+        self.obj, self.name = obj, name
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        def item(key: Any) -> Value:
+            return ev.wrap(self.obj[key], None, ("item", self.obj, key))
+
+        if self.name == "get":
+            key = args[0].obj if isinstance(args[0], Static) else getattr(args[0], "constant", None)
+            if key in self.obj:
+                return item(key)
+            return args[1] if len(args) > 1 else Static(None)
+        keys = [ev.wrap(key) for key in self.obj]
+        if self.name == "keys":
+            return Tup(tuple(keys))
+        values = [item(key) for key in self.obj]
+        if self.name == "values":
+            return Tup(tuple(values))
+        return Tup(tuple(Tup(pair) for pair in zip(keys, values, strict=True)))
