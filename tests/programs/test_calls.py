@@ -87,7 +87,6 @@ def none_argument(a, scale=None):
     return (a * scale).sum()
 
 
-@cases((arr(3),))
 def counters_of_an_outer_function(a):
     total = 0.0
 
@@ -98,6 +97,11 @@ def counters_of_an_outer_function(a):
     for v in a:
         add(v)
     return total
+
+
+def test_nonlocal_is_refused():
+    with pytest.raises(tapec.errors.UnsupportedSyntax, match="nonlocal"):
+        tapec.grad(counters_of_an_outer_function)(np.ones(3))
 
 
 @njit(fastmath=True)
