@@ -61,9 +61,12 @@ def load(source: str, folder: Path) -> ModuleType:
 def run_bounded(f: Callable[..., Any], args: Args) -> Any:
     """Call `f` in the interpreter; `TooLong` if it runs more lines than any generated program."""
     count = 0
+    file = f.__code__.co_filename
 
-    def trace(_frame: FrameType, event: str, _arg: Any) -> Any:
+    def trace(frame: FrameType, event: str, _arg: Any) -> Any:
         nonlocal count
+        if frame.f_code.co_filename != file:
+            return None
         count += event == "line"
         if count > LINE_LIMIT:
             raise TooLong

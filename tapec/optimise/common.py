@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 
-from tapec.syntax.core import Atom, Expr, Name, Op
+from tapec.syntax.core import Atom, Const, Expr, Name, Op
 from tapec.syntax.types import Scalar, Type
 
+# the comparison that says the same of two numbers, and the one that says the opposite
+_SWAPPED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_OPPOSITE = {"==": "!=", "!=": "=="}
 _UNSHARED = ("np.random", "tapec_runtime.", "print", "pop")
 
 
@@ -54,6 +57,17 @@ class Available:
         key = self._key(value)
         if key is not None:
             self._scopes[-1][key] = atom
+
+    def assume(self, test: Expr | None, holds: bool) -> None:
+        """Note what a comparison came out as: the same one again need not be made."""
+        if not isinstance(test, Op) or test.fn not in _SWAPPED:
+            return
+        turned = test.args[::-1]
+        self.add(test, Const(holds))
+        self.add(Op(_SWAPPED[test.fn], turned), Const(holds))
+        if test.fn in _OPPOSITE:
+            self.add(Op(_OPPOSITE[test.fn], test.args), Const(not holds))
+            self.add(Op(_OPPOSITE[test.fn], turned), Const(not holds))
 
     def _key(self, value: Expr) -> Hashable:
         if not isinstance(value, Op) or value.fn.startswith(_UNSHARED):

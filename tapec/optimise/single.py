@@ -46,8 +46,6 @@ from tapec.syntax.types import BOOL, FLOAT64, INT64, Scalar, Text, Type
 
 Env = dict[str, Atom]
 _CONSTANT_TYPES: dict[type, Type] = {bool: BOOL, int: INT64, float: FLOAT64, str: Text()}
-
-
 def single_values(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with one name per value; see the module."""
     function = replace(function, body=distinct(function.body))
@@ -250,10 +248,12 @@ class _Single:
         first_out: list[Stmt] = []
         second_out: list[Stmt] = []
         with self.available.scope():
+            self.available.assume(self.definition(test), True)
             first = self.block(stmt.body, self.chosen(test, env, True), first_out)
         # the other side begins with the memory that the first one began with
         self.available.changed(self.written[id(stmt)].classes)
         with self.available.scope():
+            self.available.assume(self.definition(test), False)
             second = self.block(stmt.orelse, self.chosen(test, env, False), second_out)
         self.available.changed(self.written[id(stmt)].classes)
         if first is not None and second is not None:

@@ -10,7 +10,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ from tapec.frontend.lower import Lowered, flatten_result, new_evaluator
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Items, Static, Sym, Tup, Value
 from tapec.optimise import tidy
+from tapec.options import Options
+from tapec.pipeline import callees_text
 from tapec.syntax.core import Atom, Function, Name, Return, Store, walk
 from tapec.tape.live import LiveObjects, Restart, Shared
 from tapec_runtime.variables import Variable
@@ -185,16 +187,22 @@ def _attempt(
     core = Function(f.__name__ if f.__name__.isidentifier() else "function", params, block, ev.types)
     constants = frozenset(ev.constants)
     final = tidy(core, constants)
-    lowered = Lowered(core, structure, ev.constants, ev.roots)
+    callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
+    lowered = Lowered(core, structure, ev.constants, ev.roots, callees=callees)
     text = printer.function(final, True)
     program = Program(core.name, text, ev.constants, final, lowered, params)
+    if callees:
+        program = replace(program, prelude=callees_text(program, lowered, Options()))
     enter = live.recipe.finish([leaf.slot for leaf in live.leaves], []) if live.recipe.complete else None
     stored = frozenset(root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ()))
     live.check_writes(stored)
+    live.check_callees()
     written = tuple(k for k, leaf in enumerate(live.leaves) if leaf.name in stored)
     run = _several(compile_function(program), len(leaves))
     compiled = Compiled(enter, run, structure, tuple(assigned), written, text)
-    return compiled, tuple(leaf.obj for leaf in live.leaves)
+    inputs = tuple(leaf.obj for leaf in live.leaves)
+    live.release()
+    return compiled, inputs
 
 
 def _several(run: Any, count: int) -> Any:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import gast
-import numpy as np
 
 from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
@@ -22,8 +21,9 @@ from tapec.frontend.values import Func, Lst, Sym, Tup, Value, describe, is_none
 from tapec.syntax.core import Atom, Block, Name, Op
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar
+from tapec.tape.standins import Refusing
 from tapec.transforms.emitter import Emitter
-from tapec_runtime.variables import Variable, stop_gradient
+from tapec_runtime.variables import stop_gradient
 
 _serial = itertools.count(1)
 
@@ -142,7 +142,7 @@ class _Rule:
         ev.types = emitter.types
         ev.span = emitter.span
         if self.alive:
-            ev.live = _Constants(ev, self.label)
+            ev.live = Refusing(ev, f"the gradient function of `{self.label}` calls a function")
         atoms = iter(arguments[self.operands :])
         types_ = iter(self.kept)
 
@@ -185,29 +185,3 @@ def _symbol(ev: Evaluator, atom: Atom, type_: Any) -> Sym:
     if isinstance(type_, Array) and isinstance(atom, Name):
         ev.roots[atom.id] = frozenset({atom.id})
     return Sym(atom, type_)
-
-
-class _Constants:
-    """Refuses values from outside that a rule would freeze while the program that uses it lives on."""
-
-    def __init__(self, ev: Evaluator, label: str) -> None:
-        self.ev, self.label = ev, label
-
-    def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
-        library = str(getattr(origin[1], "__module__", "")).startswith(("tapec", "numpy", "math"))
-        if isinstance(obj, float | np.floating | np.ndarray | Variable) and not library:
-            self.ev.fail(
-                UnsupportedSyntax,
-                f"the gradient function of `{self.label}` calls a function that reads `{origin[-1]}` from outside",
-                hint="pass it as an argument",
-            )
-        return None
-
-    def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
-        return None
-
-    def refresh(self, value: Value) -> Value:
-        return value
-
-
-

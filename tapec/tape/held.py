@@ -60,12 +60,12 @@ def duplicate(ev: Evaluator, value: Sym) -> Sym:
     return made
 
 
-def canonical(ev: Evaluator, name: str, watched: dict[str, None]) -> str:
+def canonical(copies: dict[str, str], name: str, watched: dict[str, None]) -> str:
     """The name that a tape knows a value by: the copy that it watches, else the original."""
 
     def root(one: str) -> str:
-        while one in ev.copies:
-            one = ev.copies[one]
+        while one in copies:
+            one = copies[one]
         return one
 
     return next((one for one in watched if root(one) == root(name)), root(name))

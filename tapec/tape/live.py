@@ -21,11 +21,11 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import Items, Lst, Static, Sym, Value
-from tapec.syntax.core import Name
+from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.recipe import Recipe
 from tapec.tape.snapshots import array_type
-from tapec.tape.standins import DictMethod, ForeignTape
+from tapec.tape.standins import DictMethod, ForeignTape, Refusing
 from tapec_runtime.variables import Variable, stop_gradient
 
 _IDENTITY = (np.ndarray, np.floating, Variable)
@@ -108,6 +108,7 @@ class LiveObjects:
         self.versions: dict[int, tuple[Variable, list[str]]] = {}
         self.origins: dict[int, tuple[Any, ...]] = {}
         ev.live = self
+        ev.another = functools.partial(self._another, ev.another)
         ev.method = functools.partial(self._method, ev.method)
         for obj, origin in shared.preload:
             ev.wrap(obj, None, origin)
@@ -263,6 +264,12 @@ class LiveObjects:
             current = contents.values[0]
         return VariableSym(current.atom, current.type, value.variable, value.cell)
 
+    def _another(self, default: Any) -> Evaluator:
+        """An evaluator for a recursive function, which is lowered apart."""
+        made: Evaluator = default()
+        made.live = Refusing(made, "a recursive function")
+        return made
+
     def _method(
         self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
     ) -> Value | None:
@@ -313,6 +320,30 @@ class LiveObjects:
                 table[key] = rebuild(value, changed)
         for _, versions in self.versions.values():
             versions += [_id(new[name]) for name in versions if name in new]
+
+    def release(self) -> None:
+        """Let go of every object of the running program; the evaluator is part of reference cycles."""
+        ev = self.ev
+        for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
+                      self.entry, self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions):
+            table.clear()
+        ev.frame, ev.live = None, None  # type: ignore[assignment]
+
+    def check_callees(self) -> None:
+        """A recursive function is lowered apart: what it reads from outside would be unknown to it."""
+        names = {leaf.name for leaf in self.leaves}
+        for callee in self.ev.callees.known.values():
+            if callee.function is None:
+                continue
+            own = {*callee.function.params, *(w for stmt in walk(callee.function.body) for w in writes(stmt))}
+            for stmt in walk(callee.function.body):
+                for name in reads(stmt):
+                    if name in names - own:
+                        raise LoweringError(
+                            f"a recursive function that reads `{name}` from outside",
+                            getattr(stmt, "span", None),
+                            hint="pass it as an argument",
+                        )
 
     def check_writes(self, written: frozenset[str]) -> None:
         """A variable is assigned, never written in place."""

@@ -50,9 +50,9 @@ class Recording:
         variables = frame.f_locals
         for name, value in self.plan.final.items():
             if name in variables:
-                self.names.harvest(value, variables[name], self.plan.ev.heap)
+                self.names.harvest(value, variables[name], self.plan.heap)
         for obj, (_, contents) in zip(self.lists, self.plan.lists, strict=True):
-            self.names.harvest(contents, obj, self.plan.ev.heap)
+            self.names.harvest(contents, obj, self.plan.heap)
 
     def differentiate(
         self,
@@ -77,12 +77,12 @@ class Recording:
                 for name in own
             }
             for _, name in derivative.zeros:
-                type_ = plan.ev.types[name]
+                type_ = plan.types[name]
                 assert isinstance(type_, Array | Scalar)
                 is_array = isinstance(type_, Array)
                 arguments.append(np.zeros(shapes[name], type_.dtype) if is_array else _scalar(0.0, type_))
             arguments += [
-                _seed(weight, one, plan.ev.types[atom.id]) for one, atom, weight in pairs if isinstance(atom, Name)
+                _seed(weight, one, plan.types[atom.id]) for one, atom, weight in pairs if isinstance(atom, Name)
             ]
             results = program(arguments, jit)
         else:
@@ -103,13 +103,13 @@ class Recording:
         plan = self.plan
         request = Request(
             plan.block,
-            plan.ev.types,
-            frozenset(plan.ev.constants),
+            plan.types,
+            frozenset(plan.constants),
             targets,
             sources,
             frozenset(plan.region.watched),
             frozenset(plan.region.stopped),
-            frozenset(plan.ev.copies),
+            frozenset(plan.copies),
         )
         key: tuple[Any, ...] = (targets, sources)
         if key not in plan.branching:
@@ -127,7 +127,7 @@ class Recording:
                 raise
             except TapecError as error:
                 raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-            program = plan.compiled[key] = compiled(made, plan.ev.constants, "", request.sources)
+            program = plan.compiled[key] = compiled(made, plan.constants, plan.callees, request.sources)
         return program
 
     def _on_the_way(self, request: Request) -> Request:
@@ -135,7 +135,7 @@ class Recording:
         known = originals(request.block, request.copies)
         watched = self.plan.region.watched
         sources = tuple(
-            tuple(canonical(self.plan.ev, known[name], watched) if name in known else name for name in source)
+            tuple(canonical(self.plan.copies, known[name], watched) if name in known else name for name in source)
             for source in request.sources
         )
         return replace(request, sources=sources)
@@ -147,10 +147,10 @@ class Recording:
         while True:
             block = plan.ways.setdefault(way, plan.block)
             if ("tests", way) not in plan.compiled:
-                made = tests_of(block, plan.ev.types)
+                made = tests_of(block, plan.types)
                 if made is None:
                     return way
-                plan.compiled["tests", way] = compiled(made, plan.ev.constants, "")
+                plan.compiled["tests", way] = compiled(made, plan.constants, plan.callees)
             program = plan.compiled["tests", way]
             arguments = [self._input(name) for name in program.derivative.inputs]
             values = tuple(bool(value) for value in program(arguments, jit))
@@ -160,7 +160,7 @@ class Recording:
     def _input(self, name: str) -> Any:
         plan = self.plan
         if name not in self.inputs:
-            return plan.ev.constants[name]
+            return plan.constants[name]
         value = self.inputs[name]
         # the derivative program writes where the block did
         return snapshot(value) if name in plan.written else value
@@ -173,7 +173,7 @@ class Recording:
             atom = self.names.of[key]
             if isinstance(atom, Name):
                 # seen from this tape: the copy that it watches, if it watches one
-                seen = canonical(self.plan.ev, atom.id, self.plan.region.watched)
+                seen = canonical(self.plan.copies, atom.id, self.plan.region.watched)
                 return Name(seen) if seen in self.plan.region.watched else atom
             return atom
         if self.plan.escapes:
@@ -192,7 +192,7 @@ class Recording:
         if atom is None or isinstance(atom, Const) or not _is_float(plan, atom):
             return ()
         if isinstance(source, Variable):
-            for _, versions in plan.live.versions.values():
+            for versions in plan.versions:
                 if atom.id == versions[0]:
                     return tuple(versions)
         if id(source) in names.twins:
@@ -201,7 +201,7 @@ class Recording:
                 reason="the two have one history in the program, so that they cannot be told apart",
                 hint=f"ask for the gradient with respect to `{atom.id}`",
             )
-        return (canonical(plan.ev, atom.id, plan.region.watched),)
+        return (canonical(plan.copies, atom.id, plan.region.watched),)
 
 
 
@@ -214,7 +214,7 @@ def _ambiguous(value: Any) -> None:
 
 
 def _is_float(plan: Plan, atom: Name) -> bool:
-    return bool(plan.ev.types[atom.id].is_float)
+    return bool(plan.types[atom.id].is_float)
 
 
 def _scalar(value: float, type_: Any) -> Any:

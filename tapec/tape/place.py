@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import linecache
+import sys
 import types
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +39,7 @@ def find(frame: types.FrameType) -> Place:
     """The statement whose context manager is being entered by `frame`."""
     code, offset = frame.f_code, frame.f_lasti
     linecache.checkcache(code.co_filename)
-    lines = tuple(linecache.getlines(code.co_filename, frame.f_globals))
+    lines = tuple(linecache.getlines(code.co_filename, frame.f_globals)) or _command(code)
     if not lines:
         raise LoweringError(
             "the source of the tape's block cannot be found",
@@ -48,12 +49,35 @@ def find(frame: types.FrameType) -> Place:
     return _find(code, offset, lines)
 
 
+def _command(code: types.CodeType) -> tuple[str, ...]:
+    """The text of `python -c text`."""
+    arguments = sys.orig_argv
+    if code.co_filename != "<string>" or "-c" not in arguments[:-1]:
+        return ()
+    text = arguments[arguments.index("-c") + 1]
+    try:
+        pending = [compile(text, "<string>", "exec", dont_inherit=True)]
+    except SyntaxError:
+        return ()
+    while pending:
+        # code given to exec() has the same file name, but is not part of this text
+        one = pending.pop()
+        if one == code:
+            return tuple(text.splitlines(keepends=True))
+        pending += [const for const in one.co_consts if isinstance(const, types.CodeType)]
+    return ()
+
+
 @lru_cache(maxsize=256)
 def _find(code: types.CodeType, offset: int, lines: tuple[str, ...]) -> Place:
     try:
         tree = parse_lines(lines, code.co_filename)
     except SourceUnavailable as error:
         raise LoweringError(error.message, None, error.reason, error.hint) from None
+    if not _unchanged(tree, code):
+        raise LoweringError(
+            "the source of the tape's block has changed since it was imported", hint="import the module anew"
+        )
     positions = list(code.co_positions())
     where = positions[offset // 2]
     for node in ast.walk(tree):
@@ -74,6 +98,18 @@ def _find(code: types.CodeType, offset: int, lines: tuple[str, ...]) -> Place:
         reason="its block is read from the source",
         hint="write `with tapec.GradientTape() as tape:`",
     )
+
+
+def _unchanged(tree: ast.Module, code: types.CodeType) -> bool:
+    """Whether the function that holds the block still stands where its code says."""
+    if code.co_name.startswith("<"):
+        return True
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == code.co_name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return True
+    return False
 
 
 def _span(node: Any) -> tuple[Any, ...]:

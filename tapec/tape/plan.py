@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gast
@@ -14,8 +14,9 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.exits import tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
-from tapec.frontend.values import Static, Value
-from tapec.syntax.core import Block, If, Store, walk, writes
+from tapec.frontend.values import NONE, Growing, Items, Lst, Maybe, Static, Sym, Tup, Value
+from tapec.syntax.core import Block, Function, If, Store, walk, writes
+from tapec.syntax.types import Type
 from tapec.tape import place as places
 from tapec.tape.decide import straightened
 from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
@@ -32,8 +33,11 @@ class Plan:
 
     enter      fetches the leaves again, or gives None where the structure differs
     leaves     the inputs, in order
-    shared     (slot, list) for lists whose contents the block may change
-    block      the residual program; `ev` knows types, constants and what names stand for
+    block      the residual program, with the types of its names and the arrays that are constant
+    copies     names of copies that stand for the same object as another name
+    callees    recursive functions that the program calls
+    versions   for each variable the names of its versions
+    heap       what lists hold at the block's end
     final      what the block's variables hold at its end
     lists      the contents of the lists at the block's end
     escapes    whether the block hands a value out that no variable holds
@@ -46,9 +50,13 @@ class Plan:
     enter: Any
     leaves: tuple[Leaf, ...]
     block: Block
-    ev: Evaluator
-    live: LiveObjects
+    types: dict[str, Type]
+    constants: dict[str, Any]
+    copies: dict[str, str]
+    callees: tuple[Function, ...]
+    versions: tuple[tuple[str, ...], ...]
     region: Region
+    heap: dict[Lst, Any]
     final: dict[str, Value]
     lists: list[tuple[Any, Any]]
     escapes: bool
@@ -87,7 +95,7 @@ def _lower(frame: types.FrameType, tape: Any) -> tuple[Plan, tuple[Any, ...], tu
     shared = Shared(dict(frame.f_locals), frame.f_globals if own_module else None)
     for _ in range(_RESTARTS):
         try:
-            plan = _attempt(frame, place, tape, shared)
+            found = _attempt(frame, place, tape, shared)
         except Restart as restart:
             shared.preload += restart.chain
             continue
@@ -101,7 +109,7 @@ def _lower(frame: types.FrameType, tape: Any) -> tuple[Plan, tuple[Any, ...], tu
             raise LoweringError("the tape's block cannot be lowered", reason=f"{type(error).__name__}: {error}") from (
                 error
             )
-        return plan, tuple(leaf.obj for leaf in plan.leaves), tuple(obj for obj, _, _ in plan.live.lists)
+        return found
     raise LoweringError("the tape's block reaches too much mutable structure below its loops and branches")
 
 
@@ -111,7 +119,9 @@ def _as_lowering(error: TapecError) -> LoweringError:
     return LoweringError(error.message, error.span, error.reason, error.hint)
 
 
-def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Shared) -> Plan:
+def _attempt(
+    frame: types.FrameType, place: places.Place, tape: Any, shared: Shared
+) -> tuple[Plan, tuple[Any, ...], tuple[Any, ...]]:
     ev = new_evaluator()
     live = LiveObjects(ev, shared)
     region = Region(tape.persistent, tape.automatic)
@@ -146,8 +156,8 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         ev.dead = True
     region.finish(ev)
     block = straightened(freeze(ev.root))
-    final = {name: inner.env[name] for name in sorted(names) if name in inner.env}
-    lists = [(slot, ev.heap.get(made)) for _, slot, made in live.lists]
+    final = {name: numbers_of(inner.env[name]) for name in sorted(names) if name in inner.env}
+    lists = [(slot, numbers_of(ev.heap.get(made))) for _, slot, made in live.lists]
     enter = None
     if live.recipe.complete:
         enter = live.recipe.finish([leaf.slot for leaf in live.leaves], [slot for slot, _ in lists])
@@ -155,7 +165,29 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
     )
     live.check_writes(written)
-    return Plan(enter, tuple(live.leaves), block, ev, live, region, final, lists, escapes, written, _merged(block))
+    live.check_callees()
+    plan = Plan(
+        enter,
+        tuple(replace(leaf, obj=None) for leaf in live.leaves),
+        block,
+        ev.types,
+        ev.constants,
+        ev.copies,
+        tuple(c.function for c in ev.callees.known.values() if c.function is not None),
+        tuple(tuple(names) for _, names in live.versions.values()),
+        region,
+        {made: numbers_of(contents) for made, contents in ev.heap.items()},
+        final,
+        lists,
+        escapes,
+        written,
+        _merged(block),
+    )
+    region.block = []
+    # the plan outlives the objects of this run: it keeps names, not objects
+    result = plan, tuple(leaf.obj for leaf in live.leaves), tuple(obj for obj, _, _ in live.lists)
+    live.release()
+    return result
 
 
 def _resolver(ev: Evaluator, shared: Shared, frame: types.FrameType) -> Any:
@@ -173,3 +205,19 @@ def _resolver(ev: Evaluator, shared: Shared, frame: types.FrameType) -> Any:
 def _merged(block: Block) -> frozenset[str]:
     branches = [stmt for stmt in walk(block) if isinstance(stmt, If)]
     return frozenset(name for branch in branches for stmt in walk((branch,)) for name in writes(stmt))
+
+
+def numbers_of(value: Any) -> Any:
+    """A value with nothing but its numbers and arrays: what else it holds is let go."""
+    match value:
+        case Sym():
+            return Sym(value.atom, value.type)
+        case Maybe(value=inner, flag=flag, name=name):
+            return Maybe(numbers_of(inner), flag, name)
+        case Tup(items=items, cls=cls):
+            return Tup(tuple(numbers_of(item) for item in items), cls)
+        case Items(values=values):
+            return Items(tuple(numbers_of(item) for item in values))
+        case Lst() | Growing():
+            return value
+    return NONE

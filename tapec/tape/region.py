@@ -269,7 +269,7 @@ class Region:
             return tuple(ev.live.versions[id(value.variable)][1])
         if not isinstance(value.atom, Name) or not value.type.is_float:
             return ()
-        return (canonical(ev, value.atom.id, self.watched),)
+        return (canonical(ev.copies, value.atom.id, self.watched),)
 
     def _check_stores(self, ev: Evaluator, block: Block, node: Any) -> None:
         """The stretch is run once more for its derivative: nothing that it reads may have changed."""

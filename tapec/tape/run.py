@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
+from tapec.options import Options
+from tapec.pipeline import callees_text
 from tapec.syntax.core import Const, For, Function, Loop, Return, walk
 from tapec.tape.derive import Derivative
 
@@ -37,7 +39,8 @@ class Compiled:
 
     def __call__(self, arguments: list[Any], jit: bool | None) -> tuple[Any, ...]:
         self.uses += 1
-        sizes = sum(np.size(argument) for argument in arguments)
+        # an integer may be a number of trips
+        sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
         if jit or (jit is None and (self.uses > 1 or not self.small or sizes > _SMALL)):
             if self.jitted is None:
                 self.jitted = compile_function(self.program)
@@ -60,19 +63,24 @@ def _several(results: Any) -> tuple[Any, ...]:
 
 
 def compiled(
-    derivative: Derivative, constants: dict[str, Any], prelude: str, sources: tuple[tuple[str, ...], ...] = ()
+    derivative: Derivative,
+    constants: dict[str, Any],
+    callees: tuple[Function, ...],
+    sources: tuple[tuple[str, ...], ...] = (),
 ) -> Compiled:
     """Print a derivative."""
     function = Function(
         f"gradient_{next(_serial)}", derivative.function.params, derivative.function.body, derivative.function.types
     )
     final = tidy(function, frozenset(constants))
-    lowered = Lowered(function, None, constants, {})
+    lowered = Lowered(function, None, constants, {}, callees=callees)
     program = Program(
-        function.name, printer.function(final, False), constants, final, lowered, function.params, (), prelude
+        function.name, printer.function(final, False), constants, final, lowered, function.params
     )
+    if callees:
+        program = replace(program, prelude=callees_text(program, lowered, Options()))
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
-    small = not prelude and all(_short(loop) for loop in loops)
+    small = not callees and all(_short(loop) for loop in loops)
     return Compiled(derivative, program, small, sources)
 
 

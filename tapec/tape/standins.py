@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from tapec.errors import UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Static, Tup, Value
+from tapec_runtime.variables import Variable
 
 
 class ForeignTape:
@@ -44,3 +48,26 @@ class DictMethod:
         if self.name == "values":
             return Tup(tuple(values))
         return Tup(tuple(Tup(pair) for pair in zip(keys, values, strict=True)))
+
+
+class Refusing:
+    """Refuses values from outside, in code that is lowered apart from the block and would freeze them."""
+
+    def __init__(self, ev: Evaluator, subject: str) -> None:
+        self.ev, self.subject = ev, subject
+
+    def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
+        library = str(getattr(origin[1], "__module__", "")).startswith(("tapec", "numpy", "math"))
+        if isinstance(obj, float | np.floating | np.ndarray | Variable) and not library:
+            self.ev.fail(
+                UnsupportedSyntax,
+                f"{self.subject} that reads `{origin[-1]}` from outside",
+                hint="pass it as an argument",
+            )
+        return None
+
+    def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
+        return None
+
+    def refresh(self, value: Value) -> Value:
+        return value

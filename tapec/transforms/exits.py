@@ -2,14 +2,17 @@
 
 The reverse sweep must know how many trips ran and where the last one ended.  `trips` counts
 trips that began; `exit` is 0 for a loop that ran to its end, else the number of the `break`.
+A loop that does nothing but test before it leaves, as a `while` does, has whole trips alone.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from tapec.syntax.core import (
     Assign,
+    Atom,
     Block,
     Break,
     Const,
@@ -19,6 +22,9 @@ from tapec.syntax.core import (
     Name,
     Op,
     Stmt,
+    reads,
+    walk,
+    writes,
 )
 from tapec.syntax.types import INT64
 from tapec.transforms.emitter import Emitter
@@ -26,10 +32,14 @@ from tapec.transforms.emitter import Emitter
 
 @dataclass
 class LoopExits:
-    """Bookkeeping of one loop, keyed by its counter's name."""
+    """Bookkeeping of one loop, keyed by its counter's name.
+
+    headed  whether nothing but a test precedes the only exit: `trips` counts whole trips then
+    """
 
     trips: str
     exit: str | None
+    headed: bool = False
     numbers: dict[int, int] = field(default_factory=dict)
 
 
@@ -41,10 +51,27 @@ class Exits:
     number: dict[int, int] = field(default_factory=dict)
 
 
-def instrument(block: Block, emitter: Emitter) -> tuple[Block, Exits]:
-    """Add the counters."""
+def instrument(block: Block, emitter: Emitter, results: tuple[Atom, ...]) -> tuple[Block, Exits]:
+    """Add the counters; `results` are read after the block."""
     exits = Exits()
-    return _block(block, emitter, exits, None), exits
+    uses = Counter(name for stmt in walk(block) for name in reads(stmt))
+    uses.update(result.id for result in results if isinstance(result, Name))
+    return _block(block, emitter, exits, None, uses), exits
+
+
+def _headed(stmt: For | Loop, uses: Counter[str]) -> bool:
+    """Whether a loop is a `while`: its values before the test are used by its trips alone."""
+    *before, last = stmt.body
+    if isinstance(stmt, For) or not isinstance(last, If) or count_breaks(stmt.body) != 1:
+        return False
+    if not any(len(side) == 1 and isinstance(side[0], Break) for side in (last.body, last.orelse)):
+        return False
+    if not all(isinstance(one, Assign) for one in before):
+        return False
+    if any(isinstance(one, Assign) and isinstance(one.value, Op) and one.value.fn == "pop" for one in before):
+        return False
+    inside = Counter(name for one in walk(stmt.body) for name in reads(one))
+    return all(uses[name] == inside[name] for one in before for name in writes(one))
 
 
 def count_breaks(block: Block) -> int:
@@ -58,26 +85,28 @@ def count_breaks(block: Block) -> int:
     return total
 
 
-def _block(block: Block, emitter: Emitter, exits: Exits, loop: LoopExits | None) -> Block:
+def _block(
+    block: Block, emitter: Emitter, exits: Exits, loop: LoopExits | None, uses: Counter[str]
+) -> Block:
     out: list[Stmt] = []
     for stmt in block:
         span = getattr(stmt, "span", None)
         match stmt:
             case If(test=test, body=body, orelse=orelse):
-                new = If(test, _block(body, emitter, exits, loop), _block(orelse, emitter, exits, loop), span)
-                out.append(new)
+                first, second = (_block(side, emitter, exits, loop, uses) for side in (body, orelse))
+                out.append(If(test, first, second, span))
             case For(body=body) | Loop(body=body) if (breaks := count_breaks(body)) > 0:
-                own = LoopExits(emitter.fresh("trips", INT64), None)
+                own = LoopExits(emitter.fresh("trips", INT64), None, _headed(stmt, uses))
                 if breaks > 1 or isinstance(stmt, For):
                     own.exit = emitter.fresh("exit", INT64)
                     out.append(Assign(own.exit, Const(0), span))
                 out.append(Assign(own.trips, Const(0), span))
                 count = Assign(own.trips, Op("+", (Name(own.trips), Const(1))), span)
-                loop_stmt = _with_body(stmt, (count, *_block(body, emitter, exits, own)))
+                loop_stmt = _with_body(stmt, (count, *_block(body, emitter, exits, own, uses)))
                 exits.of[id(loop_stmt)] = own
                 out.append(loop_stmt)
             case For(body=body) | Loop(body=body):
-                out.append(_with_body(stmt, _block(body, emitter, exits, None)))
+                out.append(_with_body(stmt, _block(body, emitter, exits, None, uses)))
             case Break():
                 assert loop is not None
                 number = len(loop.numbers) + 1

@@ -38,7 +38,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.exits import instrument, leads_to
+from tapec.transforms.exits import LoopExits, instrument, leads_to
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner, Slot
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep, always_breaks
@@ -111,7 +111,7 @@ class _Reverse:
         own = [p for p in function.params if p not in shadows.names]
         entry = shadows.entry((*own, *sorted(self.constants)))
         body = shadows.block(function.body[:-1])
-        body, self.exits = instrument(body, emitter)
+        body, self.exits = instrument(body, emitter, last.values)
         program = Function(function.name, (*function.params, *given), (*entry, *body), self.types)
         self.regions = regions(program)
         for constant in self.constants:
@@ -269,8 +269,20 @@ class _Reverse:
                 stmt.var, stmt.start, stmt.stop, stmt.step, (*begin, *body), stmt.parallel, stmt.span
             )
         else:
-            new = Loop((*begin, *body), stmt.span)
+            exits = self.exits.of.get(id(stmt))
+            whole = (*begin, *body)
+            new = Loop(self.after_test(whole, exits.trips) if exits and exits.headed else whole, stmt.span)
         return [*out, new]
+
+    def after_test(self, body: Block, trips: str) -> Block:
+        """The body of a `while` that counts a trip, and stores its values, once the test is passed."""
+        *before, last = body
+        assert isinstance(last, If)
+        kept = tuple(s for s in before if isinstance(s, Assign) and s.target != trips)
+        moved = tuple(s for s in before if not isinstance(s, Assign) or s.target == trips)
+        if always_breaks(last.orelse):
+            return (*kept, If(last.test, (*moved, *last.body), last.orelse, last.span))
+        return (*kept, If(last.test, last.body, (*moved, *last.orelse), last.span))
 
     def counter(self, region: Region, stmt: For | Loop) -> list[Stmt]:
         """The trip's number, where the loop's variable is something else."""
@@ -368,6 +380,8 @@ class _Reverse:
         if self.planner.is_exit_test(stmt):
             leaving, exits = self.leaving[-1]
             side = stmt.body if always_breaks(stmt.body) else stmt.orelse
+            if exits.headed:
+                return If(Const(True), orelse if side is stmt.body else body, (), stmt.span)
             if not exits.exit or leads_to(side, self.exits) == set(exits.numbers.values()):
                 test = Name(leaving)
             else:
@@ -390,7 +404,7 @@ class _Reverse:
         # wrapped, so that the test is computed where the branch stands
         return If(Const(True), (*out.out, If(taken, first, second, stmt.span)), (), stmt.span)
 
-    leaving: list[tuple[str, object]] = []
+    leaving: list[tuple[str, LoopExits]] = []
 
     def reverse_loop(self, item: RevLoop) -> list[Stmt]:
         stmt, region = item.primal, item.body.region
@@ -409,7 +423,8 @@ class _Reverse:
         if isinstance(stmt, For):
             assert exits.exit is not None
             ends_by_break = Op("!=", (Name(exits.exit), Const(0)))
-        out.assign(leaving, ends_by_break)
+        if not exits.headed:
+            out.assign(leaving, ends_by_break)
         self.leaving = [*self.leaving, (leaving, exits)]
         body = tuple(self.reverse_block(item.body))
         self.leaving = self.leaving[:-1]
@@ -420,8 +435,8 @@ class _Reverse:
             inner.assign(stmt.var, inner.atom(Op("+", (stmt.start, offset))))
             inner.extend(self.counter(region, stmt))
         last = out.atom(Op("-", (Name(exits.trips), Const(1))))
-        after = Assign(leaving, Const(False), stmt.span)
-        out.add(For(trip, last, Const(-1), Const(-1), (*inner.out, *body, after), False, stmt.span))
+        after = () if exits.headed else (Assign(leaving, Const(False), stmt.span),)
+        out.add(For(trip, last, Const(-1), Const(-1), (*inner.out, *body, *after), False, stmt.span))
         return out.out
 
     def backwards(self, stmt: For, out: Emitter) -> tuple[Atom, Atom, Atom]:

@@ -280,3 +280,30 @@ def test_the_values_at_each_exit_are_copied():
             return s
         """,
     )
+
+
+def test_a_test_made_again_inside_its_branch_is_known():
+    check(
+        single_values,
+        before="""
+        def f(i, j, x):
+            c = i != j
+            if c:
+                c_1 = j == i
+                if c_1:
+                    x = x * x
+                else:
+                    x = x + x
+            return x
+        """,
+        after="""
+        def f(i, j, x):
+            c = i != j
+            if c:
+                x_2 = x + x
+                x_3 = x_2
+            else:
+                x_3 = x
+            return x_3
+        """,
+    )

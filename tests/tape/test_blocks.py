@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -315,6 +317,39 @@ def test_loops_and_branches_on_numbers():
     assert tape.gradient(y, x) == pytest.approx(0.5 * 2 * sum(i * 2.0 ** (i - 1) for i in range(5)))
 
 
+def power(x, n):
+    if n <= 0:
+        return 1.0
+    return x * power(x, n - 1)
+
+
+SCALE = constant(2.0)
+
+
+def scaled_power(x, n):
+    if n <= 0:
+        return 1.0
+    return SCALE * x * scaled_power(x, n - 1)
+
+
+def test_recursion():
+    x = constant(2.0)
+    for n in (3, 4):
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = power(x, n)
+        assert tape.gradient(y, x) == n * 2.0 ** (n - 1)
+
+
+def test_a_recursive_function_reads_nothing_from_outside():
+    x, n = constant(2.0), 3
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = scaled_power(x, n)
+    with pytest.raises(tapec.errors.LoweringError, match="recursive function that reads `SCALE`"):
+        tape.gradient(y, x)
+
+
 def test_closures_see_rebound_variables():
     scale = 1.0
 
@@ -428,6 +463,27 @@ def test_a_training_loop_is_lowered_once():
     assert losses == sorted(losses, reverse=True)
     new = [known for key, known in plans._plans.items() if key not in before]
     assert [len(known) for known in new] == [1]
+
+
+def slope_and_reference(value, persistent):
+    with GradientTape(persistent=persistent) as tape:
+        tape.watch(value)
+        y = np.sum(value * value)
+    tape.gradient(y, value)
+    return tape, weakref.ref(value)
+
+
+def test_nothing_is_held_on_to():
+    gc.disable()
+    try:
+        tape, alive = slope_and_reference(np.array([1.0, 2.0]), False)
+        assert alive() is None
+        tape, alive = slope_and_reference(np.array([1.0, 2.0]), True)
+        assert alive() is not None
+        del tape
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_another_structure_is_lowered_anew():

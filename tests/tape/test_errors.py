@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -159,3 +165,32 @@ def test_a_variable_written_in_place_is_refused():
         w = np.asarray(v)
         y = np.sum(w * w)
     np.testing.assert_array_equal(tape.gradient(y, v), [2.0, 4.0])
+
+
+def test_a_file_that_changed_after_import(tmp_path, monkeypatch):
+    file = tmp_path / "edited_block.py"
+    text = (
+        "from tapec import GradientTape\n\n\ndef run(x):\n    with GradientTape() as tape:\n"
+        "        tape.watch(x)\n        y = x * x\n    return tape, y\n"
+    )
+    file.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("edited_block")
+    file.write_text("# a line more, which moves everything\n" + text)
+    x = constant(2.0)
+    tape, y = module.run(x)
+    with pytest.raises(LoweringError, match="changed"):
+        tape.gradient(y, x)
+
+
+def test_the_command_line(tmp_path):
+    text = (
+        "import tapec\nx = tapec.constant(3.0)\nwith tapec.GradientTape() as tape:\n"
+        "    tape.watch(x)\n    y = x * x\nprint(tape.gradient(y, x))\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    paths = os.pathsep.join([str(root), str(root / "runtime")])
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    assert done.stdout.strip() == "6.0", done.stderr

@@ -11,14 +11,11 @@ def elementwise_jvp(x, y, x_dot):
     y_n0 = y.shape[0]
     x_n0 = x.shape[0]
     if x_n0 != y_n0:
-        if y_n0 != x_n0:
-            if x_n0 == 1:
-                extent = y_n0
-            else:
-                if y_n0 != 1:
-                    raise ValueError("operands could not be broadcast together")
-                extent = x_n0
+        if x_n0 == 1:
+            extent = y_n0
         else:
+            if y_n0 != 1:
+                raise ValueError("operands could not be broadcast together")
             extent = x_n0
         if x_n0 != extent:
             if x_n0 != 1:

@@ -14,14 +14,11 @@ def elementwise_value_and_grad(x, y):
     t = n != y_n0
     x_bar = np.zeros(n)
     if t:
-        if y_n0 != n:
-            if n == 1:
-                extent = y_n0
-            else:
-                if y_n0 != 1:
-                    raise ValueError("operands could not be broadcast together")
-                extent = n
+        if n == 1:
+            extent = y_n0
         else:
+            if y_n0 != 1:
+                raise ValueError("operands could not be broadcast together")
             extent = n
         if n != extent:
             if n != 1:

@@ -13,14 +13,11 @@ def logistic_loss_jvp(w, x, y, w_dot):
     n = t.shape[0]
     y_n0 = y.shape[0]
     if y_n0 != n:
-        if n != y_n0:
-            if y_n0 == 1:
-                extent = n
-            else:
-                if n != 1:
-                    raise ValueError("operands could not be broadcast together")
-                extent = y_n0
+        if y_n0 == 1:
+            extent = n
         else:
+            if n != 1:
+                raise ValueError("operands could not be broadcast together")
             extent = y_n0
         if y_n0 != extent:
             if y_n0 != 1:

@@ -15,14 +15,11 @@ def logistic_loss_value_and_grad(w, x, y):
     t_1 = y_n0 != n
     t_bar = np.zeros(n)
     if t_1:
-        if n != y_n0:
-            if y_n0 == 1:
-                extent = n
-            else:
-                if n != 1:
-                    raise ValueError("operands could not be broadcast together")
-                extent = y_n0
+        if y_n0 == 1:
+            extent = n
         else:
+            if n != 1:
+                raise ValueError("operands could not be broadcast together")
             extent = y_n0
         if y_n0 != extent:
             if y_n0 != 1:

@@ -26,28 +26,22 @@ def nested_while_value_and_grad(x):
         v_stack = [0.0][:0]
         trips = 0
         v = x[i]
-        # while abs(v) > 0.1:
-        while True:
+        while abs(v) > 0.1:
             v_stack.append(v)
-            if not abs(v) > 0.1:
-                break
+            trips += 1
             # v = 0.5 * v * v
             t = 0.5 * v
             t_stack.append(t)
             v = t * v
-            trips += 1
         # while abs(v) > 0.1:
         v_bar = 0.0
-        leaving = True
-        for trip in range(trips, -1, -1):
+        for trip in range(trips - 1, -1, -1):
             v = v_stack.pop()
-            if not leaving:
-                t_1 = t_stack.pop()
-                # s += v
-                v_bar += 1.0
-                # v = 0.5 * v * v
-                v_bar = t_1 * v_bar + 0.5 * (v * v_bar)
-            leaving = False
+            t_1 = t_stack.pop()
+            # s += v
+            v_bar += 1.0
+            # v = 0.5 * v * v
+            v_bar = t_1 * v_bar + 0.5 * (v * v_bar)
         # v = x[i]
         x_bar[i] += v_bar
     return s, (x_bar,)

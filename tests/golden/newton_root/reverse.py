@@ -12,28 +12,23 @@ def newton_root_value_and_grad(x):
     trips = 0
     err = 1.0
     y = x
-    while True:
+    while err > 1e-10:
         y_stack.append(y)
-        if not err > 1e-10:
-            break
+        trips += 1
         z = 0.5 * (y + x / y)
         err = abs(z - y)
-        trips += 1
         y = z
 
     # reverse sweep
     # while err > 1e-10:
     y_bar = 1.0
     x_bar = 0.0
-    leaving = True
-    for trip in range(trips, -1, -1):
+    for trip in range(trips - 1, -1, -1):
         y_1 = y_stack.pop()
-        if not leaving:
-            # z = 0.5 * (y + x / y)
-            t = 0.5 * y_bar
-            y_bar = t - x / y_1 * t / y_1
-            x_bar += t / y_1
-        leaving = False
+        # z = 0.5 * (y + x / y)
+        t = 0.5 * y_bar
+        y_bar = t - x / y_1 * t / y_1
+        x_bar += t / y_1
     # while err > 1e-10:
     x_bar += y_bar
     return y, (x_bar,)
