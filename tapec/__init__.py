@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapec.api import emit, grad, jvp, value_and_grad, vjp
 from tapec.check import check_grads
 from tapec.gradient_tape import GradientTape, custom_gradient, function
-from tapec.version import __version__
+from tapec.version import __version__ as __version__
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
 __all__ = [

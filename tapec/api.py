@@ -9,7 +9,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from tapec.errors import UsageError
 from tapec.frontend.source import undecorated
@@ -172,7 +172,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
             raise UsageError(f"the tangent of argument {k} has another structure than the argument")
         seeds += [_shaped(t, p, f"the tangent of argument {k}") for t, p in zip(theirs, ours, strict=True)]
     made = _seeded(function, "jvp", moving, len(primals), len(seeds))
-    return made(*primals, *seeds)  # type: ignore[no-any-return]
+    return made(*primals, *seeds)
 
 
 def _shaped(seed: Any, like: Any, what: str) -> Any:
@@ -183,7 +183,7 @@ def _shaped(seed: Any, like: Any, what: str) -> Any:
         made = np.asarray(seed, dtype=like.dtype if like.dtype.kind == "f" else None)
         if made.shape != like.shape:
             raise UsageError(f"{what} has shape {made.shape}, not {like.shape}")
-        order = "F" if like.flags.f_contiguous and not like.flags.c_contiguous else "C"
+        order: Literal["C", "F"] = "F" if like.flags.f_contiguous and not like.flags.c_contiguous else "C"
         if not like.flags.c_contiguous and not like.flags.f_contiguous:
             # the same layout as the primal, so that both are indexed alike
             strided = np.empty(tuple(2 * n for n in like.shape), made.dtype)[tuple([slice(None, None, 2)] * like.ndim)]

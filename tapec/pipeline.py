@@ -19,7 +19,7 @@ from tapec.frontend.source import source_of
 from tapec.frontend.values import SameAs, Static, Tup
 from tapec.optimise import tidy
 from tapec.options import Options
-from tapec.syntax.core import Assign, Atom, Expr, Function, Name, Note, Return
+from tapec.syntax.core import Atom, Expr, Function, Name, Note, Return
 from tapec.syntax.types import FLOAT64, Array, Scalar, Type
 from tapec.transforms.callees import called
 from tapec.transforms.forward import forward
@@ -328,6 +328,3 @@ def _finish(
     text = "\n".join(lines) + "\n"
     namespace = {**structure.namespace, **lowered.constants}
     return Program(core.name, text, namespace, core, lowered, labels, tuple(seeds))
-
-
-__all__ = ["Assign", "Program", "build", "resolve_wrt"]

@@ -30,7 +30,7 @@ from tests.oracles import Args, Mismatch, check, clone, float_vector, same
 from tools.fuzz_programs import generate
 
 PASSED, SKIPPED, REFUSED, FAILED = "passed", "skipped", "refused", "failed"
-LINE_LIMIT = 50_000
+LINE_LIMIT = 200_000
 
 
 @dataclass(frozen=True)

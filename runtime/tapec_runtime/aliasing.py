@@ -11,7 +11,7 @@ class AliasedArguments(ValueError):
     """Two arrays that share memory were passed to a function that writes into one of them."""
 
 
-@njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(error_model="numpy")
 def overlap(a: Any, b: Any) -> bool:
     """Whether the byte ranges of two arrays meet; they may interleave without sharing an element.
 

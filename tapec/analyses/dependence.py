@@ -81,14 +81,12 @@ class Dependence:
         lowest, highest = self.least(write, read.base), self.most(write, read.base)
         if self.minimum(read) < 0:
             return False
-        if lowest is not None and (not moves or direction > 0):
-            # write >= v' + lowest, where v' is at least v, or v + 1 if the loop has moved on
-            if lowest + (1 if moves else 0) > read.offset:
-                return True
-        if highest is not None and (not moves or direction < 0) and self.minimum(write) >= 0:
-            if highest - (1 if moves else 0) < read.offset:
-                return True
-        return False
+        moved = 1 if moves else 0
+        # write >= v' + lowest, where v' is at least v, or v + 1 if the loop has moved on
+        if lowest is not None and (not moves or direction > 0) and lowest + moved > read.offset:
+            return True
+        at_most = highest is not None and (not moves or direction < 0) and highest - moved < read.offset
+        return at_most and self.minimum(write) >= 0
 
     def affine(self, atom: Atom) -> Affine | None:
         """An index as a name plus a number, following single definitions."""

@@ -46,7 +46,7 @@ class Derivative(Dispatcher):
 
     def __init__(
         self,
-        signature_of: types.FunctionType,
+        signature_of: Callable[..., Any],
         build: Build,
         recipe: tuple[Any, ...],
         request: Request | None = None,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import elementwise, indexing, operators
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import Evaluator, OpenIf
 from tapec.frontend.merge import leaves
 from tapec.frontend.values import (
     NONE,
     Items,
+    Lazy,
     Lst,
-    Slice,
     Static,
     Sym,
     Tup,
@@ -26,11 +26,13 @@ from tapec.frontend.values import (
 from tapec.syntax.core import Assign, Const, Name, Print, Raise
 from tapec.syntax.types import Array
 
+_Fact = TypeVar("_Fact")
+
 
 def assign(ev: Evaluator, node: gast.Assign) -> None:
     value = ev.expr(node.value)
     first = node.targets[0]
-    if isinstance(value, elementwise.Lazy) and not _only_stored(node):
+    if isinstance(value, Lazy) and not _only_stored(node):
         base = first.id if isinstance(first, gast.Name) else "t"
         value = ev.materialise(value, base)
     for target in node.targets:
@@ -95,7 +97,13 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
 
 
 def _open_if(ev: Evaluator, test: Sym, side: list[Any]) -> Any:
-    return operators.OpenIf(test.atom, side, [], ev.span)
+    return OpenIf(test.atom, side, [], ev.span)
+
+
+def _rename(table: dict[tuple[str, int], _Fact], old: str, new: str) -> None:
+    """What is known about the axes of `old` holds for `new`."""
+    for key in [key for key in table if key[0] == old]:
+        table[new, key[1]] = table.pop(key)
 
 
 def named(ev: Evaluator, value: Value, ident: str) -> Value:
@@ -108,9 +116,8 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
         return value
     new = ev.define(ident, value.type)
     ev.block[-1] = Assign(new, last.value, last.span)
-    for table in (ev.dims, ev.dim_keys):
-        for key in [key for key in table if key[0] == old]:
-            table[new, key[1]] = table.pop(key)  # type: ignore[index, attr-defined]
+    _rename(ev.dims, old, new)
+    _rename(ev.dim_keys, old, new)
     for key, extent in ev.dims.items():
         if extent == Name(old):
             ev.dims[key] = Name(new)
@@ -252,5 +259,3 @@ HANDLERS: dict[type, Any] = {
     gast.FunctionDef: function_def,
     gast.Delete: delete,
 }
-
-__all__ = ["HANDLERS", "Slice", "bind", "named", "print_"]

@@ -5,34 +5,19 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import recursion
+from tapec.frontend.attributes import wrap
 from tapec.frontend.elementwise import elementwise
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
-from tapec.frontend.exits import DONE, RETURN, tail_exits
-from tapec.frontend.liveness import Liveness, assigned
-from tapec.frontend.operators import before_calls, wrap
-from tapec.frontend.source import FunctionSource, source_of, undecorated
-from tapec.frontend.values import (
-    NONE,
-    Func,
-    Lazy,
-    Method,
-    Poison,
-    Static,
-    Sym,
-    Tup,
-    Value,
-    describe,
-    is_none,
-    is_scalar,
-)
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.inline import call_closure, call_function, plain
+from tapec.frontend.operators import before_calls
+from tapec.frontend.source import undecorated
+from tapec.frontend.values import Func, Lazy, Method, Static, Tup, Value, describe, is_scalar
 from tapec.rules import Rule, function_name, rule_for
 from tapec.rules.internal import INTERNAL
 from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, REFUSED, STATIC
@@ -99,11 +84,11 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_library(ev, library, args, kwargs, node)
     dotted = dotted_name(obj)
     if dotted in PRIMITIVES:
-        return ev.primitive(dotted, _plain(ev, args), kwargs, node)
+        return ev.primitive(dotted, plain(ev, args), kwargs, node)
     if dotted in INERT:
-        return ev.inert(dotted, _plain(ev, args), kwargs, node)
+        return ev.inert(dotted, plain(ev, args), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
-        return _named_tuple(ev, obj, _plain(ev, args), kwargs, node)
+        return _named_tuple(ev, obj, plain(ev, args), kwargs, node)
     if isinstance(obj, types.MethodType):
         return call_object(ev, obj.__func__, [Static(obj.__self__), *args], kwargs, node)
     function = undecorated(obj)
@@ -158,10 +143,6 @@ def dotted_name(obj: Any) -> str:
     return f"{module}.{name}" if module else name
 
 
-def _plain(ev: Evaluator, args: list[Value]) -> list[Value]:
-    return [ev.materialise(arg) for arg in args]
-
-
 def call_rule(
     ev: Evaluator, name: str, rule: Rule, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value:
@@ -189,7 +170,7 @@ def call_rule(
 def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any = None) -> Value:
     """Inline a function of tapec's own library; messages then name the user's line."""
     if function.__name__.strip("_") not in READ_ONCE:
-        args = _plain(ev, args)
+        args = plain(ev, args)
     elif is_scalar(args[0]):
         args = [ev.call_object(np.array, args[:1], {}, node), *args[1:]]
     kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
@@ -227,219 +208,3 @@ def _named_tuple(ev: Evaluator, cls: Any, args: list[Value], kwargs: dict[str, V
     if any(item is None for item in items) or len(given) > len(cls._fields):
         ev.fail(TypeMismatch, f"wrong arguments for `{cls.__name__}`", node)
     return Tup(items, cls)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A function's tree, ready to be evaluated."""
-
-    body: list[Any]
-    liveness: Liveness
-    local_names: frozenset[str]
-
-
-_prepared: dict[int, tuple[Any, Prepared]] = {}
-
-
-def prepare(node: Any) -> Prepared:
-    """Bring the exits of a function into tail position; once per function."""
-    known = _prepared.get(id(node))
-    if known is not None and known[0] is node:
-        return known[1]
-    if isinstance(node, gast.Lambda):
-        body = [gast.copy_location(gast.Return(node.body), node)]
-    else:
-        body = list(node.body)
-    body = tail_exits(body)
-    liveness = Liveness(body, frozenset({RETURN, DONE}))
-    prepared = Prepared(body, liveness, assigned(body))
-    _prepared[id(node)] = (node, prepared)
-    return prepared
-
-
-def call_function(
-    ev: Evaluator,
-    function: types.FunctionType,
-    args: list[Value],
-    kwargs: dict[str, Value],
-    node: Any,
-    library: bool = False,
-) -> Value:
-    """Inline a Python function."""
-    source = library_source(function) if library else ev.source_of(function)
-    if not library:
-        args = _plain(ev, args)
-        kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
-    defaults = tuple(
-        wrap(ev, value, None, ("default", function, k)) for k, value in enumerate(function.__defaults__ or ())
-    )
-    kw_values = function.__kwdefaults__ or {}
-    kw_defaults = tuple(
-        wrap(ev, kw_values[arg.id], None, ("kwdefault", function, arg.id)) if arg.id in kw_values else None
-        for arg in source.node.args.kwonlyargs
-    )
-    frame = Frame(source, ev.resolver(function))
-    frame.library = library
-    return run(ev, frame, source.node, defaults, kw_defaults, args, kwargs, node)
-
-
-_library_sources: dict[Any, FunctionSource] = {}
-
-
-def library_source(function: types.FunctionType) -> FunctionSource:
-    if function not in _library_sources:
-        _library_sources[function] = source_of(function)
-    return _library_sources[function]
-
-
-def call_closure(ev: Evaluator, func: Func, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """Inline a function that was defined inside the one being lowered."""
-    frame = Frame(func.frame.source, func.frame.names, parent=func.frame)
-    frame.library = func.frame.library
-    return run(ev, frame, func.node, func.defaults, func.kw_defaults, _plain(ev, args), kwargs, node)
-
-
-def run(
-    ev: Evaluator,
-    frame: Frame,
-    definition: Any,
-    defaults: tuple[Value, ...],
-    kw_defaults: tuple[Value | None, ...],
-    args: list[Value],
-    kwargs: dict[str, Value],
-    node: Any,
-) -> Value:
-    """Evaluate a function's body with its parameters bound."""
-    _refuse_syntax(ev, frame, definition)
-
-    def bind() -> dict[str, Value]:
-        return bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
-
-    def evaluate(inner: Evaluator, own: Frame, env: dict[str, Value]) -> Value:
-        return _evaluate(inner, own, definition, env, node)
-
-    if id(definition) in ev.callees.definitions:
-        return recursion.call(ev, frame, definition, bind, evaluate, node)
-    if definition in ev.running:
-        raise recursion.Recursive(definition)
-    start, entry, block = len(ev.block), ev.snapshot() if ev.frame is not None else None, ev.block
-    depth = len(ev.frames)
-    ev.running.append(definition)
-    try:
-        return evaluate(ev, frame, bind())
-    except recursion.Recursive as found:
-        if found.definition is not definition:
-            raise
-        # undo the inlining and write a call
-        caller = ev.frames[depth - 1] if depth else None
-        del ev.frames[depth:]
-        del block[start:]
-        ev.block, ev.frame, ev.dead = block, caller, False  # type: ignore[assignment]
-        if entry is not None and caller is not None:
-            ev.restore(entry)
-        ev.callees.definitions.add(id(definition))
-        if caller is None:
-            return _entry_call(ev, frame, definition, bind, evaluate, node)
-        return recursion.call(ev, frame, definition, bind, evaluate, node)
-    finally:
-        ev.running.pop()
-
-
-def _entry_call(ev: Evaluator, frame: Frame, definition: Any, bind: Any, evaluate: Any, node: Any) -> Value:
-    """The differentiated function itself is recursive."""
-    ev.frame = Frame(frame.source, frame.names, frame.parent)
-    ev.frames.append(ev.frame)
-    result = recursion.call(ev, frame, definition, bind, evaluate, node)
-    ev.frames.pop()
-    ev.frame = None  # type: ignore[assignment]
-    return result
-
-
-def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
-    for inner in gast.walk(definition):
-        if isinstance(inner, gast.Global | gast.Nonlocal | gast.Yield | gast.YieldFrom | gast.Await):
-            ev.frame = frame
-            kind = type(inner).__name__.lower()
-            ev.fail(UnsupportedSyntax, f"cannot differentiate `{kind}`", inner)
-
-
-def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:
-    frame.env = env
-    prepared = prepare(definition)
-    frame.liveness = prepared.liveness
-    frame.local_names = prepared.local_names
-    outer, span = ev.frame, ev.span
-    ev.frames.append(frame)
-    ev.frame = frame
-    ev.statements(prepared.body)
-    result, done = frame.env.get(RETURN, NONE), frame.env.get(DONE)
-    if not ev.dead and not is_none(result) and not (isinstance(done, Sym) and done.constant is True):
-        ev.fail(
-            UnsupportedSyntax,
-            f"`{getattr(definition, 'name', '<lambda>')}` returns a value on some of its ways only",
-            definition,
-            reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
-            hint="return a value on every way, or raise",
-        )
-    ev.frames.pop()
-    ev.frame, ev.span = outer, span
-    if ev.dead:
-        raise DeadCode
-    return result
-
-
-def bind_arguments(
-    ev: Evaluator,
-    definition: Any,
-    defaults: tuple[Value, ...],
-    kw_defaults: tuple[Value | None, ...],
-    args: list[Value],
-    kwargs: dict[str, Value],
-    node: Any,
-) -> dict[str, Value]:
-    """Parameters to values, by Python's rules."""
-    spec = definition.args
-    name = getattr(definition, "name", "<lambda>")
-    positional = [arg.id for arg in (*spec.posonlyargs, *spec.args)]
-    env: dict[str, Value] = dict(zip(positional, args, strict=False))
-    extra = args[len(positional) :]
-    if spec.vararg is not None:
-        env[spec.vararg.id] = Tup(tuple(extra))
-    elif extra:
-        ev.fail(TypeMismatch, f"`{name}` takes {len(positional)} arguments, not {len(args)}", node)
-    keyword_only = [arg.id for arg in spec.kwonlyargs]
-    for key, value in kwargs.items():
-        if key not in positional and key not in keyword_only:
-            ev.fail(TypeMismatch, f"`{name}` has no parameter `{key}`", node)
-        if key in env:
-            ev.fail(TypeMismatch, f"`{name}` gets two values for `{key}`", node)
-        env[key] = value
-    for key, default in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
-        env.setdefault(key, default)
-    for key, kw_default in zip(keyword_only, kw_defaults, strict=True):
-        if kw_default is not None:
-            env.setdefault(key, kw_default)
-    missing = [key for key in (*positional, *keyword_only) if key not in env]
-    if missing:
-        ev.fail(TypeMismatch, f"`{name}` needs a value for `{missing[0]}`", node)
-    return env
-
-
-def resolver(ev: Evaluator, function: types.FunctionType) -> Callable[[str], Value | None]:
-    """Names that `function` reads from its closure and its module."""
-    cells = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
-
-    def find(ident: str) -> Value | None:
-        if ident in cells:
-            obj, kind = cells[ident], "cell"
-        elif ident in function.__globals__:
-            obj, kind = function.__globals__[ident], "global"
-        else:
-            return None
-        ev.reads[function, ident] = obj
-        return wrap(ev, obj, gast.Name(ident, gast.Load(), None, None), (kind, function, ident))
-
-    return find
-
-
-__all__ = ["apply", "call", "call_function", "call_object", "internal", "resolver"]

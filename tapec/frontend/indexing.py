@@ -73,9 +73,7 @@ def _expanded(ev: Evaluator, owner: Sym, index: Value, node: Any) -> tuple[Value
     assert isinstance(owner.type, Array)
     subs = tuple(ev.materialise(sub) if isinstance(sub, Lazy) else sub for sub in _subs(index))
     subs = tuple(ev.as_array(sub, node) if isinstance(sub, Tup | Lst) else sub for sub in subs)
-    covered = sum(
-        sub.type.ndim if _is_mask(sub) else 1 for sub in subs if not is_none(sub) and not _is_ellipsis(sub)
-    )
+    covered = sum(_axes(sub) for sub in subs if not is_none(sub) and not _is_ellipsis(sub))
     missing = owner.type.ndim - covered
     if missing < 0:
         ev.fail(TypeMismatch, f"{covered} subscripts for an array of rank {owner.type.ndim}", node)
@@ -87,6 +85,11 @@ def _expanded(ev: Evaluator, owner: Sym, index: Value, node: Any) -> tuple[Value
         else:
             out.append(sub)
     return tuple(out)
+
+
+def _axes(sub: Value) -> int:
+    """How many axes a subscript covers."""
+    return sub.type.ndim if isinstance(sub, Sym) and isinstance(sub.type, Array) and _is_mask(sub) else 1
 
 
 def _is_ellipsis(value: Value) -> bool:

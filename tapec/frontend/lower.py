@@ -12,14 +12,31 @@ from typing import Any
 import gast
 
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend import assign, calls, context, control, elementwise, indexing, iteration, operators, special
+from tapec.frontend import (
+    assign,
+    attributes,
+    branches,
+    calls,
+    conditions,
+    context,
+    creation,
+    elementwise,
+    indexing,
+    inline,
+    iteration,
+    list_methods,
+    loops,
+    opaque,
+    operators,
+    special,
+)
 from tapec.frontend.comprehension import listcomp
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.recursion import Callees
 from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.values import Items, Lst, SameAs, Static, Sym, Tup, Value
-from tapec.syntax.core import Atom, Block, Const, Function, Name, Return
-from tapec.syntax.types import Array, Type
+from tapec.syntax.core import Atom, Block, Function, Name, Return
+from tapec.syntax.types import Array
 
 
 @dataclass(frozen=True)
@@ -48,49 +65,55 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     """An evaluator with all handlers joined."""
     ev = Evaluator(reserved)
     ev.callees = Callees()
-    ev.expression_handlers = {**operators.HANDLERS, gast.Call: calls.call, gast.ListComp: listcomp}
+    ev.expression_handlers = {
+        **operators.HANDLERS,
+        **conditions.HANDLERS,
+        **attributes.HANDLERS,
+        gast.Call: calls.call,
+        gast.ListComp: listcomp,
+    }
     ev.statement_handlers = {
         **assign.HANDLERS,
-        gast.If: control.if_,
-        gast.For: control.for_,
-        gast.While: control.while_,
-        gast.Break: control.break_,
+        gast.If: branches.if_,
+        gast.For: loops.for_,
+        gast.While: loops.while_,
+        gast.Break: loops.break_,
         gast.With: context.with_,
     }
 
     def bound(function: Any) -> Any:
         return lambda *args, **kwargs: function(ev, *args, **kwargs)
 
-    ev.truth = bound(operators.truth)
-    ev.wrap = bound(operators.wrap)
+    ev.truth = bound(conditions.truth)
+    ev.wrap = bound(attributes.wrap)
     ev.binary = bound(operators.binary)
-    ev.select = bound(operators.select)
+    ev.select = bound(conditions.select)
     ev.load = bound(indexing.load)
-    ev.get_attribute = bound(operators.get_attribute)
+    ev.get_attribute = bound(attributes.get_attribute)
     ev.materialise = bound(elementwise.materialise)
     ev.broadcast_of = bound(elementwise.broadcast)
-    ev.branch = bound(control.branch)
+    ev.branch = bound(branches.branch)
     ev.bind_target = bound(assign.bind)
     ev.named = bound(assign.named)
     ev.iteration_length = bound(iteration.length)
     ev.iteration_item = bound(iteration.item)
     ev.length = bound(iteration.len_)
     ev.list_view = bound(iteration.list_view)
-    ev.new_list = bound(special.new_list)
-    ev.grow = bound(special.grow)
-    ev.extend_list = bound(special.extend_list)
-    ev.list_arithmetic = bound(special.list_arithmetic)
-    ev.list_from_array = bound(special.list_from_array)
-    ev.as_array = bound(special.as_array)
-    ev.matmul = bound(special.matmul)
-    ev.primitive = bound(special.primitive)
-    ev.inert = bound(special.inert)
+    ev.new_list = bound(list_methods.new_list)
+    ev.grow = bound(list_methods.grow)
+    ev.extend_list = bound(list_methods.extend_list)
+    ev.list_arithmetic = bound(list_methods.list_arithmetic)
+    ev.list_from_array = bound(list_methods.list_from_array)
+    ev.as_array = bound(creation.as_array)
+    ev.matmul = bound(opaque.matmul)
+    ev.primitive = bound(opaque.primitive)
+    ev.inert = bound(opaque.inert)
     ev.method = bound(special.method)
     ev.write_into = bound(special.write_out)
     ev.apply = bound(calls.apply)
     ev.call_object = bound(calls.call_object)
     ev.call_library = bound(calls.internal)
-    ev.resolver = bound(calls.resolver)
+    ev.resolver = bound(inline.resolver)
     ev.special = special.SPECIAL
     ev.lazy_methods = calls.READ_ONCE
     ev.sym_class = Sym
@@ -149,7 +172,7 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     for label, given in zip(labels, arguments, strict=True):
         values.append(values[given.position] if isinstance(given, SameAs) else parameter(label, given))
     try:
-        result = calls.call_function(ev, function, values, {}, None)
+        result = inline.call_function(ev, function, values, {}, None)
     except DeadCode:
         result = Static(None)
     leaves: list[Atom] = []
@@ -172,10 +195,7 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
             contents = ev.heap[value]
             if isinstance(contents, Items):
                 return ("list", None, [flatten_result(ev, item, leaves, span) for item in contents.values])
-            return flatten_result(ev, special.as_array(ev, value, None), leaves, span)
+            return flatten_result(ev, creation.as_array(ev, value, None), leaves, span)
         case Static(obj=None):
             return None
     ev.fail(UnsupportedSyntax, "a result that is neither a number, an array nor a tuple of those", None)
-
-
-__all__ = ["Const", "Lowered", "Type", "indexing", "lower", "new_evaluator"]

@@ -146,9 +146,9 @@ def copy_all(ev: Evaluator, block: list[Any], pairs: list[tuple[str, Sym]]) -> N
         if isinstance(value.atom, Name) and value.atom.id in {t for t, _ in pairs} & later:
             # read before any target is overwritten
             outer, ev.block = ev.block, block
-            value = ev.assign(value.atom, value.type, f"{value.atom.id}_old")
-            note_roots(ev, _id(value), Sym(Name(value.atom.id), value.type))
-            copy_source_roots(ev, _id(value), value)
+            kept = ev.assign(value.atom, value.type, f"{value.atom.id}_old")
+            ev.roots[_id(kept)] = ev.roots.get(value.atom.id, frozenset())
+            value = kept
             ev.block = outer
         ready.append((target, value))
         written.add(target)
@@ -159,12 +159,6 @@ def copy_all(ev: Evaluator, block: list[Any], pairs: list[tuple[str, Sym]]) -> N
 def _id(value: Sym) -> str:
     assert isinstance(value.atom, Name)
     return value.atom.id
-
-
-def copy_source_roots(ev: Evaluator, target: str, value: Sym) -> None:
-    """Keep the roots of a plain copy."""
-    if isinstance(value.atom, Name) and value.atom.id in ev.roots:
-        ev.roots[target] = ev.roots[value.atom.id]
 
 
 def note_roots(ev: Evaluator, target: str, *sources: Sym) -> None:

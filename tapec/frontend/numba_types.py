@@ -11,7 +11,7 @@ import functools
 import importlib
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, cast
 
 from numba import typeof
 from numba.core import config
@@ -20,6 +20,9 @@ from numba.core import types as nt
 from numba.core.registry import cpu_target
 
 from tapec.syntax.types import Array, Scalar, Text, Type
+
+# Numba fills this module with its settings while it is imported
+_settings: Any = config
 
 _SCALARS: dict[nt.Type, Scalar] = {
     nt.float64: Scalar("float64"),
@@ -75,7 +78,8 @@ def to_numba(core_type: Type) -> nt.Type:
         return _NUMBA_SCALARS[core_type.dtype]
     if isinstance(core_type, Array):
         element = _NUMBA_SCALARS[core_type.dtype]
-        return nt.Array(element, core_type.ndim, core_type.layout, readonly=core_type.readonly)
+        layout = cast(Literal["C", "F", "A"], core_type.layout)
+        return nt.Array(element, core_type.ndim, layout, readonly=core_type.readonly)
     if isinstance(core_type, Text):
         return nt.unicode_type
     raise TypeError(f"no Numba type for {core_type}")
@@ -113,13 +117,13 @@ def _context() -> Any:
 def _resolve(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
     context = _context()
     # Numba types an overload by compiling it, which it cannot where the user has turned the JIT off
-    disabled, config.DISABLE_JIT = config.DISABLE_JIT, 0
+    disabled, _settings.DISABLE_JIT = _settings.DISABLE_JIT, 0
     try:
         signature = context.resolve_function_type(context.resolve_value_type(function), args, {})
     except (numba_errors.NumbaError, TypeError, ValueError, AssertionError, NotImplementedError):
         return None
     finally:
-        config.DISABLE_JIT = disabled
+        _settings.DISABLE_JIT = disabled
     return None if signature is None else signature.return_type
 
 

@@ -14,7 +14,7 @@ from tapec.errors import RecursionUnsupported
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.values import Static, Sym, Tup, Value, is_scalar
 from tapec.syntax.core import Atom, Call, Function, Name, Return, Store, walk
-from tapec.syntax.types import Array, Scalar, Type
+from tapec.syntax.types import Array, Type
 
 
 class Recursive(Exception):
@@ -143,6 +143,3 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
     ev.constants.update(sub.constants)
     ev.functions.update(sub.functions)
     ev.reads.update(sub.reads)
-
-
-__all__ = ["Callees", "Recursive", "Scalar", "call"]

@@ -82,7 +82,8 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     if node is None:
         raise SourceUnavailable(
             f"the source of `{function.__qualname__}` cannot be found",
-            reason=f"{code.co_filename} has no such function at line {code.co_firstlineno}; was the file edited after import?",
+            reason=f"{code.co_filename} has no such function at line {code.co_firstlineno}; "
+            "was the file edited after import?",
             hint="import the module anew",
         )
     found_source = FunctionSource(node, code.co_filename, lines, function.__qualname__)
@@ -127,10 +128,10 @@ def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
     return gast.ast_to_gast(candidates[0])
 
 
-def _same_position(node: ast.AST, code: types.CodeType) -> bool:
+def _same_position(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
     """Whether the columns of the compiled code lie inside `node`: tells lambdas on one line apart."""
     positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[3]]
-    body = node.body if isinstance(node, ast.Lambda) else node
+    body: ast.stmt | ast.expr = node.body if isinstance(node, ast.Lambda) else node
     return any(
         line == body.lineno and body.col_offset <= column and end_column <= (body.end_col_offset or 0) + 1
         for line, _, column, end_column in positions

@@ -81,5 +81,7 @@ class Available:
         if value.fn == "load":
             array = value.args[0]
             assert isinstance(array, Name)
+            if array.id not in self.classes:
+                return None  # set on another way only: nothing is known of its memory
             return value, self._versions.get(self.classes[array.id], 0)
         return value if all(isinstance(self.types.get(name), Scalar) for name in names) else None

@@ -126,7 +126,7 @@ def scatter_points(a, indices, values):  # type: ignore[no-untyped-def]
 
 
 def _point(indices, k):  # type: ignore[no-untyped-def]
-    point = ()
+    point: tuple[Any, ...] = ()
     for index in indices:
         point = point + (index[k],)
     return point
@@ -134,7 +134,7 @@ def _point(indices, k):  # type: ignore[no-untyped-def]
 
 def _steps(target, values):  # type: ignore[no-untyped-def]
     """One step, 0 or 1, per axis of `values` when it is read along `target`."""
-    steps = ()
+    steps: tuple[Any, ...] = ()
     if np.ndim(values) > 0:
         offset = len(target) - np.ndim(values)
         own = values.shape
@@ -147,7 +147,7 @@ def _pick(values, steps, index):  # type: ignore[no-untyped-def]
     """The element of `values` for a position of the target."""
     if np.ndim(values) == 0:
         return values
-    place = ()
+    place: tuple[Any, ...] = ()
     for k in (0, 1, 2, 3, 4, 5, 6, 7)[: np.ndim(values)]:
         place = place + (index[k] * steps[k],)
     return values[place]

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numba.np.extensions import cross2d
+from numba.np import extensions
 
 from tapec.rules import (
     arrays_create,
@@ -72,7 +72,8 @@ _FUNCTIONS = _join(
 
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
     {numpy_object(path): function for path, function in _FUNCTIONS.items() if numpy_object(path) is not None}
-    | {cross2d: arrays_product.cross2d}
+    # Numba has it for NumPy before 2.5
+    | ({extensions.cross2d: arrays_product.cross2d} if hasattr(extensions, "cross2d") else {})
     | scalars.FUNCTIONS
 )
 

@@ -19,8 +19,8 @@ from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, UsageError
-from tapec.frontend.calls import call_function
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
+from tapec.frontend.inline import call_function
 from tapec.frontend.lower import Lowered, flatten_result, new_evaluator
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Items, Static, Sym, Tup, Value

@@ -63,7 +63,8 @@ def call_derivative(
     single = not isinstance(wrt, tuple)
     chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in ((wrt,) if single else wrt)]
     outer, dims = ev.block, dict(ev.dims)
-    ev.block = root = []
+    root: list[Any] = []
+    ev.block = root
     result = ev.materialise(ev.apply(callee, inner_args, inner_kwargs, node))
     outer.extend(parameters.copies)
     ev.block, ev.dims = outer, dims
@@ -200,6 +201,3 @@ def _rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
         return Tup(tuple(_rebuild(ev, item, bars) for item in value.items), value.cls)
     assert isinstance(value, Sym) and isinstance(value.atom, Name)
     return bars[value.atom.id]
-
-
-__all__ = ["Derived", "call_derivative", "lower_maker", "splice"]

@@ -4,11 +4,12 @@ A reverse sweep assigns adjoints many times and recomputes primal names.  Each a
 name of its own; where ways meet, a merge name takes a copy on each of them, for names that are
 read later only.
 
+>>> from tapec.syntax.types import FLOAT64
 >>> x = Assign("s", Op("+", (Name("s"), Name("x"))))     # s = s + x, twice
 >>> block = (Assign("s", Const(0.0)), x, x, Return((Name("s"),)))
 >>> types = {"s": FLOAT64, "x": FLOAT64}
 >>> [writes(stmt) for stmt in to_ssa(Function("f", ("x",), block, types)).body]
-[('s',), ('s_1',), ('s_2',), ()]
+[('s',), ('s_1',), ()]
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import FLOAT64, Array, Scalar, Stack
+from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import count_breaks
 
@@ -48,7 +49,9 @@ Env = dict[str, Atom]
 Live = frozenset[str]
 
 
-def to_ssa(function: Function, constants: frozenset[str] = frozenset(), avoid: frozenset[str] = frozenset()) -> Function:
+def to_ssa(
+    function: Function, constants: frozenset[str] = frozenset(), avoid: frozenset[str] = frozenset()
+) -> Function:
     """The same program in single assignment; `avoid` holds names that must not be used."""
     worker = _Ssa(function, constants, avoid)
     out = worker.emitter.child()
@@ -282,6 +285,3 @@ class _Liveness:
             case Raise():
                 return frozenset(reads(stmt))
         return (live - set(writes(stmt))) | frozenset(reads(stmt))
-
-
-__all__ = ["FLOAT64", "to_ssa"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba.np.extensions import cross2d
+from numba.np import extensions
 
 from tapec.rules.library import LIBRARY, METHODS
 
@@ -443,11 +443,15 @@ def test_products():
     agrees(np.cross, r.normal(size=(5, 3)), r.normal(size=(5, 3)))
     agrees(np.cross, r.normal(size=(4, 1, 3)), r.normal(size=(5, 3)))
     agrees(np.cross, r.normal(size=(5, 3)), a)
-    agrees(np.cross, a, b[:2])
-    agrees(np.cross, b[:2], a)
+    if np.lib.NumpyVersion(np.__version__) < "2.5.0":  # later ones refuse vectors of length 2
+        agrees(np.cross, a, b[:2])
+        agrees(np.cross, b[:2], a)
     for wrong in ((b, a), (b[:2], a[:2])):
         with pytest.raises(ValueError, match="cross product"):
             LIBRARY[np.cross](*wrong)
+    cross2d = getattr(extensions, "cross2d", None)
+    if cross2d is None:
+        pytest.skip("Numba has cross2d for NumPy before 2.5")
     assert LIBRARY[cross2d](a[:2], b[:2]) == pytest.approx(a[0] * b[1] - a[1] * b[0])
     same(LIBRARY[cross2d](m.T[:, :2], m.T[:, ::-1]), m.T[:, 0] ** 2 - m.T[:, 1] ** 2)
 

@@ -1,0 +1,188 @@
+"""Attributes, and the Python objects that are found under names and attributes."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import gast
+import numpy as np
+
+from tapec.errors import UndefinedName, UnsupportedType
+from tapec.frontend import elementwise, numba_types
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.merge import note_roots
+from tapec.frontend.values import Iteration, Lazy, Method, Static, Sym, Tup, Value, describe, number
+from tapec.syntax.core import Const, Name, Op
+from tapec.syntax.types import INT64, Array, Scalar
+
+
+def attribute(ev: Evaluator, node: gast.Attribute) -> Value:
+    return get_attribute(ev, ev.expr(node.value), node.attr, node)
+
+
+def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
+    if isinstance(owner, Static):
+        return _static_attribute(ev, owner.obj, attr, node)
+    if isinstance(owner, Tup):
+        fields = getattr(owner.cls, "_fields", ())
+        if attr in fields:
+            return owner.items[fields.index(attr)]
+        return Method(owner, attr)
+    if isinstance(owner, Lazy) and attr in ("ndim", "dtype"):
+        return number(owner.type.ndim) if attr == "ndim" else Static(np.dtype(owner.type.dtype))
+    if isinstance(owner, Lazy) and attr in ("shape", "size"):
+        extents = ev.broadcast_of(owner).extents
+        return Tup(extents) if attr == "shape" else _product(ev, extents)
+    if isinstance(owner, Lazy):
+        if attr in ev.lazy_methods:
+            return Method(owner, attr)
+        owner = ev.materialise(owner)
+    if isinstance(owner, Sym) and isinstance(owner.type, Array):
+        return _array_attribute(ev, owner, attr, node)
+    if isinstance(owner, Sym):
+        if attr in ("real", "T"):
+            return owner
+        if attr == "imag":
+            return ev.cast(number(0.0), owner.type) if isinstance(owner.type, Scalar) else owner
+        if attr == "dtype" and isinstance(owner.type, Scalar):
+            return Static(np.dtype(owner.type.dtype))
+        if attr in ("ndim", "size"):
+            return number(0 if attr == "ndim" else 1)
+        if attr == "shape":
+            return Tup(())
+    return Method(owner, attr)
+
+
+def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
+    if ev.live is not None:
+        own = ev.live.attribute(obj, attr, node)
+        if own is not None:
+            return own
+    try:
+        found = getattr(obj, attr)
+    except AttributeError:
+        ev.fail(UndefinedName, f"{describe(Static(obj))} has no attribute `{attr}`", node)
+    if isinstance(obj, types.ModuleType | type):
+        ev.reads[obj, attr] = found
+    return wrap(ev, found, node, ("attribute", obj, attr))
+
+
+def _product(ev: Evaluator, extents: tuple[Sym, ...]) -> Sym:
+    result = number(1)
+    for extent in extents:
+        result = extent if result.constant == 1 else ev.op("*", result, extent)
+    return result
+
+
+def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
+    type_ = owner.type
+    assert isinstance(type_, Array) and isinstance(owner.atom, Name)
+    match attr:
+        case "shape":
+            return Tup(tuple(elementwise.dim(ev, owner, axis) for axis in range(type_.ndim)))
+        case "ndim":
+            return number(type_.ndim)
+        case "size":
+            return _product(ev, tuple(elementwise.dim(ev, owner, axis) for axis in range(type_.ndim)))
+        case "dtype":
+            return Static(np.dtype(type_.dtype))
+        case "T":
+            return transpose(ev, owner)
+        case "real":
+            return owner
+        case "flat":
+            return Iteration("flat", (owner,))
+        case "flags":
+            flags = types.SimpleNamespace(
+                c_contiguous=type_.layout == "C", f_contiguous=type_.layout == "F", contiguous=type_.layout in "CF"
+            )
+            return Static(flags)
+        case "itemsize":
+            return number(np.dtype(type_.dtype).itemsize)
+        case "nbytes":
+            size = _array_attribute(ev, owner, "size", node)
+            return ev.op("*", size, number(np.dtype(type_.dtype).itemsize))
+        case "strides":
+            strides = [ev.assign(Op("stride", (owner.atom, Const(k))), INT64) for k in range(type_.ndim)]
+            return Tup(tuple(strides))
+    return Method(owner, attr)
+
+
+def transpose(ev: Evaluator, owner: Sym) -> Sym:
+    """The reversed axes, as a view."""
+    type_ = owner.type
+    assert isinstance(type_, Array) and isinstance(owner.atom, Name)
+    if type_.ndim < 2:
+        return owner
+    layout = {"C": "F", "F": "C"}.get(type_.layout, "A")
+    result = ev.assign(Op("transpose", (owner.atom,)), Array(type_.dtype, type_.ndim, layout, type_.readonly))
+    assert isinstance(result.atom, Name)
+    note_roots(ev, result.atom.id, owner)
+    for axis in range(type_.ndim):
+        ev.dims[result.atom.id, axis] = elementwise.dim(ev, owner, type_.ndim - 1 - axis).atom
+        ev.dim_keys[result.atom.id, axis] = elementwise.dim_key(ev, owner, type_.ndim - 1 - axis)
+    return result
+
+
+def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | None = None) -> Value:
+    """A Python object found in a closure, a module or a container; `origin` tells where."""
+    if ev.live is not None and origin is not None:
+        reached = ev.live.reach(obj, origin)
+        if reached is not None:
+            return reached
+    if isinstance(obj, bool | int | float) and not isinstance(obj, enum.Enum):
+        if isinstance(obj, int) and abs(obj) >= 2**63:
+            ev.fail(UnsupportedType, "an integer beyond 64 bits", node)
+        return number(obj if type(obj) in (bool, int, float) else float(obj) if isinstance(obj, float) else int(obj))
+    if isinstance(obj, np.generic):
+        return _numpy_scalar(ev, obj, node)
+    if isinstance(obj, np.ndarray):
+        return global_array(ev, obj, node)
+    if isinstance(obj, tuple):
+        cls = type(obj) if hasattr(obj, "_fields") else None
+        return Tup(tuple(wrap(ev, item, node, ("item", obj, k)) for k, item in enumerate(obj)), cls)
+    if isinstance(obj, complex):
+        ev.fail(UnsupportedType, "complex numbers are not supported yet", node)
+    return Static(obj)
+
+
+def _numpy_scalar(ev: Evaluator, obj: Any, node: Any) -> Value:
+    dtype = str(obj.dtype)
+    if dtype == "bool":
+        return number(bool(obj))
+    if dtype == "int64":
+        return number(int(obj))
+    if dtype == "float64":
+        return number(float(obj))
+    if obj.dtype.kind in "iuf":
+        plain = number(float(obj) if obj.dtype.kind == "f" else int(obj))
+        return ev.assign(Op(f"cast.{dtype}", (plain.atom,)), Scalar(dtype))
+    ev.fail(UnsupportedType, f"a value of dtype {dtype} is not supported", node)
+
+
+def global_array(ev: Evaluator, obj: Any, node: Any) -> Value:
+    """An array of a module or closure: a constant, as in Numba."""
+    try:
+        type_ = numba_types.from_numba(numba_types.type_of_value(obj))
+    except ValueError:
+        type_ = None
+    if not isinstance(type_, Array):
+        ev.fail(UnsupportedType, f"an array of dtype {obj.dtype} is not supported", node)
+    for known, array in ev.constants.items():
+        if array is obj:
+            return Sym(Name(known), ev.types[known])
+    base = node.id if isinstance(node, gast.Name) else "table"
+    # Numba freezes such arrays: contiguous and read-only
+    layout = "F" if type_.layout == "F" else "C"
+    ident = ev.define(base, Array(type_.dtype, type_.ndim, layout, readonly=True))
+    ev.fixed.add(ident)
+    ev.constants[ident] = obj
+    ev.roots[ident] = frozenset({ident})
+    for axis, extent in enumerate(obj.shape):
+        ev.dim_keys[ident, axis] = (("constant", extent), 0)
+    return Sym(Name(ident), ev.types[ident])
+
+
+HANDLERS: dict[type, Any] = {gast.Attribute: attribute}

@@ -1,0 +1,153 @@
+"""Python's built-in functions, and the iterators of NumPy that stand beside `range`."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import UnsupportedSyntax
+from tapec.frontend import attributes, elementwise, iteration, operators
+from tapec.frontend.arguments import Args, Kwargs, extents
+from tapec.frontend.assign import print_
+from tapec.frontend.creation import as_array
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.list_methods import copied, list_from_array, new_list
+from tapec.frontend.values import Items, Iteration, Lst, Static, Sym, Tup, Value, describe, is_array, number
+from tapec.syntax.types import Scalar
+
+
+def len_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return iteration.len_(ev, args[0], node)
+
+
+def range_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any, parallel: bool = False) -> Value:
+    bounds = [ev.scalar(arg, node) for arg in args]
+    if len(bounds) == 1:
+        bounds = [number(0), *bounds]
+    if len(bounds) == 2:
+        bounds = [*bounds, number(1)]
+    return Iteration("range", tuple(bounds), parallel)
+
+
+def prange(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return range_(ev, args, kwargs, node, parallel=True)
+
+
+def enumerate_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    start = kwargs.get("start", args[1] if len(args) > 1 else number(0))
+    return Iteration("enumerate", (ev.materialise(args[0]), start))
+
+
+def zip_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return Iteration("zip", tuple(ev.materialise(arg) for arg in args))
+
+
+def reversed_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return Iteration("reversed", (ev.materialise(args[0]),))
+
+
+def ndindex(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims = args[0] if len(args) == 1 else Tup(tuple(args))
+    return Iteration("ndindex", extents(ev, dims, node))
+
+
+def ndenumerate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    array = ev.sym(ev.materialise(args[0]))
+    shape = attributes.get_attribute(ev, array, "shape", node)
+    assert isinstance(shape, Tup)
+    return Iteration("ndindex", (*shape.items, array))
+
+
+def min_max(fn: str) -> Any:
+    def reduce(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+        if len(args) == 1:
+            value = ev.materialise(args[0])
+            if isinstance(value, Lst):
+                contents = ev.heap[value]
+                value = Tup(contents.values) if isinstance(contents, Items) else as_array(ev, value, node)
+            if not isinstance(value, Tup):
+                return ev.call_object(getattr(np, fn), [value], kwargs, node)
+            args = list(value.items)
+        result = args[0]
+        for other in args[1:]:
+            result = elementwise.elementwise(ev, fn, (result, other), node)
+        return result
+
+    return reduce
+
+
+def sum_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    value = ev.materialise(args[0])
+    start = kwargs.get("start", args[1] if len(args) > 1 else number(0))
+    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+        value = Tup(contents.values)
+    if isinstance(value, Lst):
+        value = as_array(ev, value, node)
+    if isinstance(value, Tup):
+        total = start
+        for item in value.items:
+            total = operators.binary(ev, "+", total, item, node)
+        return total
+    return operators.binary(ev, "+", ev.call_object(np.sum, [value], {}, node), start, node)
+
+
+def isinstance_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    value, classes = args
+    kinds = classes.items if isinstance(classes, Tup) else (classes,)
+    wanted = tuple(k.obj for k in kinds if isinstance(k, Static))
+    return number(any(_is_instance(value, kind) for kind in wanted))
+
+
+def _is_instance(value: Value, kind: Any) -> bool:
+    if isinstance(value, Tup):
+        return kind in (tuple, builtins.object) or kind is value.cls
+    if is_array(value):
+        return kind is np.ndarray
+    if isinstance(value, Sym) and isinstance(value.type, Scalar):
+        dtype = value.type.dtype
+        if kind in (float, np.floating, np.float64):
+            return value.type.is_float
+        if kind in (int, np.integer):
+            return "int" in dtype or (kind is int and dtype == "bool")
+        return kind is bool and dtype == "bool"
+    if isinstance(value, Lst):
+        return kind is list
+    return isinstance(value, Static) and isinstance(kind, type) and isinstance(value.obj, kind)
+
+
+def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    if not args:
+        return Tup(())
+    value = ev.materialise(args[0])
+    if isinstance(value, Tup):
+        return Tup(value.items)
+    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+        return Tup(contents.values)
+    ev.fail(UnsupportedSyntax, "the length of this tuple is not known", node)
+
+
+def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    if not args:
+        return new_list(ev, Items(()))
+    value = ev.materialise(args[0])
+    if isinstance(value, Tup):
+        return new_list(ev, Items(value.items))
+    if isinstance(value, Lst):
+        return new_list(ev, copied(ev, ev.heap[value]))
+    if is_array(value):
+        return new_list(ev, list_from_array(ev, value))
+    ev.fail(UnsupportedSyntax, f"a list of {describe(value)}", node)
+
+
+def print_call(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return print_(ev, [ev.materialise(arg) for arg in args])
+
+
+def divmod_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return Tup(tuple(operators.binary(ev, fn, args[0], args[1], node) for fn in ("//", "%")))
+
+
+def pow_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return operators.binary(ev, "**", args[0], args[1], node)

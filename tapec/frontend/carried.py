@@ -1,0 +1,187 @@
+"""What a loop carries from trip to trip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapec.errors import TypeMismatch
+from tapec.frontend import numba_types
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.lists import element_type, growing
+from tapec.frontend.merge import blank, leaves, note_roots, rebuild
+from tapec.frontend.values import Contents, Growing, Items, Lst, Maybe, Poison, State, Sym, Tup, Value
+from tapec.syntax.core import Const, Name
+from tapec.syntax.types import Array, Scalar, Type
+
+
+@dataclass
+class LoopContext:
+    """One attempt at a loop: its merge names, and the state that each way out of a trip leaves."""
+
+    carried: dict[str, Any] = field(default_factory=dict)
+    lists: dict[Lst, Any] = field(default_factory=dict)
+    heads: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    initial: list[tuple[str, Sym]] = field(default_factory=list)
+    exits: list[tuple[list[Any], dict[str, Any], dict[Lst, Any]]] = field(default_factory=list)
+    broke: list[list[Any]] = field(default_factory=list)
+
+
+class Carried:
+    """The variables and lists that a loop carries from trip to trip, as far as known."""
+
+    def __init__(self, entry: State, names: list[str]) -> None:
+        self.names = names
+        self.entry = entry
+        self.values: dict[str, Value] = {n: entry.env[n] for n in names if n in entry.env}
+        self.missing: dict[str, Value] = {}
+        self.lists: dict[Lst, Scalar | None] = {}
+        self.types: dict[tuple[Any, ...], Type] = {}
+
+    def begin(self, ev: Evaluator, before: list[Any]) -> LoopContext:
+        """Bind every carried variable to its merge name at the head of the loop."""
+        context = LoopContext()
+        for name, value in self.values.items():
+            self._bind(ev, context, name, value, ("name", name))
+        for name, like in self.missing.items():
+            dummy = blank(ev, like, before)
+            if dummy is None:
+                self.values[name] = Poison("it is not set before the loop", name)
+                continue
+            start = dummy if name.startswith("$") else Maybe(dummy, Const(False), name)
+            self._bind(ev, context, name, start, ("name", name))
+        for key, element in self.lists.items():
+            contents = self.entry.heap[key]
+            if element is not None:
+                outer, ev.block = ev.block, before
+                contents = growing(ev, contents, element)
+                ev.block = outer
+            new = rebuild(contents, self._maker(ev, context, key.label, ("list", key)))
+            ev.heap[key] = context.lists[key] = new
+        return context
+
+    def _bind(self, ev: Evaluator, context: LoopContext, name: str, value: Value, key: tuple[Any, ...]) -> None:
+        new = rebuild(value, self._maker(ev, context, name, key))
+        ev.frame.env[name] = context.carried[name] = new
+
+    def _maker(
+        self, ev: Evaluator, context: LoopContext, label: str, key: tuple[Any, ...]
+    ) -> Callable[[tuple[Any, ...], Sym], Sym]:
+        def make(path: tuple[Any, ...], leaf: Sym) -> Sym:
+            full = (*key, *path)
+            type_ = self.types.get(full, leaf.type)
+            base = f"{label}_set" if "flag" in path else f"{label}_count" if "count" in path else label
+            name = ev.define(base, type_)
+            note_roots(ev, name, leaf)
+            context.initial.append((name, leaf))
+            context.heads[full] = name
+            return Sym(Name(name), type_)
+
+        return make
+
+    def settled(self, ev: Evaluator, context: LoopContext) -> bool:
+        """Compare what trips end with to what they began with; True if nothing was learned."""
+        stable = True
+        for _, env, heap in context.exits:
+            for name in self.names:
+                stable &= self._compare_name(ev, context, name, env.get(name))
+            for key, contents in heap.items():
+                stable &= self._compare_list(ev, context, key, contents)
+        return stable
+
+    def _compare_name(self, ev: Evaluator, context: LoopContext, name: str, value: Value | None) -> bool:
+        if value is None:
+            return True
+        head = context.carried.get(name)
+        if head is None:
+            if isinstance(value, Poison) or name in self.missing or name in self.values:
+                return True
+            self.missing[name] = value.value if isinstance(value, Maybe) else value
+            return False
+        if isinstance(head, Poison) or head == value:
+            return True
+        paths, head_paths = self._leaves(head, value), dict(leaves(head))
+        if paths is None or not head_paths:
+            reason = "it changes its structure from trip to trip"
+            self.values[name] = Poison(reason, name)
+            self.missing.pop(name, None)
+            return False
+        return self._unify(ev, context, ("name", name), paths)
+
+    def _leaves(self, head: Any, value: Any) -> dict[tuple[Any, ...], Sym] | None:
+        """The leaves of `value` under the paths of `head`; None if the structures differ."""
+        if isinstance(head, Maybe) and not isinstance(value, Maybe):
+            value = Maybe(value, Const(True), head.name)
+        paths = dict(leaves(value))
+        same = paths.keys() == dict(leaves(head)).keys() and _shape(head) == _shape(value)
+        return paths if same else None
+
+    def _unify(
+        self, ev: Evaluator, context: LoopContext, key: tuple[Any, ...], paths: dict[tuple[Any, ...], Sym]
+    ) -> bool:
+        stable = True
+        for path, leaf in paths.items():
+            head = context.heads[(*key, *path)]
+            type_ = numba_types.unify(ev.types[head], leaf.type)
+            if type_ is None:
+                name = key[1] if isinstance(key[1], str) else key[1].label
+                ev.fail(
+                    TypeMismatch,
+                    f"`{name}` is {ev.types[head]} when the loop begins and {leaf.type} after a trip",
+                    reason="Numba has no type for both",
+                )
+            if type_ != ev.types[head]:
+                self.types[(*key, *path)] = type_
+                stable = False
+            elif isinstance(leaf.atom, Name) and isinstance(leaf.type, Array):
+                new = ev.roots.get(head, frozenset()) | ev.roots.get(leaf.atom.id, frozenset())
+                ev.roots[head] = new
+        return stable
+
+    def _compare_list(self, ev: Evaluator, context: LoopContext, key: Lst, contents: Contents) -> bool:
+        if key not in self.entry.heap:
+            return True
+        head = context.lists.get(key, self.entry.heap[key])
+        if head == contents:
+            return True
+        paths = self._leaves(head, contents)
+        if key in context.lists and paths is not None:
+            return self._unify(ev, context, ("list", key), paths)
+        same_length = isinstance(head, Items) and isinstance(contents, Items) and paths is not None
+        if key not in self.lists and same_length:
+            self.lists[key] = None
+        else:
+            self.lists[key] = element_type(ev, head, contents)
+        return False
+
+    def copies(
+        self, context: LoopContext, env: dict[str, Any], heap: dict[Lst, Any]
+    ) -> list[tuple[str, Sym]]:
+        """What a trip's end assigns to the merge names."""
+        pairs: list[tuple[str, Sym]] = []
+        for key, head, value in [
+            *((("name", name), head, env.get(name)) for name, head in context.carried.items()),
+            *((("list", key), head, heap.get(key)) for key, head in context.lists.items()),
+        ]:
+            if value is None or isinstance(head, Poison):
+                continue
+            found = self._leaves(head, value) or {}
+            pairs += [(context.heads[(*key, *path)], leaf) for path, leaf in found.items()]
+        return pairs
+
+
+def _shape(value: Any) -> Any:
+    """The structure of a value without its numbers."""
+    match value:
+        case Sym():
+            return "leaf"
+        case Tup(items=items, cls=cls):
+            return (cls, *map(_shape, items))
+        case Maybe(value=inner):
+            return ("maybe", _shape(inner))
+        case Items(values=values):
+            return ("items", *map(_shape, values))
+        case Growing():
+            return "growing"
+    return value

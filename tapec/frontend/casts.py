@@ -1,0 +1,66 @@
+"""Conversions: casts to a dtype, types of numbers, and values cut off from differentiation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import UnsupportedSyntax
+from tapec.frontend import elementwise
+from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of
+from tapec.frontend.creation import copy
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import Static, Sym, Tup, Value, describe, is_array, is_none, is_scalar, number
+from tapec.syntax.core import Const
+from tapec.syntax.types import Array, Scalar
+
+
+def caster(dtype: str) -> Any:
+    def cast(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+        if not args:
+            return ev.cast(number(0), Scalar(dtype))
+        value = args[0]
+        if isinstance(value, Static) and isinstance(value.obj, str):
+            return number(float(value.obj)) if dtype.startswith("float") else number(int(value.obj))
+        if dtype == "bool" and not is_array(value):
+            return ev.truth(value, node)
+        if isinstance(value, Sym) and isinstance(value.atom, Const):
+            return ev.cast(value, Scalar(dtype))
+        return elementwise.elementwise(ev, f"cast.{dtype}", (value,), node)
+
+    return cast
+
+
+def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`type(x)` of a number: what converts to its type."""
+    value = args[0]
+    if isinstance(value, Sym) and isinstance(value.type, Scalar):
+        return Static(np.dtype(value.type.dtype).type)
+    if isinstance(value, Tup):
+        return Static(value.cls or tuple)
+    ev.fail(UnsupportedSyntax, f"the type of {describe(value)}", node)
+
+
+def dtype_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return Static(np.dtype(dtype_of(ev, args[0], node)))
+
+
+def stop_gradient(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """The same values with derivative zero; arrays are copied, so that later writes stay apart."""
+    value = args[0]
+    if isinstance(value, Tup):
+        return Tup(tuple(stop_gradient(ev, [item], {}, node) for item in value.items), value.cls)
+    return ev.materialise(elementwise.elementwise(ev, "stop_gradient", (value,), node))
+
+
+def constant(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`tapec.constant`: float64 unless a dtype is given, with a name of its own."""
+    value = ev.materialise(args[0])
+    given = argument(args, kwargs, 1, "dtype")
+    kept = isinstance(value, Sym) and isinstance(value.type, Array)
+    dtype = dtype_of(ev, given, node) if not (is_none(given) and kept) else None
+    if not is_scalar(value):
+        return copy(ev, value, dtype, node)
+    number_ = ev.cast(ev.scalar(value), Scalar(dtype or "float64"))
+    return ev.assign(number_.atom, number_.type)

@@ -1,0 +1,175 @@
+"""Functions that make arrays: zeros, full, array, copy and the like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import elementwise, indexing, iteration, numba_types
+from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of, extents
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import Growing, Items, Lst, Sym, Tup, Value, describe, is_array, is_none, is_scalar, number
+from tapec.syntax.core import Const, Name, Store
+from tapec.syntax.types import Array, Scalar
+
+
+def zeros(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    return elementwise.alloc(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
+
+
+def empty(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    return elementwise.alloc(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
+
+
+def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[Sym, ...], str]:
+    like = ev.materialise(args[0])
+    if isinstance(like, Tup | Lst):
+        like = as_array(ev, like, node)
+    given = argument(args, kwargs, 1, "dtype")
+    if not isinstance(like, Sym):
+        ev.fail(TypeMismatch, f"{describe(like)} has no shape", node)
+    if isinstance(like.type, Scalar):
+        return (), dtype_of(ev, given, node) if not is_none(given) else like.type.dtype
+    assert isinstance(like.type, Array)
+    dims = tuple(elementwise.dim(ev, like, axis) for axis in range(like.type.ndim))
+    return dims, like.type.dtype if is_none(given) else dtype_of(ev, given, node)
+
+
+def zeros_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims, dtype = _like(ev, args, kwargs, node)
+    return elementwise.alloc(ev, dtype, dims, zero=True)
+
+
+def empty_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims, dtype = _like(ev, args, kwargs, node)
+    return elementwise.alloc(ev, dtype, dims)
+
+
+def filled(ev: Evaluator, dims: tuple[Sym, ...], dtype: str, value: Sym) -> Sym:
+    result = elementwise.alloc(ev, dtype, dims)
+    if dims:
+        elementwise.store_elements(ev, result, value)
+    else:
+        indexing.write_into(ev, result, value, None)
+    return result
+
+
+def ones(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    return filled(ev, dims, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), number(1))
+
+
+def ones_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims, dtype = _like(ev, args, kwargs, node)
+    return filled(ev, dims, dtype, number(1))
+
+
+def full(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
+    value = ev.scalar(argument(args, kwargs, 1, "fill_value"), node)
+    given = argument(args, kwargs, 2, "dtype")
+    assert isinstance(value.type, Scalar)
+    return filled(ev, dims, value.type.dtype if is_none(given) else dtype_of(ev, given, node), value)
+
+
+def full_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    value = ev.scalar(argument(args, kwargs, 1, "fill_value"), node)
+    given = argument(args, kwargs, 2, "dtype")
+    dims, dtype = _like(ev, args[:1], {} if is_none(given) else {"dtype": given}, node)
+    return filled(ev, dims, dtype, value)
+
+
+def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -> Sym:
+    """A fresh array from a tuple or list, nested to any depth."""
+    if isinstance(value, Lst):
+        contents = ev.heap[value]
+        if isinstance(contents, Growing):
+            return ev.sym(ev.call_library("copied", (iteration.list_view(ev, contents),)))
+        value = Tup(contents.values)
+    assert isinstance(value, Tup)
+    shape, leaves = _flattened(ev, value, node)
+    if dtype is None:
+        found: Any = Scalar("float64") if not leaves else leaves[0].type
+        for leaf in leaves[1:]:
+            found = numba_types.unify(found, leaf.type)
+        dtype = found.dtype
+    result = elementwise.alloc(ev, dtype, tuple(number(extent) for extent in shape))
+    assert isinstance(result.atom, Name)
+    for place, leaf in zip(np.ndindex(*shape), leaves, strict=True):
+        item = ev.cast(leaf, Scalar(dtype))
+        ev.emit(Store(result.atom.id, tuple(Const(k) for k in place), item.atom, span=ev.span))
+    return result
+
+
+def _flattened(ev: Evaluator, value: Value, node: Any) -> tuple[tuple[int, ...], list[Sym]]:
+    if isinstance(value, Lst):
+        contents = ev.heap[value]
+        if isinstance(contents, Items):
+            value = Tup(contents.values)
+    if not isinstance(value, Tup):
+        if is_array(value):
+            ev.fail(UnsupportedSyntax, "an array from a list of arrays", node, hint="use np.stack")
+        return (), [ev.scalar(value, node)]
+    parts = [_flattened(ev, item, node) for item in value.items]
+    if len({shape for shape, _ in parts}) > 1:
+        ev.fail(TypeMismatch, "the rows of this array have different lengths", node)
+    inner = parts[0][0] if parts else ()
+    return (len(parts), *inner), [leaf for _, leaves in parts for leaf in leaves]
+
+
+def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None) -> Value:
+    """A fresh C-contiguous array with the elements of `value`."""
+    value = ev.materialise(value)
+    if isinstance(value, Tup | Lst):
+        return as_array(ev, value, node, dtype)
+    assert isinstance(value, Sym)
+    if isinstance(value.type, Scalar):
+        result = elementwise.alloc(ev, dtype or value.type.dtype, ())
+        indexing.write_into(ev, result, value, node)
+        return result
+    assert isinstance(value.type, Array)
+    kind = dtype or value.type.dtype
+    result = elementwise.alloc(
+        ev, kind, tuple(elementwise.dim(ev, value, axis) for axis in range(value.type.ndim))
+    )
+    for axis in range(value.type.ndim):
+        assert isinstance(result.atom, Name)
+        ev.dim_keys[result.atom.id, axis] = elementwise.dim_key(ev, value, axis)
+    indexing.write_into(ev, result, value, node)
+    return result
+
+
+def array(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    given = argument(args, kwargs, 1, "dtype")
+    return copy(ev, args[0], None if is_none(given) else dtype_of(ev, given, node), node)
+
+
+def asarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    value = ev.materialise(args[0])
+    given = argument(args, kwargs, 1, "dtype")
+    kind = None if is_none(given) else dtype_of(ev, given, node)
+    if isinstance(value, Sym) and isinstance(value.type, Array) and kind in (None, value.type.dtype):
+        return value
+    return copy(ev, value, kind, node)
+
+
+def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    value = ev.materialise(args[0])
+    if isinstance(value, Sym) and isinstance(value.type, Array) and value.type.layout == "C":
+        return value
+    return copy(ev, value, None, node)
+
+
+def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    kind = dtype_of(ev, argument(args, kwargs, 1, "dtype"), node)
+    if is_scalar(args[0]):
+        return ev.cast(ev.scalar(args[0]), Scalar(kind))
+    return copy(ev, args[0], kind, node)
+
+
+def array_copy(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return copy(ev, args[0], None, node)

@@ -1,0 +1,238 @@
+"""Inlining: the arguments of a function bound to its parameters, and its body evaluated."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import recursion
+from tapec.frontend.attributes import wrap
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
+from tapec.frontend.exits import DONE, RETURN, tail_exits
+from tapec.frontend.liveness import Liveness, assigned
+from tapec.frontend.source import FunctionSource, source_of
+from tapec.frontend.values import NONE, Func, Poison, Sym, Tup, Value, is_none
+
+
+def plain(ev: Evaluator, args: list[Value]) -> list[Value]:
+    """Arguments with lazy ones written to memory."""
+    return [ev.materialise(arg) for arg in args]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A function's tree, ready to be evaluated."""
+
+    body: list[Any]
+    liveness: Liveness
+    local_names: frozenset[str]
+
+
+_prepared: dict[int, tuple[Any, Prepared]] = {}
+
+
+def prepare(node: Any) -> Prepared:
+    """Bring the exits of a function into tail position; once per function."""
+    known = _prepared.get(id(node))
+    if known is not None and known[0] is node:
+        return known[1]
+    if isinstance(node, gast.Lambda):
+        body = [gast.copy_location(gast.Return(node.body), node)]
+    else:
+        body = list(node.body)
+    body = tail_exits(body)
+    liveness = Liveness(body, frozenset({RETURN, DONE}))
+    prepared = Prepared(body, liveness, assigned(body))
+    _prepared[id(node)] = (node, prepared)
+    return prepared
+
+
+def call_function(
+    ev: Evaluator,
+    function: types.FunctionType,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+    library: bool = False,
+) -> Value:
+    """Inline a Python function."""
+    source = library_source(function) if library else ev.source_of(function)
+    if not library:
+        args = plain(ev, args)
+        kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
+    defaults = tuple(
+        wrap(ev, value, None, ("default", function, k)) for k, value in enumerate(function.__defaults__ or ())
+    )
+    kw_values = function.__kwdefaults__ or {}
+    kw_defaults = tuple(
+        wrap(ev, kw_values[arg.id], None, ("kwdefault", function, arg.id)) if arg.id in kw_values else None
+        for arg in source.node.args.kwonlyargs
+    )
+    frame = Frame(source, ev.resolver(function))
+    frame.library = library
+    return run(ev, frame, source.node, defaults, kw_defaults, args, kwargs, node)
+
+
+_library_sources: dict[Any, FunctionSource] = {}
+
+
+def library_source(function: types.FunctionType) -> FunctionSource:
+    if function not in _library_sources:
+        _library_sources[function] = source_of(function)
+    return _library_sources[function]
+
+
+def call_closure(ev: Evaluator, func: Func, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Inline a function that was defined inside the one being lowered."""
+    frame = Frame(func.frame.source, func.frame.names, parent=func.frame)
+    frame.library = func.frame.library
+    return run(ev, frame, func.node, func.defaults, func.kw_defaults, plain(ev, args), kwargs, node)
+
+
+def run(
+    ev: Evaluator,
+    frame: Frame,
+    definition: Any,
+    defaults: tuple[Value, ...],
+    kw_defaults: tuple[Value | None, ...],
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+) -> Value:
+    """Evaluate a function's body with its parameters bound."""
+    _refuse_syntax(ev, frame, definition)
+
+    def bind() -> dict[str, Value]:
+        return bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
+
+    def evaluate(inner: Evaluator, own: Frame, env: dict[str, Value]) -> Value:
+        return _evaluate(inner, own, definition, env, node)
+
+    if id(definition) in ev.callees.definitions:
+        return recursion.call(ev, frame, definition, bind, evaluate, node)
+    if definition in ev.running:
+        raise recursion.Recursive(definition)
+    start, entry, block = len(ev.block), ev.snapshot() if ev.frame is not None else None, ev.block
+    depth = len(ev.frames)
+    ev.running.append(definition)
+    try:
+        return evaluate(ev, frame, bind())
+    except recursion.Recursive as found:
+        if found.definition is not definition:
+            raise
+        # undo the inlining and write a call
+        caller = ev.frames[depth - 1] if depth else None
+        del ev.frames[depth:]
+        del block[start:]
+        ev.block, ev.frame, ev.dead = block, caller, False  # type: ignore[assignment]
+        if entry is not None and caller is not None:
+            ev.restore(entry)
+        ev.callees.definitions.add(id(definition))
+        if caller is None:
+            return _entry_call(ev, frame, definition, bind, evaluate, node)
+        return recursion.call(ev, frame, definition, bind, evaluate, node)
+    finally:
+        ev.running.pop()
+
+
+def _entry_call(ev: Evaluator, frame: Frame, definition: Any, bind: Any, evaluate: Any, node: Any) -> Value:
+    """The differentiated function itself is recursive."""
+    ev.frame = Frame(frame.source, frame.names, frame.parent)
+    ev.frames.append(ev.frame)
+    result = recursion.call(ev, frame, definition, bind, evaluate, node)
+    ev.frames.pop()
+    ev.frame = None  # type: ignore[assignment]
+    return result
+
+
+def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
+    for inner in gast.walk(definition):
+        if isinstance(inner, gast.Global | gast.Nonlocal | gast.Yield | gast.YieldFrom | gast.Await):
+            ev.frame = frame
+            kind = type(inner).__name__.lower()
+            ev.fail(UnsupportedSyntax, f"cannot differentiate `{kind}`", inner)
+
+
+def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:
+    frame.env = env
+    prepared = prepare(definition)
+    frame.liveness = prepared.liveness
+    frame.local_names = prepared.local_names
+    outer, span = ev.frame, ev.span
+    ev.frames.append(frame)
+    ev.frame = frame
+    ev.statements(prepared.body)
+    result, done = frame.env.get(RETURN, NONE), frame.env.get(DONE)
+    if not ev.dead and not is_none(result) and not (isinstance(done, Sym) and done.constant is True):
+        ev.fail(
+            UnsupportedSyntax,
+            f"`{getattr(definition, 'name', '<lambda>')}` returns a value on some of its ways only",
+            definition,
+            reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
+            hint="return a value on every way, or raise",
+        )
+    ev.frames.pop()
+    ev.frame, ev.span = outer, span
+    if ev.dead:
+        raise DeadCode
+    return result
+
+
+def bind_arguments(
+    ev: Evaluator,
+    definition: Any,
+    defaults: tuple[Value, ...],
+    kw_defaults: tuple[Value | None, ...],
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+) -> dict[str, Value]:
+    """Parameters to values, by Python's rules."""
+    spec = definition.args
+    name = getattr(definition, "name", "<lambda>")
+    positional = [arg.id for arg in (*spec.posonlyargs, *spec.args)]
+    env: dict[str, Value] = dict(zip(positional, args, strict=False))
+    extra = args[len(positional) :]
+    if spec.vararg is not None:
+        env[spec.vararg.id] = Tup(tuple(extra))
+    elif extra:
+        ev.fail(TypeMismatch, f"`{name}` takes {len(positional)} arguments, not {len(args)}", node)
+    keyword_only = [arg.id for arg in spec.kwonlyargs]
+    for key, value in kwargs.items():
+        if key not in positional and key not in keyword_only:
+            ev.fail(TypeMismatch, f"`{name}` has no parameter `{key}`", node)
+        if key in env:
+            ev.fail(TypeMismatch, f"`{name}` gets two values for `{key}`", node)
+        env[key] = value
+    for key, default in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
+        env.setdefault(key, default)
+    for key, kw_default in zip(keyword_only, kw_defaults, strict=True):
+        if kw_default is not None:
+            env.setdefault(key, kw_default)
+    missing = [key for key in (*positional, *keyword_only) if key not in env]
+    if missing:
+        ev.fail(TypeMismatch, f"`{name}` needs a value for `{missing[0]}`", node)
+    return env
+
+
+def resolver(ev: Evaluator, function: types.FunctionType) -> Callable[[str], Value | None]:
+    """Names that `function` reads from its closure and its module."""
+    cells = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
+
+    def find(ident: str) -> Value | None:
+        if ident in cells:
+            obj, kind = cells[ident], "cell"
+        elif ident in function.__globals__:
+            obj, kind = function.__globals__[ident], "global"
+        else:
+            return None
+        ev.reads[function, ident] = obj
+        return wrap(ev, obj, gast.Name(ident, gast.Load(), None, None), (kind, function, ident))
+
+    return find

@@ -1,0 +1,128 @@
+"""Lists: making them, their methods and their operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import elementwise, indexing, operators
+from tapec.frontend.arguments import Args
+from tapec.frontend.creation import as_array, copy, filled
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.lists import element_type, growing
+from tapec.frontend.values import (
+    NONE,
+    Contents,
+    Growing,
+    Items,
+    Lst,
+    Sym,
+    Tup,
+    Value,
+    is_array,
+    is_scalar,
+    number,
+    static_int,
+)
+from tapec.syntax.core import Name, Store
+from tapec.syntax.types import Array, Scalar
+
+
+def new_list(ev: Evaluator, contents: Contents) -> Lst:
+    key = Lst("list")
+    ev.heap[key] = contents
+    return key
+
+
+def copied(ev: Evaluator, contents: Contents) -> Contents:
+    if isinstance(contents, Items):
+        return contents
+    return Growing(ev.sym(ev.call_library("copied", (contents.buffer,))), contents.count)
+
+
+def list_from_array(ev: Evaluator, array: Value) -> Growing:
+    """A list of the elements of a 1-D array."""
+    assert isinstance(array, Sym)
+    return Growing(ev.sym(copy(ev, array)), elementwise.dim(ev, array, 0))
+
+
+def grow(ev: Evaluator, owner: Lst) -> Growing:
+    contents = ev.heap[owner]
+    ev.heap[owner] = result = growing(ev, contents, element_type(ev, contents))
+    return result
+
+
+def append(ev: Evaluator, owner: Lst, item: Value, node: Any) -> None:
+    contents = ev.heap[owner]
+    item = ev.materialise(item)
+    if isinstance(contents, Items):
+        ev.heap[owner] = Items((*contents.values, item))
+        return
+    value = ev.scalar(item, node)
+    assert isinstance(contents.buffer.type, Array)
+    element = element_type(ev, contents, Items((value,)))
+    buffer = contents.buffer
+    if element != contents.buffer.type.element:
+        buffer = ev.sym(copy(ev, buffer, element.dtype, node))
+    room = ev.sym(ev.call_library("grown", (buffer, contents.count)))
+    assert isinstance(room.atom, Name)
+    ev.emit(Store(room.atom.id, (contents.count.atom,), ev.cast(value, element).atom, span=ev.span))
+    ev.heap[owner] = Growing(room, ev.op("+", contents.count, number(1)))
+
+
+def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> Value | None:
+    contents = ev.heap[owner]
+    if name == "append":
+        append(ev, owner, args[0], node)
+        return NONE
+    if name == "extend":
+        extend_list(ev, owner, args[0], node)
+        return NONE
+    if name == "copy":
+        return new_list(ev, copied(ev, contents))
+    if name == "clear":
+        ev.heap[owner] = Items(()) if isinstance(contents, Items) else Growing(contents.buffer, number(0))
+        return NONE
+    if name == "pop" and not args:
+        if isinstance(contents, Items):
+            if not contents.values:
+                ev.fail(TypeMismatch, "pop from an empty list", node)
+            ev.heap[owner] = Items(contents.values[:-1])
+            return contents.values[-1]
+        last = ev.op("-", contents.count, number(1))
+        item = indexing.load(ev, contents.buffer, last, node)
+        ev.heap[owner] = Growing(contents.buffer, last)
+        return item
+    return None
+
+
+def extend_list(ev: Evaluator, owner: Lst, value: Value, node: Any) -> None:
+    if isinstance(value, Lst) and isinstance(more := ev.heap[value], Items):
+        value = Tup(more.values)
+    if not isinstance(value, Tup):
+        ev.fail(UnsupportedSyntax, "a list can be extended by a list of known length only", node)
+    for item in value.items:
+        append(ev, owner, item, node)
+
+
+def list_arithmetic(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> Value:
+    owner, other = (left, right) if isinstance(left, Lst) else (right, left)
+    assert isinstance(owner, Lst)
+    contents = ev.heap[owner]
+    if fn == "*" and isinstance(contents, Items) and is_scalar(other):
+        times = static_int(other)
+        if times is not None:
+            return new_list(ev, Items(contents.values * times))
+        if len(contents.values) == 1:
+            value = ev.scalar(contents.values[0], node)
+            count = ev.scalar(other, node)
+            assert isinstance(value.type, Scalar)
+            return new_list(ev, Growing(filled(ev, (count,), value.type.dtype, value), count))
+    if fn == "+" and isinstance(other, Lst) and isinstance(left, Lst) and isinstance(right, Lst):
+        first, second = ev.heap[left], ev.heap[right]
+        if isinstance(first, Items) and isinstance(second, Items):
+            return new_list(ev, Items(first.values + second.values))
+    if is_array(other):
+        arrays = [as_array(ev, v, node) if isinstance(v, Lst) else v for v in (left, right)]
+        return operators.binary(ev, fn, arrays[0], arrays[1], node)
+    ev.fail(UnsupportedSyntax, f"`{fn}` of lists", node)

@@ -1,0 +1,217 @@
+"""Statements that loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend.branches import branch
+from tapec.frontend.carried import Carried, LoopContext
+from tapec.frontend.evaluator import Evaluator, OpenLoop
+from tapec.frontend.liveness import assigned
+from tapec.frontend.merge import copy_all
+from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, is_array, number, static_int
+from tapec.syntax.core import Break, Name
+from tapec.syntax.types import Scalar
+
+
+def break_(ev: Evaluator, node: gast.Break) -> None:
+    context: LoopContext = ev.loops[-1]
+    copies: list[Any] = []  # filled once the loop's merge names are known
+    ev.emit(copies)
+    context.exits.append((copies, dict(ev.frame.env), dict(ev.heap)))
+    context.broke.append(copies)
+    ev.emit(Break(ev.span))
+    ev.dead = True
+
+
+def while_(ev: Evaluator, node: gast.While) -> None:
+    assert ev.frame.liveness is not None
+    liveness = ev.frame.liveness
+    live = liveness.after.get(id(node), frozenset())
+    head = liveness.head.get(id(node), frozenset())
+
+    def body() -> None:
+        test = ev.truth(ev.expr(node.test), node.test)
+        if test.constant is True:
+            ev.statements(node.body)
+            return
+        if test.constant is False:
+            break_(ev, node)
+            return
+        branch(ev, test, lambda: ev.statements(node.body), lambda: break_(ev, node))
+
+    loop(ev, None, body, assigned([node]), live | head, node)
+
+
+def for_(ev: Evaluator, node: gast.For) -> None:
+    iteration = as_iteration(ev, ev.expr(node.iter), node.iter)
+    run_iteration(ev, iteration, node)
+
+
+def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
+    if isinstance(value, Iteration):
+        return value
+    if isinstance(value, Tup) or is_array(value):
+        return Iteration("items", (value,))
+    if isinstance(value, Lst):
+        return Iteration("items", (value,))
+    ev.fail(UnsupportedSyntax, "cannot iterate over this", node, hint="loop over a range, an array or a tuple")
+
+
+def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
+    assert ev.frame.liveness is not None
+    live = ev.frame.liveness.after.get(id(node), frozenset())
+    head = ev.frame.liveness.head.get(id(node), frozenset())
+    names = assigned([node])
+    if _unrolls(ev, iteration) and not _has_break(node.body):
+        count = static_int(ev.iteration_length(iteration, node))
+        assert count is not None
+        for k in range(count):
+            ev.bind_target(node.target, ev.iteration_item(iteration, number(k), node), node)
+            ev.statements(node.body)
+            if ev.dead:
+                return
+        return
+    if iteration.kind == "ndindex":
+        _nested_ranges(ev, iteration, node, names, live | head)
+        return
+    if iteration.kind == "range":
+        start, stop, step = iteration.args
+    else:
+        start, stop, step = number(0), ev.iteration_length(iteration, node), number(1)
+
+    def body(index: Sym) -> None:
+        item: Value = index if iteration.kind == "range" else ev.iteration_item(iteration, index, node)
+        ev.bind_target(node.target, item, node)
+        ev.statements(node.body)
+
+    label = node.target.id if iteration.kind == "range" and isinstance(node.target, gast.Name) else "k"
+    header = (label, start, stop, step, iteration.parallel)
+    counted_loop(ev, header, body, names, live | head, node)
+
+
+def _nested_ranges(
+    ev: Evaluator, iteration: Iteration, node: gast.For, names: frozenset[str], live: frozenset[str]
+) -> None:
+    """`for index in np.ndindex(shape)`: one loop per axis."""
+    dims = iteration.args
+    array = None
+    if dims and is_array(dims[-1]):  # np.ndenumerate
+        dims, array = dims[:-1], dims[-1]
+    if _has_break(node.body):
+        ev.fail(UnsupportedSyntax, "cannot `break` out of a loop over np.ndindex", node)
+
+    def nest(axis: int, index: tuple[Value, ...]) -> None:
+        if axis == len(dims):
+            item: Value = Tup(index)
+            if array is not None:
+                item = Tup((item, ev.load(array, item, node)))
+            ev.bind_target(node.target, item, node)
+            ev.statements(node.body)
+            return
+        header = ("ijklmn"[axis % 6], number(0), dims[axis], number(1), False)
+        counted_loop(ev, header, lambda k: nest(axis + 1, (*index, k)), names, live, node)
+
+    nest(0, ())
+
+
+def _unrolls(ev: Evaluator, iteration: Iteration) -> bool:
+    """Whether a loop runs over structure, trip by trip known."""
+    match iteration.kind:
+        case "items" | "reversed" | "zip" | "enumerate":
+            return any(
+                _unrolls(ev, arg)
+                if isinstance(arg, Iteration)
+                else isinstance(arg, Tup) or (isinstance(arg, Lst) and isinstance(ev.heap[arg], Items))
+                for arg in iteration.args
+            )
+    return False
+
+
+def _has_break(stmts: list[Any]) -> bool:
+    for stmt in stmts:
+        if isinstance(stmt, gast.Break):
+            return True
+        if isinstance(stmt, gast.If) and (_has_break(stmt.body) or _has_break(stmt.orelse)):
+            return True
+    return False
+
+
+def counted_loop(
+    ev: Evaluator,
+    header: tuple[str, Value, Value, Value, bool],
+    body: Callable[[Sym], None],
+    names: frozenset[str],
+    live: frozenset[str],
+    node: Any,
+) -> None:
+    """A `for` over a range; `body` is called with the loop variable."""
+    loop(ev, header, body, names, live, node)
+
+
+def loop(
+    ev: Evaluator,
+    header: tuple[str, Value, Value, Value, bool] | None,
+    body: Callable[..., None],
+    names: frozenset[str],
+    live: frozenset[str],
+    node: Any,
+) -> None:
+    """Lower a loop: find the variables that it carries and their types, then write it.
+
+    A variable's type at the head depends on what the body makes of it, so the body is lowered
+    until the types no longer change.
+    """
+    bounds = _bounds(ev, header, node)
+    entry, taken, outer = ev.snapshot(), set(ev.taken), ev.block
+    carried = Carried(entry, sorted(names & live))
+    for _ in range(60):
+        ev.restore(entry)
+        ev.taken = taken | ev.fixed
+        ev.dead = False
+        before: list[Any] = []
+        context = carried.begin(ev, before)
+        root: list[Any] = []
+        ev.block = root
+        ev.loops.append(context)
+        if header is None:
+            var = None
+            body()
+        else:
+            var = ev.define(header[0], Scalar("int64"))
+            body(Sym(Name(var), Scalar("int64")))
+        ev.loops.pop()
+        if not ev.dead:
+            context.exits.append((ev.block, {n: ev.frame.env.get(n) for n in carried.names}, dict(ev.heap)))
+        if carried.settled(ev, context):
+            break
+    else:
+        ev.fail(TypeMismatch, "the types of the variables that this loop carries do not settle", node)
+    for block, env, heap in context.exits:
+        copy_all(ev, block, carried.copies(context, env, heap))
+    copy_all(ev, before, [(name, value) for name, value in context.initial])
+    outer.extend(before)
+    ev.block = outer
+    ev.restore(entry)
+    ev.frame.env.update(context.carried)
+    ev.heap.update(context.lists)
+    built = None if header is None or var is None else (var, *(b.atom for b in bounds), header[4])
+    ev.emit(OpenLoop(built, root, ev.span))  # type: ignore[arg-type]
+    # a `while True` without `break` never ends normally
+    ev.dead = header is None and not any(block is not None for block in context.broke)
+
+
+def _bounds(ev: Evaluator, header: tuple[str, Value, Value, Value, bool] | None, node: Any) -> list[Sym]:
+    if header is None:
+        return []
+    bounds = [ev.scalar(bound, node) for bound in header[1:4]]
+    for bound in bounds:
+        if bound.type.is_float:
+            ev.fail(TypeMismatch, "the bounds of a range must be integers", node)
+    if bounds[2].constant == 0:
+        ev.fail(TypeMismatch, "the step of a range must not be zero", node)
+    return bounds

@@ -1,0 +1,81 @@
+"""Functions that are called as they are: inert ones, and whole-array primitives with rules of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from tapec.errors import TypeMismatch, UnsupportedType
+from tapec.frontend import numba_types, operators
+from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.creation import as_array, copy
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import NONE, Lst, Static, Sym, Tup, Value, describe, is_array, is_scalar
+from tapec.syntax.core import Call, Name, Op
+from tapec.syntax.types import Array
+
+
+def inert(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A function whose result has no derivative: called as it is."""
+    function = numba_types.callable_of(name)
+    syms: list[Sym] = []
+    for arg in args:
+        value = as_array(ev, arg, node) if isinstance(arg, Tup | Lst) else arg
+        if not isinstance(value, Sym):
+            ev.fail(UnsupportedType, f"`{name}` of {describe(arg)}", node)
+        syms.append(value)
+    text = [f"{key}={value.obj!r}" for key, value in kwargs.items() if isinstance(value, Static)]
+    numbers = {key: value for key, value in kwargs.items() if isinstance(value, Sym)}
+    if len(text) + len(numbers) != len(kwargs):
+        ev.fail(UnsupportedType, f"an argument of `{name}` is not supported", node)
+    syms += numbers.values()
+    found = numba_types.result_type(function, tuple(sym.type for sym in syms))
+    core = None if found is None else numba_types.from_numba(found)
+    fn = ";".join([name, *text, *(f"{key}=" for key in numbers)])
+    if core is not None:
+        result = ev.assign(Op(fn, tuple(sym.atom for sym in syms)), core)
+        if isinstance(core, Array):
+            assert isinstance(result.atom, Name)
+            ev.roots[result.atom.id] = frozenset({result.atom.id})
+        return result
+    if isinstance(found, numba.types.NoneType):
+        ev.emit(Call((), fn, tuple(sym.atom for sym in syms), ev.span))
+        return NONE
+    members = [numba_types.from_numba(member) for member in getattr(found, "types", ())]
+    if members and all(member is not None for member in members):
+        targets = [ev.define("t", member, temporary=True) for member in members if member is not None]
+        ev.emit(Call(tuple(targets), fn, tuple(sym.atom for sym in syms), ev.span))
+        for target in targets:
+            ev.roots[target] = frozenset({target})
+        return Tup(tuple(Sym(Name(target), ev.types[target]) for target in targets))
+    types = ", ".join(str(sym.type) for sym in syms)
+    ev.fail(TypeMismatch, f"Numba has no `{name}` for ({types})", node)
+
+
+def primitive(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A whole-array function with rules of its own, such as a matrix product."""
+    args = [as_array(ev, arg, node) if isinstance(arg, Tup | Lst) else arg for arg in args]
+    if name == "np.dot" and any(is_scalar(arg) for arg in args):
+        return operators.binary(ev, "*", args[0], args[1], node)
+    arrays = [arg for arg in args if isinstance(arg, Sym) and isinstance(arg.type, Array)]
+    dtypes = [np.dtype(arg.type.dtype) for arg in arrays if isinstance(arg.type, Array)]
+    common = str(np.result_type(*dtypes)) if dtypes else "float64"
+    if not common.startswith("float"):
+        common = "float64"
+    converted: Args = []
+    for arg in args:
+        if isinstance(arg, Sym) and isinstance(arg.type, Array):
+            converted.append(arg if arg.type.dtype == common else copy(ev, arg, common, node))
+        else:
+            converted.append(arg)
+    return inert(ev, name, converted, kwargs, node)
+
+
+def matmul(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:
+    """`left @ right`."""
+    for side in (left, right):
+        if not is_array(side):
+            ev.fail(TypeMismatch, f"`@` of {describe(left)} and {describe(right)}", node)
+    return primitive(ev, "np.dot", [ev.materialise(left), ev.materialise(right)], {}, node)

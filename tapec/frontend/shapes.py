@@ -1,0 +1,132 @@
+"""Shapes of arrays: reshaping, permuting and inserting axes, and asking for extents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import attributes, elementwise, indexing
+from tapec.frontend.arguments import Args, Kwargs, argument, extents
+from tapec.frontend.creation import as_array, copy
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.merge import note_roots
+from tapec.frontend.values import NONE, Lst, Slice, Sym, Tup, Value, describe, is_none, is_scalar, number, static_int
+from tapec.syntax.core import Const, Name, Op
+from tapec.syntax.types import Array
+
+
+def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A view of an array whose type is contiguous; otherwise a copy first, as in Numba."""
+    if "order" in kwargs:
+        ev.fail(UnsupportedSyntax, "reshape with an order", node, reason="Numba has C order only")
+    shape = args[1:] if len(args) > 2 else [argument(args, kwargs, 1, "newshape")]
+    if "shape" in kwargs:
+        shape = [kwargs["shape"]]
+    dims = extents(ev, shape[0] if len(shape) == 1 else Tup(tuple(shape)), node)
+    owner = ev.materialise(args[0])
+    if isinstance(owner, Tup | Lst):
+        owner = as_array(ev, owner, node)
+    return reshaped(ev, owner, dims, node)
+
+
+def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> Sym:
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+        ev.fail(TypeMismatch, f"{describe(owner)} cannot be reshaped", node)
+    if owner.type.layout != "C":
+        owner = ev.sym(copy(ev, owner, None, node))
+    assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
+    size = ev.sym(attributes.get_attribute(ev, owner, "size", node))
+    unknown = [k for k, extent in enumerate(dims) if extent.constant == -1]
+    if len(unknown) > 1:
+        ev.fail(TypeMismatch, "only one extent can be -1", node)
+    if unknown:
+        rest = number(1)
+        for k, extent in enumerate(dims):
+            if k != unknown[0]:
+                rest = extent if rest.constant == 1 else ev.op("*", rest, extent)
+        missing = size if rest.constant == 1 else ev.op("//", size, rest)
+        dims = tuple(missing if k == unknown[0] else extent for k, extent in enumerate(dims))
+    type_ = Array(owner.type.dtype, len(dims), "C", owner.type.readonly)
+    result = ev.assign(Op("reshape", (owner.atom, *(d.atom for d in dims))), type_)
+    assert isinstance(result.atom, Name)
+    note_roots(ev, result.atom.id, owner)
+    for axis, extent in enumerate(dims):
+        ev.dims[result.atom.id, axis] = extent.atom
+    return result
+
+
+def ravel(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    owner = ev.materialise(args[0])
+    if isinstance(owner, Tup | Lst):
+        owner = as_array(ev, owner, node)
+    return reshaped(ev, owner, (ev.sym(attributes.get_attribute(ev, owner, "size", node)),), node)
+
+
+def flatten(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    owner = copy(ev, args[0], None, node)
+    return reshaped(ev, owner, (ev.sym(attributes.get_attribute(ev, owner, "size", node)),), node)
+
+
+def transpose(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    owner = ev.materialise(args[0])
+    axes: Value = Tup(tuple(args[1:])) if len(args) > 2 else argument(args, kwargs, 1, "axes")
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+        ev.fail(TypeMismatch, f"{describe(owner)} cannot be transposed", node)
+    if is_none(axes):
+        return attributes.transpose(ev, owner)
+    order = [static_int(axis) for axis in axes.items] if isinstance(axes, Tup) else []
+    if sorted(a % owner.type.ndim for a in order if a is not None) != list(range(owner.type.ndim)):
+        ev.fail(TypeMismatch, "axes must be a constant permutation", node)
+    return permuted(ev, owner, [a % owner.type.ndim for a in order if a is not None])
+
+
+def permuted(ev: Evaluator, owner: Sym, order: list[int]) -> Sym:
+    assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
+    if order == list(range(owner.type.ndim)):
+        return owner
+    if order == list(reversed(range(owner.type.ndim))):
+        return attributes.transpose(ev, owner)
+    type_ = Array(owner.type.dtype, owner.type.ndim, "A", owner.type.readonly)
+    result = ev.assign(Op("permute", (owner.atom, *(Const(a) for a in order))), type_)
+    assert isinstance(result.atom, Name)
+    note_roots(ev, result.atom.id, owner)
+    for axis, source in enumerate(order):
+        ev.dims[result.atom.id, axis] = elementwise.dim(ev, owner, source).atom
+        ev.dim_keys[result.atom.id, axis] = elementwise.dim_key(ev, owner, source)
+    return result
+
+
+def swapaxes(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    owner = ev.materialise(args[0])
+    first, second = static_int(args[1]), static_int(args[2])
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array) or first is None or second is None:
+        ev.fail(TypeMismatch, "swapaxes needs an array and constant axes", node)
+    order = list(range(owner.type.ndim))
+    order[first], order[second] = order[second], order[first]
+    return permuted(ev, owner, order)
+
+
+def expand_dims(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    owner = ev.materialise(args[0])
+    axis = static_int(argument(args, kwargs, 1, "axis"))
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array) or axis is None:
+        ev.fail(TypeMismatch, "expand_dims needs an array and a constant axis", node)
+    place = axis % (owner.type.ndim + 1)
+    full = Slice(None, None, None)
+    subs = [full] * place + [NONE] + [full] * (owner.type.ndim - place)
+    return indexing.view(ev, owner, tuple(subs), node)
+
+
+def shape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return Tup(()) if is_scalar(args[0]) else attributes.get_attribute(ev, args[0], "shape", node)
+
+
+def ndim(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    value = args[0]
+    if isinstance(value, Tup | Lst):
+        value = as_array(ev, value, node)
+    return number(0) if is_scalar(value) else attributes.get_attribute(ev, value, "ndim", node)
+
+
+def size(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return number(1) if is_scalar(args[0]) else attributes.get_attribute(ev, args[0], "size", node)
