@@ -260,9 +260,10 @@ class _Single:
             env = self.merge(stmt, test, env, (first, first_out), (second, second_out))
         if first_out or second_out:
             out.append(If(test, tuple(first_out), tuple(second_out), stmt.span))
+        # where one side raises, what follows knows how the test came out
         if first is None:
-            return second
-        return first if second is None else env
+            return _decided(second, test, False, first_out) if second is not None else None
+        return _decided(first, test, True, second_out) if second is None else env
 
     def chosen(self, test: Name, env: Env, side: bool) -> Env:
         """The variables on one side of a test: those that an earlier `if` of the same test merged are known."""
@@ -415,3 +416,10 @@ def _complete(block: Iterable[Stmt]) -> Block:
         else:
             out.append(stmt)
     return tuple(out)
+
+
+def _decided(env: Env, test: Atom, value: bool, other: list[Stmt]) -> Env:
+    """The variables with a test's outcome in place of its name, if the other side raises."""
+    if any(isinstance(stmt, Break) for stmt in other):
+        return env
+    return {name: Const(value) if atom == test else atom for name, atom in env.items()}

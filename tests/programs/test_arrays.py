@@ -13,6 +13,13 @@ MASK = np.array([True, False, True, True])
 PICK = np.array([2, 0, 2, -1])
 
 
+@cases((arr(3), arr(3)))
+def update_by_an_array_literal(m, a):
+    # where the extents differ the literal does not fit: that side of the test always raises
+    a += np.array([m[0], 2.0, a[1]])
+    return np.sum(a * a)
+
+
 @cases((arr(2, 3, 4),))
 def slices(a):
     b = a[1]
