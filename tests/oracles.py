@@ -23,6 +23,7 @@ VALUE_TOLERANCE = 1e-11
 TRANSPOSE_TOLERANCE = 1e-10
 ROUNDING_FLOOR = 1e-14
 DIFFERENCE_TOLERANCE = 1e-7
+SINGLE_TOLERANCE = 1e-4
 
 
 class Mismatch(AssertionError):
@@ -56,6 +57,11 @@ def leaves(tree: Any) -> Iterator[Any]:
 def is_float(leaf: Any) -> bool:
     """Whether a leaf is a floating-point scalar or array."""
     return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+
+
+def any_single(tree: Any) -> bool:
+    """Whether any leaf is of single precision."""
+    return any(np.asarray(leaf).dtype == np.float32 for leaf in leaves(tree) if is_float(leaf))
 
 
 def clone_array(a: np.ndarray) -> np.ndarray:
@@ -203,6 +209,8 @@ def check(
     wrt = float_positions(args) if wrt is None else wrt
     after = clone(args)
     wanted = original(*after)
+    single = any_single((args, wanted))
+    tolerance = SINGLE_TOLERANCE if single else VALUE_TOLERANCE
     is_scalar = isinstance(wanted, (float, np.floating))
     split = not is_scalar if split is None else split
     tangents = tuple(random_like(rng, args[position]) for position in wrt)
@@ -213,23 +221,22 @@ def check(
     for position, tangent in zip(wrt, tangents, strict=True):
         every[position] = tangent
     out, out_dot = tapec.jvp(f, mine, tuple(every))
-    same("value by jvp", out, wanted)
-    same("arguments after jvp", mine, after)
+    same("value by jvp", out, wanted, tolerance)
+    same("arguments after jvp", mine, after, tolerance)
 
     mine = clone(args)
     out, gradients = reverse(f, mine, wrt, cotangent, split)
-    same("value by reverse", out, wanted)
-    same("arguments after reverse", mine, after)
+    same("value by reverse", out, wanted, tolerance)
+    same("arguments after reverse", mine, after, tolerance)
     for position, gradient in zip(wrt, gradients, strict=True):
-        shapes = [np.shape(leaf) for leaf in leaves(args[position])]
-        if [np.shape(leaf) for leaf in leaves(gradient)] != shapes:
-            raise Mismatch(f"gradient of argument {position}: {gradient!r} has not the argument's shape {shapes}")
+        kinds = [_kind(leaf) for leaf in leaves(args[position])]
+        if [_kind(leaf) for leaf in leaves(gradient)] != kinds:
+            raise Mismatch(f"gradient of argument {position}: {gradient!r} has not the argument's kind {kinds}")
 
-    single = any(np.asarray(leaf).dtype == np.float32 for leaf in leaves((args, wanted)) if is_float(leaf))
     forward_product, forward_size = inner(cotangent, out_dot)
     reverse_product, reverse_size = inner(gradients, tangents)
     # terms inside the program may be of order one and cancel: a product near zero keeps their rounding
-    allowed = (1e-4 if single else TRANSPOSE_TOLERANCE) * (forward_size + reverse_size) + ROUNDING_FLOOR
+    allowed = (SINGLE_TOLERANCE if single else TRANSPOSE_TOLERANCE) * (forward_size + reverse_size) + ROUNDING_FLOOR
     if not abs(forward_product - reverse_product) <= allowed:
         raise Mismatch(f"reverse against forward: {reverse_product!r} against {forward_product!r}")
 
@@ -245,6 +252,11 @@ def check(
     if numeric.shape != analytic.shape or not np.all(np.abs(numeric - analytic) <= allowed):
         raise Mismatch(f"forward against central differences: {analytic!r} against {numeric!r}")
     return True
+
+
+def _kind(leaf: Any) -> tuple[tuple[int, ...], str]:
+    """Shape and dtype; Numba returns a scalar of either precision as a Python float."""
+    return np.shape(leaf), str(leaf.dtype) if isinstance(leaf, np.ndarray) else "scalar"
 
 
 @dataclass(frozen=True)

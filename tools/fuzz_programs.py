@@ -29,7 +29,10 @@ class FuzzProgram:
     parameters: tuple[str, ...]
 
     def arguments(self) -> tuple[Any, ...]:
-        """Fresh arguments: scalars, vectors and matrices by the first letter of their names, `n` an int."""
+        """Fresh arguments: scalars, vectors and matrices by the first letter of their names, `n` an int.
+
+        A last letter `s` stands for a strided array, `f` for one of single precision.
+        """
         rng = np.random.default_rng(self.seed)
         return tuple(_argument(rng, name) for name in self.parameters)
 
@@ -41,6 +44,8 @@ def _argument(rng: np.random.Generator, name: str) -> Any:
         return float(rng.uniform(-1.0, 1.0))
     shape = (LENGTH,) if name.startswith("a") else (ROWS, COLS)
     values = rng.uniform(-1.0, 1.0, shape)
+    if name.endswith("f"):
+        return values.astype(np.float32)
     return np.repeat(values, 2, axis=-1)[..., ::2] if name.endswith("s") else values
 
 
@@ -143,9 +148,10 @@ class Generator(Expressions):
         return scope
 
     def make_array(self, scope: Scope, depth: int) -> Scope:
-        name = self.new("b")
         source, extent = self.rng.choice(scope.vectors)
         kind = self.rng.random()
+        single = source.endswith("f") and kind >= 0.3 and not 0.45 <= kind < 0.55
+        name = self.new("b") + "_f" * single
         if kind < 0.3:
             self.emit(depth, f"{name} = {self.vector(scope, extent)} + 0.0")
         elif kind < 0.45:
@@ -169,7 +175,9 @@ class Generator(Expressions):
     def swap(self, scope: Scope, depth: int) -> Scope:
         """Rebind arrays: swap two of one extent, or give a name another array."""
         name, extent = self.rng.choice(scope.vectors)
-        others = [other for other, size in scope.vectors if size == extent and other != name]
+        # a name cannot hold arrays of two precisions, so those of single precision keep theirs
+        double = [other for other, size in scope.vectors if size == extent and "f" not in name + other]
+        others = [other for other in double if other != name]
         if not others:
             return self.assign(scope, depth)
         other = self.rng.choice(others)
@@ -338,7 +346,7 @@ def generate(seed: int) -> FuzzProgram:
     for _ in range(rng.randrange(3)):
         make.helper()
     scalars = ("x0", "x1", "x2")[: rng.randint(1, 3)]
-    vectors = rng.choice([("a0",), ("a0", "a1"), ("a0", "a1_s")])
+    vectors = rng.choice([("a0",), ("a0", "a1"), ("a0", "a1_s"), ("a0", "a1"), ("a0", "a1_s"), ("a0", "a1_f")])
     matrices = ("m0",) if make.chance(0.5) else ()
     parameters = (*scalars, *vectors, *matrices, "n")
     make.emit(0, "")
