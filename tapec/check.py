@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tapec.api import grad, jvp, vjp
+from tapec.api import grad
 from tapec.errors import GradientMismatch, UsageError
+from tapec.products import jvp, vjp
 
 _SEED = 20_001
 _files = itertools.count(1)

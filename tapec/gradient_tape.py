@@ -48,6 +48,7 @@ class GradientTape:
         self._variables: dict[int, Variable] = {}
         self._error: TapecError | None = None
         self._record: Recording | None = None
+        self._earlier: Recording | None = None
 
     # how lowered code sees tapes
 
@@ -63,22 +64,26 @@ class GradientTape:
 
         return None if self._entered else Region(self.persistent, self.automatic)
 
+    def known_values(self) -> frozenset[int]:
+        """The objects that depend on watched ones, where the tape is entered again."""
+        return frozenset() if self._earlier is None else self._earlier.tracked()
+
     # the context
 
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise ValueError("this tape is recording already")
         from tapec.tape.native import Recording
+        from tapec.tape.place import entering_frame
 
-        self._record = None
-        if self._entered:
-            self._error = LoweringError("this tape was entered a second time", hint="use a new tape for each block")
-        else:
+        self._earlier, self._record = self._record, None
+        if self._error is None:
             try:
-                self._record = Recording(sys._getframe(1), self)
+                self._record = Recording(entering_frame(sys._getframe(1)), self, self._earlier)
             except LoweringError as error:
                 # asked for by gradient(); the block itself runs in any case
                 self._error = error
+        self._earlier = None
         self._entered = self._recording = True
         active_tapes().append(self)
         return self
@@ -88,12 +93,15 @@ class GradientTape:
         tapes = active_tapes()
         if self in tapes:
             tapes.remove(self)
-        if kind is not None:
-            self._error = self._error or LoweringError(
-                f"the tape's block ended by {kind.__name__}", hint="gradients need a block that ends normally"
-            )
-        elif self._record is not None:
+        if self._record is None:
+            return
+        if error is None:
             self._record.harvest(sys._getframe(1))
+            return
+        try:
+            self._record.broken(sys._getframe(1), trace, error)
+        except LoweringError as unknown:
+            self._error = unknown
 
     # watching
 
@@ -154,28 +162,128 @@ class GradientTape:
         raises    RuntimeError  while recording, or the second time on a tape that is not persistent
                   LoweringError where the block cannot be differentiated, with the line and a hint
         """
-        if not self._entered:
-            raise RuntimeError("gradient needs a tape that has recorded something")
-        if self._recording and self._paused:
-            raise LoweringError("a gradient inside `stop_recording`", hint="ask for it after the tape's block")
-        if self._recording:
-            raise RuntimeError("gradient is for after the tape's block, not for inside it")
-        if self._used and not self.persistent:
-            raise RuntimeError("a tape that is not persistent gives one gradient; use persistent=True for more")
+        self._check_answers()
         policy = UnconnectedGradients(unconnected_gradients)
         targets = _flat(target, "target")
         if any(isinstance(one, Variable) for one in targets):
             raise ValueError("a variable cannot be a target; use a value computed from it")
         found = _flat(sources, "source")
         weights = _weights(output_gradients, targets)
+        return _rebuilt(sources, iter(self._answer(sys._getframe(1), targets, found, weights, policy)))
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The derivatives of every element of `target` by every element of `sources`.
+
+        target                 one number or array
+        sources                a value or variable, or any nest of those
+        unconnected_gradients  as for `gradient`
+        parallel_iterations    how many rows may be computed at once; they are computed one after the other
+        experimental_use_pfor  False needs a persistent tape, as in TensorFlow
+        returns                the structure of `sources`; each entry has the target's shape followed by
+                               its source's, and the source's dtype, or is None
+        raises                 as `gradient`; TypeError for several targets
+
+        >>> x = constant([1.0, 2.0])
+        >>> with GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.jacobian(y, x)
+        array([[2., 0.],
+               [0., 4.]])
+        """
+        self._check_answers()
+        self._check_rows(parallel_iterations, experimental_use_pfor)
+        policy = UnconnectedGradients(unconnected_gradients)
+        _check_target(target)
+        found = _flat(sources, "source")
+        result = self._answer(sys._getframe(1), [target], found, [None], policy, "jacobian")
+        return _rebuilt(sources, iter(result))
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The Jacobians of the examples of a batch: of the full Jacobian, the blocks on its diagonal.
+
+        target, source  arrays of rank 2 or more with the same first dimension, that of the batch
+        returns         an array of shape (batch, target's rest, source's rest); zeros where the
+                        target does not depend on the source
+        raises          as `jacobian`; ValueError for shapes that do not fit
+
+        >>> x = constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> with GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> tape.batch_jacobian(y, x)
+        array([[[2., 0.],
+                [0., 4.]],
+        <BLANKLINE>
+               [[6., 0.],
+                [0., 8.]]])
+        """
+        self._check_answers()
+        self._check_rows(parallel_iterations, experimental_use_pfor)
+        UnconnectedGradients(unconnected_gradients)
+        _check_target(target)
+        if isinstance(source, list | tuple | dict):
+            raise TypeError("batch_jacobian takes one source")
+        (found,) = _flat(source, "source")
+        of, by = np.shape(target), source.shape if isinstance(source, Variable) else np.shape(source)
+        if len(of) < 2 or len(by) < 2 or of[0] != by[0]:
+            raise ValueError(
+                f"batch_jacobian of shapes {of} and {by}: it needs two arrays of rank 2 or more with the same first"
+                " dimension"
+            )
+        zero = UnconnectedGradients.ZERO
+        (result,) = self._answer(sys._getframe(1), [target], [found], [None], zero, "batch")
+        # an unconnected one comes with the shapes of both
+        return result if result.ndim < len(of) + len(by) else np.zeros((*of, *by[1:]), result.dtype)
+
+    def _check_answers(self) -> None:
+        """Whether the tape answers questions now."""
+        if not self._entered:
+            raise RuntimeError("gradient needs a tape that has recorded something")
+        if self._recording and not self._paused:
+            raise RuntimeError("gradient is for after the tape's block, not for inside it")
+        if self._used and not self.persistent:
+            raise RuntimeError("a tape that is not persistent gives one gradient; use persistent=True for more")
+
+    def _check_rows(self, parallel_iterations: Any, experimental_use_pfor: Any) -> None:
+        if parallel_iterations is not None and int(parallel_iterations) < 1:
+            raise ValueError("parallel_iterations must be at least 1")
+        if not experimental_use_pfor and not self.persistent:
+            raise RuntimeError("experimental_use_pfor=False needs a persistent tape")
+
+    def _answer(
+        self,
+        frame: Any,
+        targets: list[Any],
+        sources: list[Any],
+        weights: list[Any],
+        policy: UnconnectedGradients,
+        form: str = "gradient",
+    ) -> list[Any]:
+        """The derivatives, for a caller's frame; a tape that is not persistent is then used up."""
         if self._error is not None:
             raise self._error
         assert self._record is not None
-        result = self._record.differentiate(targets, found, weights, policy, self._jit)
+        record = self._record.paused(frame) if self._recording else self._record
+        result = record.differentiate(targets, sources, weights, policy, self._jit, form)
         self._used = True
         if not self.persistent:
             self._record = None
-        return _rebuilt(sources, iter(result))
+        return result
 
 
 class _Stopped:
@@ -210,6 +318,15 @@ def _rebuilt(structure: Any, leaves: Any) -> Any:
     if isinstance(structure, dict):
         return {key: _rebuilt(item, leaves) for key, item in structure.items()}
     return next(leaves)
+
+
+def _check_target(target: Any) -> None:
+    """A Jacobian is of one number or array."""
+    if isinstance(target, Variable):
+        raise ValueError("a variable cannot be a target; use a value computed from it")
+    if isinstance(target, list | tuple | dict):
+        raise TypeError("a Jacobian has one target: a number or an array")
+    _flat(target, "target")
 
 
 def _weights(given: Any, targets: list[Any]) -> list[Any]:

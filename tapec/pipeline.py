@@ -12,21 +12,27 @@ from dataclasses import replace
 from typing import Any
 
 from tapec.backend import printer
+from tapec.backend.boundary import Boundary
 from tapec.backend.program import Program, resolve_wrt
-from tapec.errors import NotDifferentiable, Span, UsageError
+from tapec.errors import NotDifferentiable
 from tapec.frontend.lower import Lowered, lower
-from tapec.frontend.source import source_of
-from tapec.frontend.values import SameAs, Static, Tup
+from tapec.frontend.source import definition
 from tapec.optimise import tidy
+from tapec.optimise.defined import define_copied
 from tapec.options import Options
 from tapec.syntax.core import Atom, Expr, Function, Name, Note, Return
-from tapec.syntax.types import FLOAT64, Array, Scalar, Type
+from tapec.syntax.types import FLOAT64, Array, Scalar, Stack, Type
 from tapec.transforms.callees import called
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
+from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.reverse import reverse
+from tapec.transforms.split import Split, split
 
-KINDS = ("primal", "grad", "value_and_grad", "vjp", "jvp")
+KINDS = (
+    "primal", "grad", "value_and_grad", "vjp", "jvp", "augmented", "pullback",
+    "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
+)  # fmt: skip
 
 
 def build(
@@ -52,7 +58,7 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     made = called(program.core.body, lowered.callees, constants)
     texts = []
     for core in made:
-        final = tidy(core, constants) if options.level > 0 else core
+        final = tidy(core, constants, options.level, options.math) if options.level > 0 else core
         texts.append(f"{_decorator(core)}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
 
@@ -91,7 +97,7 @@ def _build(
     core = lowered.function
     core = replace(core, body=(*separate_arguments(core, lowered.roots), *core.body))
     labels = _labels(function, len(arguments))
-    structure = _Structure(labels, arguments, core.params)
+    structure = Boundary(labels, arguments, core.params)
     name = f"{core.name}_{kind}" if core.name.isidentifier() else f"function_{kind}"
     constants = frozenset(lowered.constants)
     if kind == "primal":
@@ -107,7 +113,35 @@ def _build(
         made = forward(core, sources, constants, name)
         return _tangents(function, made, lowered, structure, options)
     check_target(lowered, function, kind)
-    swept = reverse(core, sources, constants, unit_seed=kind != "vjp")
+    if kind == "hvp":
+        made = directed(core, sources, constants)
+        made = replace(made, name=name, doc=_doc(kind, function, [structure.labels[p] for p in positions]))
+        dots = dict(zip(sources, made.params[len(core.params) :], strict=True))
+        vector = structure.with_vector(positions, single, dots)
+
+        def product(values: tuple[Expr, ...]) -> str:
+            return structure.gradients(positions, single, dict(zip(sources, values, strict=True)))
+
+        return _finish(made, product, lowered, vector, options)
+    if kind in JACOBIANS:
+        made = blocks_of(kind, replace(lowered.function, name=name), sources, constants)
+        doc = _doc(kind, function, [structure.labels[p] for p in positions])
+        # names of their own beside those of the runs
+        guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots)
+        made = replace(made, body=(*guards, *made.body), doc=doc)
+        order = 2 if kind == "hessian" else 1
+
+        def blocks(values: tuple[Expr, ...]) -> str:
+            return structure.blocks(lowered.result, positions, single, sources, order, values)
+
+        return _finish(made, blocks, lowered, structure, options)
+    unit_seed = kind in ("grad", "value_and_grad")
+    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=unit_seed and options.level > 1)
+    if kind in ("augmented", "pullback"):
+        parts = split(swept, core.name if core.name.isidentifier() else "function", constants)
+        if kind == "augmented":
+            return _augmented(function, parts, lowered, structure, options)
+        return _pullback(function, parts, lowered, structure, positions, sources, options)
     count = 0 if kind == "grad" else len(swept.values)
     results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
 
@@ -128,18 +162,27 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
         "grad": "The gradient of `{f}` with respect to {by}.",
         "value_and_grad": "The value of `{f}` and its gradient with respect to {by}.",
         "vjp": "The value of `{f}`, and the adjoints of {by} for given adjoints of the result.",
+        "jacobian": "The Jacobian of `{f}` with respect to {by}.",
+        "jacfwd": "The Jacobian of `{f}` with respect to {by}, by columns.",
+        "jacrev": "The Jacobian of `{f}` with respect to {by}, by rows.",
+        "hvp": "The product of the Hessian of `{f}` with respect to {by} and a vector.",
+        "hessian": "The second derivatives of `{f}` with respect to {by}.",
+        "pullback": "The adjoints of {by} for given adjoints of the result of `{f}`.",
     }
     return what[kind].format(f=function.__name__, by=by)
 
 
 def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> None:
     """`grad` needs one float number."""
-    span = _definition(function)
+    span = definition(function)
     if lowered.result is None:
         raise NotDifferentiable(
             f"`{function.__name__}` returns nothing", span, hint="return the number to differentiate"
         )
-    if kind == "vjp":
+    if kind in JACOBIANS:
+        _check_floats(lowered.result, function)
+        return
+    if kind in ("vjp", "augmented", "pullback"):
         return
     result = lowered.result
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Scalar)):
@@ -155,9 +198,19 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> N
         )
 
 
-def _definition(function: types.FunctionType) -> Span:
-    source = source_of(function)
-    return source.span(source.node)
+def _check_floats(result: Any, function: types.FunctionType) -> None:
+    """A Jacobian needs results that are floats, every one."""
+    if result is not None and result[0] in ("tuple", "list"):
+        for item in result[2]:
+            _check_floats(item, function)
+    elif result is None or not result[1].is_float:
+        found = "None" if result is None else result[1]
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns {found}, which has no derivative",
+            definition(function),
+            reason="a Jacobian has a block for every result",
+            hint="return floats alone",
+        )
 
 
 def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
@@ -171,105 +224,8 @@ def _results(core: Function) -> tuple[Atom, ...]:
     return last.values
 
 
-class _Structure:
-    """How the arguments of the Python function map to core parameters and back."""
-
-    def __init__(self, labels: tuple[str, ...], arguments: tuple[Any, ...], params: tuple[str, ...]) -> None:
-        self.namespace: dict[str, Any] = {}
-        self.unpack: list[str] = []
-        remaining = list(params)
-        self.labels: list[str] = []
-        self.trees: list[Any] = []
-        for label, argument in zip(labels, arguments, strict=True):
-            tree = self._tree(argument, remaining)
-            self.trees.append((tree, argument))
-            if isinstance(tree, str):
-                self.labels.append(tree)
-            else:
-                self.labels.append(label)
-                if isinstance(tree, tuple):
-                    self.unpack.append(f"{self._target(tree)} = {label}")
-
-    def _tree(self, argument: Any, remaining: list[str]) -> Any:
-        """Core parameter names in the argument's structure; None for what is static."""
-        if isinstance(argument, Static | SameAs):
-            return None
-        if isinstance(argument, Tup):
-            return tuple(self._tree(item, remaining) for item in argument.items)
-        return remaining.pop(0)
-
-    def _target(self, tree: Any) -> str:
-        if tree is None:
-            return "_"
-        if isinstance(tree, str):
-            return tree
-        inner = ", ".join(self._target(item) for item in tree)
-        return f"({inner},)" if len(tree) == 1 else f"({inner})"
-
-    def sources(self, positions: tuple[int, ...], function: types.FunctionType) -> tuple[str, ...]:
-        """The core parameters to differentiate by; integers among them are an error."""
-        found: list[str] = []
-        for position in positions:
-            if position >= len(self.trees):
-                raise UsageError(f"`{function.__name__}` was called without argument {position}")
-            tree, argument = self.trees[position]
-            self._collect(tree, argument, found, function, self.labels[position])
-        return tuple(dict.fromkeys(found))
-
-    def _collect(self, tree: Any, argument: Any, found: list[str], function: Any, label: str) -> None:
-        if isinstance(tree, tuple):
-            for item, inner in zip(tree, argument.items, strict=True):
-                self._collect(item, inner, found, function, label)
-            return
-        if isinstance(argument, Scalar | Array) and argument.is_float:
-            found.append(tree)
-            return
-        if isinstance(argument, SameAs):
-            raise UsageError(
-                f"`{label}` is the same array as another argument and is written: it has no gradient of its own",
-                hint="differentiate by one of them, or pass a copy",
-            )
-        kind = "a constant" if isinstance(argument, Static) else str(argument)
-        raise NotDifferentiable(
-            f"`{label}` is {kind}, which has no derivative",
-            _definition(function),
-            reason="gradients are taken with respect to floats",
-            hint=f"pass `{label}` as float64, or leave it out of wrt",
-        )
-
-    def gradients(self, positions: tuple[int, ...], single: bool, bars: dict[str, Expr]) -> str:
-        texts = [self._gradient(self.trees[p][0], self.trees[p][1], bars) for p in positions]
-        if single:
-            return texts[0]
-        return "(" + ", ".join(texts) + ("," if len(texts) == 1 else "") + ")"
-
-    def _gradient(self, tree: Any, argument: Any, bars: dict[str, Expr]) -> str:
-        if isinstance(tree, str):
-            return printer.expression(bars[tree])
-        items = [self._gradient(item, inner, bars) for item, inner in zip(tree, argument.items, strict=True)]
-        return self._make(argument.cls, items)
-
-    def _make(self, cls: Any, items: list[str]) -> str:
-        if cls is not None:
-            # two classes may have one name
-            name, count = cls.__name__, 0
-            while self.namespace.setdefault(name, cls) is not cls:
-                count += 1
-                name = f"{cls.__name__}_{count}"
-            return f"{name}({', '.join(items)})"
-        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
-
-    def result(self, structure: Any, values: tuple[Expr, ...]) -> str:
-        """The text of a returned structure; `values` are its leaves."""
-        if structure is None:
-            return "None"
-        if structure[0] in ("tuple", "list"):
-            return self._make(structure[1], [self.result(item, values) for item in structure[2]])
-        return printer.expression(values[structure[0]])
-
-
 def _tangents(
-    function: types.FunctionType, made: Function, lowered: Lowered, structure: _Structure, options: Options
+    function: types.FunctionType, made: Function, lowered: Lowered, structure: Boundary, options: Options
 ) -> Program:
     places: list[int] = []
     dots: dict[int, int] = {}
@@ -289,13 +245,71 @@ def _tangents(
         if tree is None:
             return "None"
         if tree[0] in ("tuple", "list"):
-            return structure._make(tree[1], [tangent(item, values) for item in tree[2]])
+            return structure.make(tree[1], [tangent(item, values) for item in tree[2]])
         return printer.expression(values[dots[tree[0]]]) if tree[0] in dots else "0"
 
     doc = f"The value of `{function.__name__}` and its tangent, for given tangents of its arguments."
     made = Function(made.name, made.params, made.body, made.types, doc)
     seeds = made.params[len(lowered.function.params) :]
     return _finish(made, text, lowered, structure, options, seeds)
+
+
+def _augmented(
+    function: types.FunctionType, parts: Split, lowered: Lowered, structure: Boundary, options: Options
+) -> Program:
+    """A function that returns the value and two tuples of residuals."""
+    doc = f"The value of `{function.__name__}`, and what its pullback reads and changes."
+    made = replace(define_copied(parts.augmented, frozenset(lowered.constants)), doc=doc)
+    kinds = [made.types[name] for name in (*parts.kept, *parts.state)]
+    first = len(_results(made)) - len(kinds)
+
+    def text(values: tuple[Expr, ...]) -> str:
+        residuals = [_leaving(value, kind) for value, kind in zip(values[first:], kinds, strict=True)]
+        kept, state = residuals[: len(parts.kept)], residuals[len(parts.kept) :]
+        return f"{structure.result(lowered.result, values[:first])}, {_tuple(kept)}, {_tuple(state)}"
+
+    return _finish(made, text, lowered, structure, options)
+
+
+def _leaving(value: Expr, kind: Type) -> str:
+    """The text of a residual; a list leaves compiled code as an array."""
+    text = printer.expression(value)
+    if not isinstance(kind, Stack):
+        return text
+    dtype = kind.element.dtype
+    return f"np.array({text}, np.{'bool_' if dtype == 'bool' else dtype})"
+
+
+def _tuple(texts: list[str]) -> str:
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _pullback(
+    function: types.FunctionType,
+    parts: Split,
+    lowered: Lowered,
+    structure: Boundary,
+    positions: tuple[int, ...],
+    sources: tuple[str, ...],
+    options: Options,
+) -> Program:
+    """A function of the two tuples of residuals and the seeds that returns the adjoints."""
+    made = replace(parts.pullback, doc=_doc("pullback", function, [structure.labels[p] for p in positions]))
+    taken = {*made.types, *lowered.constants}
+    labels, unpack = [], []
+    for packed, names in (("kept", parts.kept), ("state", parts.state)):
+        while packed in taken:
+            packed += "_"
+        labels.append(packed)
+        if names:
+            unpack.append(f"{_tuple(list(names))[1:-1]} = {packed}")
+    unpack += [f"{n} = list({n})" for n in parts.kept if isinstance(made.types[n], Stack)]
+
+    def text(values: tuple[Expr, ...]) -> str:
+        return structure.gradients(positions, False, dict(zip(sources, values, strict=True)))
+
+    seeds = made.params[len(parts.kept) + len(parts.state) :]
+    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, seeds)
 
 
 def _is_float(value: Atom, types_: dict[str, Type]) -> bool:
@@ -308,7 +322,7 @@ def _finish(
     core: Function,
     returned: Callable[[tuple[Expr, ...]], str],
     lowered: Lowered,
-    structure: _Structure,
+    structure: Boundary,
     options: Options,
     seeds: tuple[str, ...] = (),
 ) -> Program:
@@ -318,7 +332,7 @@ def _finish(
     result = returned(_results(core))
     if options.level > 0:
         taken = (*lowered.constants, *structure.namespace, *labels)
-        core = tidy(core, frozenset(taken).difference(core.params))
+        core = tidy(core, frozenset(taken).difference(core.params), options.level, options.math)
         result = returned(_results(core))
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in structure.unpack]

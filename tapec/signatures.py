@@ -123,7 +123,8 @@ class _Reader:
         try:
             return function(*positional, **named)
         except Exception as error:  # Numba's constructors raise whatever they stumble on
-            raise UsageError(f"cannot read the signature {self.text!r}: {error}", hint=_HINT) from error
+            reason = str(error) or type(error).__name__
+            raise UsageError(f"cannot read the signature {self.text!r}: {reason}", hint=_HINT) from error
 
     def error(self, node: ast.expr, reason: str) -> UsageError:
         part = ast.get_source_segment(self.text.strip(), node) or ast.unparse(node)

@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record", action="store_true", help="write golden files instead of comparing them")
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A random generator with a fixed seed."""

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,14 +174,48 @@ def reverse(f: Callable[..., Any], args: Args, wrt: tuple[int, ...], cotangent: 
     if split:
         out, pullback = tapec.vjp(f, *args)
         gradients = pullback(cotangent)
+        with scribbled(args, out):
+            same("second pull", pullback(cotangent), gradients, 0.0)
         return out, tuple(gradients[position] for position in wrt)
     out, gradients = tapec.value_and_grad(f, wrt=wrt)(*args)
     return out, gradients
 
 
+@contextmanager
+def scribbled(*trees: Any) -> Iterator[None]:
+    """Other numbers in all arrays for a while: a pullback must not depend on what becomes of them."""
+    arrays = [leaf for leaf in leaves(trees) if isinstance(leaf, np.ndarray) and leaf.flags.writeable]
+    old = [array.copy() for array in arrays]
+    for array in arrays:
+        array[...] = 1
+    yield
+    for array, values in zip(arrays, old, strict=True):
+        array[...] = values
+
+
 def float_positions(args: Args) -> tuple[int, ...]:
     """The positions of the arguments that hold floating-point numbers alone."""
     return tuple(k for k, arg in enumerate(args) if (found := list(leaves(arg))) and all(map(is_float, found)))
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """What reverse mode gives.
+
+    wrt        positions of the differentiated arguments
+    value      what the function returns
+    after      the arguments as it leaves them
+    split      whether a cotangent was pulled back, rather than one
+    cotangent  what was pulled back
+    gradients  the result, one per position
+    """
+
+    wrt: tuple[int, ...]
+    value: Any
+    after: Args
+    split: bool
+    cotangent: Any
+    gradients: tuple[Any, ...]
 
 
 def check(
@@ -194,6 +229,7 @@ def check(
     skip_kinks: bool = False,
     step: float = 1e-4,
     seed: int = 0,
+    also: Callable[[Derivative], None] | None = None,
 ) -> bool:
     """Hold the derivatives of `f` at `args` to the three checks above.
 
@@ -202,6 +238,7 @@ def check(
     differences  whether central differences apply (not at kinks, nor in single precision)
     original     what to take values and differences from, by default `f` run by Python
     skip_kinks   leave out central differences where two step sizes disagree
+    also         another check of what reverse mode gave
     returns      whether central differences were compared
     """
     rng = np.random.default_rng(seed)
@@ -239,6 +276,9 @@ def check(
     allowed = (SINGLE_TOLERANCE if single else TRANSPOSE_TOLERANCE) * (forward_size + reverse_size) + ROUNDING_FLOOR
     if not abs(forward_product - reverse_product) <= allowed:
         raise Mismatch(f"reverse against forward: {reverse_product!r} against {forward_product!r}")
+
+    if also is not None:
+        also(Derivative(wrt, wanted, after, split, cotangent, tuple(gradients)))
 
     if single or not differences:
         return False

@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("__init__",),
-    ("api", "check", "gradient_tape", "signatures", "structure"),
+    ("api", "check", "gradient_tape", "jacobians", "products", "signatures", "structure"),
     ("tape",),
     ("pipeline",),
     ("backend",),

@@ -1,8 +1,9 @@
 """Check random programs: `python -m tools.fuzz --minutes N [--seed S]`.
 
 Each seed gives a program (see `fuzz_programs`) that is held to what `tests.oracles.check` asks:
-Numba's value, reverse against forward to 1e-10, forward against central differences.  A failing
-program is shrunk by removing statements while it fails in the same way, and written to a file.
+Numba's value, reverse against forward to 1e-10, forward against central differences; and what
+stands after each stage of the pipeline is run (`tests.stages`).  A failing program is shrunk by
+removing statements while it fails in the same way, and written to a file.
 An error of the compiler that points at the user's line is a refusal: counted, not a failure.
 """
 
@@ -17,6 +18,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -27,6 +29,7 @@ from numba import njit
 
 from tapec.errors import CompilationError, TapecError
 from tests.oracles import Args, Mismatch, any_single, check, clone, float_vector, same
+from tests.stages import check_stages
 from tools.fuzz_programs import generate
 
 PASSED, SKIPPED, REFUSED, FAILED = "passed", "skipped", "refused", "failed"
@@ -108,7 +111,9 @@ def examine(source: str, args: Args, folder: Path) -> Outcome:
     except Exception as error:
         return Outcome(SKIPPED, "Numba and Python differ", str(error))
     try:
-        compared = check(program, args, original=compiled, skip_kinks=True)
+        compared = check(
+            program, args, original=compiled, skip_kinks=True, also=partial(check_stages, program, args)
+        )
     except Mismatch as error:
         return Outcome(FAILED, str(error).partition(":")[0], str(error))
     except CompilationError as error:

@@ -9,27 +9,58 @@ from tapec_runtime.variables import UnconnectedGradients, Variable, constant, st
 
 if TYPE_CHECKING:
     from tapec_runtime.aliasing import AliasedArguments, overlap
+    from tapec_runtime.error_function import erf
+    from tapec_runtime.exp_log import exp, expm1, log, log1p
+    from tapec_runtime.hyperbolic import cosh, sinh, tanh
+    from tapec_runtime.powers import power
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
+    from tapec_runtime.trigonometric import arctan, cos, sin, tan
 
 __all__ = [
     "AliasedArguments",
     "UnconnectedGradients",
     "Variable",
+    "arctan",
     "constant",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "expm1",
     "exponent",
+    "log",
+    "log1p",
     "overlap",
     "polygamma",
+    "power",
+    "sin",
     "sinc_derivative",
+    "sinh",
     "stop_gradient",
+    "tan",
+    "tanh",
 ]
 
 # these modules need Numba, which takes longer to import than the rest together
 _LAZY = {
     "AliasedArguments": "aliasing",
+    "arctan": "trigonometric",
+    "cos": "trigonometric",
+    "cosh": "hyperbolic",
+    "erf": "error_function",
+    "exp": "exp_log",
+    "expm1": "exp_log",
     "exponent": "special",
+    "log": "exp_log",
+    "log1p": "exp_log",
     "overlap": "aliasing",
     "polygamma": "special",
+    "power": "powers",
+    "sin": "trigonometric",
     "sinc_derivative": "special",
+    "sinh": "hyperbolic",
+    "tan": "trigonometric",
+    "tanh": "hyperbolic",
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import operator
 import threading
 from typing import Any, Protocol
 
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 _serial = itertools.count(1)
+
+_IN_PLACE = "a variable cannot be changed in place; use assign, assign_add or assign_sub"
 
 
 class UnconnectedGradients(enum.Enum):
@@ -67,27 +70,35 @@ def _stored(value: Any, dtype: Any) -> Any:
 class Variable(NDArrayOperatorsMixin):
     """A number or array that can be assigned, and that tapes watch when it is read.
 
-    value      initial value; a float for a number
-    trainable  whether tapes watch it by themselves
-    name       for the reader
-    dtype      NumPy dtype; by default that of `value`
+    In expressions it stands for its value: all operators, NumPy's functions, and the methods of
+    arrays take it, and so do compiled functions, by value.
+
+    initial_value  a number or array, or a variable, whose value is copied
+    trainable      whether tapes watch it by themselves
+    name           for the reader
+    dtype          NumPy dtype; by default that of `initial_value`, float64 for a Python float
+    raises         TypeError  for what is no number or array of numbers
 
     >>> w = Variable([1.0, 2.0])
     >>> w.assign_add([0.5, 0.5]).numpy()
     array([1.5, 2.5])
+    >>> 2.0 * w @ w
+    np.float64(17.0)
     """
 
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    def __init__(self, value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None) -> None:
-        self._value = _stored(value, dtype)
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
+    ) -> None:
+        self._value = _stored(initial_value, dtype)
         self._trainable = bool(trainable)
         self._serial = next(_serial)
         self.name = name if name is not None else f"Variable_{self._serial}"
 
     def value(self) -> Any:
-        """The value now; a read that tapes notice."""
+        """The value now; a read that tapes notice.  An array is read-only."""
         for tape in _active.tapes:
             tape.accessed(self)
         return self._value
@@ -95,11 +106,16 @@ class Variable(NDArrayOperatorsMixin):
     read_value = value
 
     def numpy(self) -> Any:
-        """A copy of the value, which is constant for every tape."""
+        """A copy of the value, which is constant for every tape.
+
+        >>> Variable([1.0, 2.0]).numpy()
+        array([1., 2.])
+        """
         return self._value.copy()
 
     @property
     def trainable(self) -> bool:
+        """Whether tapes watch the variable by themselves."""
         return self._trainable
 
     @property
@@ -119,7 +135,15 @@ class Variable(NDArrayOperatorsMixin):
         return self._value.size
 
     def assign(self, value: Any) -> Variable:
-        """Replace the value by one of the same shape; returns the variable."""
+        """Replace the value by one of the same shape; returns the variable.
+
+        value   anything of the variable's shape, and of a dtype that converts to the variable's
+                without loss of kind: an integer to a float, float64 to float32, but no complex to a float
+        raises  ValueError for another shape, TypeError for another kind
+
+        >>> Variable(1.0).assign(3)
+        <Variable 'Variable_...' shape=() dtype=float64 value=3.0>
+        """
         new = np.asarray(plain(value))
         if new.shape != self.shape:
             raise ValueError(f"{self.name} has shape {self.shape}; cannot assign a value of shape {new.shape}")
@@ -129,30 +153,41 @@ class Variable(NDArrayOperatorsMixin):
         return self
 
     def assign_add(self, delta: Any) -> Variable:
-        """Add to the value; returns the variable."""
+        """Add to the value; returns the variable.  Raises as `assign`."""
         return self.assign(self._value + plain(delta))
 
     def assign_sub(self, delta: Any) -> Variable:
-        """Subtract from the value; returns the variable."""
+        """Subtract from the value; returns the variable.  Raises as `assign`."""
         return self.assign(self._value - plain(delta))
 
     # as NumPy sees it
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        made = np.asarray(self.value(), dtype=dtype)
-        return made.copy() if copy else made
+        held = self.value()
+        wanted = held.dtype if dtype is None else np.dtype(dtype)
+        if copy is False and not (isinstance(held, np.ndarray) and wanted == held.dtype):
+            raise ValueError(f"{self.name} cannot be seen as an array of {wanted} without a copy")
+        return np.array(held, dtype=wanted) if copy else np.asarray(held, dtype=wanted)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(isinstance(out, Variable) for out in kwargs.get("out", ())):
-            raise TypeError("a variable cannot be changed in place; use assign, assign_add or assign_sub")
+            raise TypeError(_IN_PLACE)
+        if method == "at" and isinstance(inputs[0], Variable):
+            raise TypeError(_IN_PLACE)
+        kwargs = {key: plain(item) for key, item in kwargs.items()}
         return getattr(ufunc, method)(*(plain(item) for item in inputs), **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         del types
+        if isinstance(kwargs.get("out"), Variable):
+            raise TypeError(_IN_PLACE)
         return function(*(plain(arg) for arg in args), **{key: plain(arg) for key, arg in kwargs.items()})
 
     def __getitem__(self, index: Any) -> Any:
         return self.value()[plain(index)]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(_IN_PLACE)
 
     def __len__(self) -> int:
         return len(self._value)
@@ -160,14 +195,26 @@ class Variable(NDArrayOperatorsMixin):
     def __iter__(self) -> Any:
         return iter(self.value())
 
+    def __contains__(self, item: Any) -> bool:
+        return plain(item) in self.value()
+
     def __float__(self) -> float:
         return float(self.value())
 
     def __int__(self) -> int:
         return int(self.value())
 
+    def __index__(self) -> int:
+        return operator.index(self.value())
+
+    def __complex__(self) -> complex:
+        return complex(self.value())
+
     def __bool__(self) -> bool:
         return bool(self.value())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.value()) if digits is None else round(self.value(), digits)
 
     def __matmul__(self, other: Any) -> Any:
         return self.value() @ plain(other)
@@ -181,8 +228,18 @@ class Variable(NDArrayOperatorsMixin):
             raise AttributeError(name)
         return getattr(self.value(), name)
 
+    @property
+    def _numba_type_(self) -> Any:
+        # asked for by Numba at each call with a variable, so that this is a read
+        from tapec_runtime.unboxing import type_of
+
+        return type_of(self.value())
+
     def __repr__(self) -> str:
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype} value={self._value}>"
+
+    def __format__(self, text: str) -> str:
+        return format(self._value, text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Variable, (self._value, self._trainable, self.name, self.dtype)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from tapec.analyses.memory import VIEWS, Aliases, is_memory
 from tapec.rules import rule_for
 from tapec.rules.library import OPAQUE, PRIMITIVES
-from tapec.syntax.core import Assign, Call, Expr, Function, Name, Op, Push, Stmt, Store, walk
+from tapec.syntax.core import Assign, Call, Expr, Function, Name, Op, Push, Stmt, Store, changed, walk
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Type
 
@@ -24,6 +24,11 @@ CARRIERS = frozenset({"load", "pop", *VIEWS})
 def is_callee(function: str) -> bool:
     """Whether a call's name is that of a generated function; others are dotted."""
     return "." not in function
+
+
+def outputs(stmt: Call) -> tuple[str, ...]:
+    """What a call computes: its targets, and the arrays that it writes into."""
+    return (*stmt.targets, *changed(stmt))
 
 
 def differentiable_operands(value: Expr) -> Iterator[str]:
@@ -107,10 +112,10 @@ def _edges(stmt: Stmt) -> Iterator[tuple[str, str]]:
             yield value, array
         case Push(stack=stack, value=Name(id=value)):
             yield value, stack
-        case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES or fn in OPAQUE or is_callee(fn):
+        case Call(function=fn, args=args) if fn in PRIMITIVES or fn in OPAQUE or is_callee(fn):
             for arg in args:
                 if isinstance(arg, Name):
-                    for target in targets:
+                    for target in outputs(stmt):
                         yield arg.id, target
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tapec.analyses.dependence import Dependence, is_element_load
 from tapec.analyses.regions import Region, Regions, common
-from tapec.syntax.core import Assign, Function, Name, Op, Push, Stmt, Store, walk
+from tapec.syntax.core import Assign, Function, Name, Op, Push, Stmt, Store, changed, walk
 from tapec.syntax.types import Array, Stack, Type
 
 VIEWS = frozenset({"view", "transpose", "reshape", "permute"})
@@ -43,6 +43,10 @@ class Aliases:
 def aliases(function: Function) -> Aliases:
     """Classes of names that may share memory."""
     result = Aliases()
+    for group in function.shared:
+        first, *others = sorted(group)
+        for other in others:
+            result.join(first, other)
     for stmt in walk(function.body):
         match stmt:
             case Assign(target=target, value=value) if is_memory(function.types.get(target)):
@@ -117,6 +121,6 @@ def memory(function: Function, regions: Regions, found: Aliases, constants: froz
         known = result.homes.get(cls)
         result.homes[cls] = home if known is None else common(known, home)
     for stmt in walk(function.body):
-        if isinstance(stmt, Store):
-            result.stores.setdefault(found.find(stmt.array), []).append(stmt)
+        for array in changed(stmt):
+            result.stores.setdefault(found.find(array), []).append(stmt)
     return result

@@ -343,8 +343,11 @@ def remake(maker: Callable[..., Any], *args: Any) -> Any:
     return maker(*args)
 
 
-def signature_function(function: types.FunctionType, name: str, doc: str) -> types.FunctionType:
-    """A function with the signature of `function`, for Numba to fold keyword arguments by."""
+def signature_function(function: types.FunctionType, name: str, doc: str, extra: str = "") -> types.FunctionType:
+    """A function with the signature of `function`, for Numba to fold keyword arguments by.
+
+    A last parameter of the name `extra` takes the defaults away.
+    """
     signature = inspect.signature(function)
     namespace: dict[str, Any] = {}
     parts: list[str] = []
@@ -352,10 +355,15 @@ def signature_function(function: types.FunctionType, name: str, doc: str) -> typ
         text = f"*{param.name}" if param.kind is inspect.Parameter.VAR_POSITIONAL else param.name
         if param.kind is inspect.Parameter.KEYWORD_ONLY:
             raise UnsupportedType(f"`{function.__name__}` has a keyword-only parameter `{param.name}`")
-        if param.default is not inspect.Parameter.empty:
+        if extra and param.kind is inspect.Parameter.VAR_POSITIONAL:
+            raise UnsupportedType(f"`{function.__name__}` takes extra arguments, and so cannot take one after them")
+        if param.default is not inspect.Parameter.empty and not extra:
             namespace[f"default_{param.name}"] = param.default
             text += f"=default_{param.name}"
         parts.append(text)
+    while extra in signature.parameters:
+        extra += "_"
+    parts += [extra] if extra else []
     exec(f"def made({', '.join(parts)}): pass", namespace)
     made: types.FunctionType = namespace["made"]
     made.__name__ = name

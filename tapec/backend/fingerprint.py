@@ -48,6 +48,7 @@ class Request:
     wrt       what it is taken by
     count     how many of the arguments are the function's own; None for all
     options   the options of the compilation
+    primal    of a pullback: the types of the arguments that it belongs to
     """
 
     function: types.FunctionType
@@ -55,10 +56,11 @@ class Request:
     wrt: Any
     count: int | None = None
     options: Options = Options()
+    primal: tuple[Any, ...] = ()
 
     def key(self, argument_types: tuple[Any, ...]) -> str:
         """The key under which the table of names is kept."""
-        types_ = [str(stand_in(one)) for one in argument_types]
+        types_ = [str(stand_in(one)) for one in (*self.primal, *argument_types)]
         told = (self.function.__module__, self.function.__qualname__, self._rest(), types_)
         return hashlib.sha256(repr(told).encode()).hexdigest()[:32]
 
@@ -66,7 +68,7 @@ class Request:
         """The digest of all that `walk` finds; raises Uncacheable."""
         walk.feed("request", self._rest())
         walk.value(self.function)
-        for numba_type in argument_types:
+        for numba_type in (*self.primal, *argument_types):
             walk.type(numba_type)
         return walk.digest()
 

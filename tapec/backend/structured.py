@@ -12,13 +12,16 @@ import functools
 from typing import Any
 
 from tapec.errors import UnsupportedType
+from tapec_runtime.variables import Variable
 
 
 def plain(value: Any, label: str) -> Any:
-    """`value` with tuples for its lists, and named tuples for its dataclasses and dicts.
+    """`value` with tuples for its lists, named tuples for its dataclasses and dicts, values for its variables.
 
     raises  UnsupportedType for other containers
     """
+    if isinstance(value, Variable):
+        return value.value()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(plain(item, label) for item in value))
     if isinstance(value, list | tuple):
@@ -54,14 +57,30 @@ def like(original: Any, found: Any) -> Any:
 
 def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any:
     """The result of a derivative of some kind, with its gradients in the structure of their sources."""
-    if kind not in ("grad", "value_and_grad", "vjp"):
+    if kind in ("jacobian", "jacfwd", "jacrev", "hessian"):
+        return _blocks_like(result, {type(plain(source, "")): source for source in sources})
+    if kind not in ("grad", "value_and_grad", "vjp", "hvp"):
         return result
-    gradients = result if kind == "grad" else result[1]
+    gradients = result[1] if kind in ("value_and_grad", "vjp") else result
     if single:
         made = like(sources[0], gradients)
     else:
         made = tuple(like(source, one) for source, one in zip(sources, gradients, strict=True))
-    return made if kind == "grad" else (result[0], made)
+    return (result[0], made) if gradients is not result else made
+
+
+def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:
+    """Blocks in the structure of a function's results, then of the sources, which their types tell apart."""
+    if not isinstance(found, tuple):
+        return found
+    items = [_blocks_like(item, sources) for item in found]
+    made = type(found)(*items) if hasattr(found, "_fields") else tuple(items)
+    source = sources.get(type(found))
+    if source is None or isinstance(source, tuple):
+        return made
+    if isinstance(source, list):
+        raise UnsupportedType("a Jacobian with respect to a list", hint="pass a tuple")
+    return like(source, made)
 
 
 def _fields(cls: type) -> tuple[str, ...]:

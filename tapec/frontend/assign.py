@@ -7,16 +7,19 @@ from typing import Any, TypeVar
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import elementwise, indexing, operators
-from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend import dicts, elementwise, indexing, operators
+from tapec.frontend.evaluator import Evaluator, OpenIf, Raised
 from tapec.frontend.merge import leaves
+from tapec.frontend.suspended import store_outer
 from tapec.frontend.values import (
     NONE,
+    Dct,
     Items,
     Lazy,
     Lst,
     Static,
     Sym,
+    Template,
     Tup,
     Value,
     describe,
@@ -37,7 +40,7 @@ def assign(ev: Evaluator, node: gast.Assign) -> None:
         value = ev.materialise(value, base)
     for target in node.targets:
         bind(ev, target, value, node)
-        if isinstance(target, gast.Name):
+        if isinstance(target, gast.Name) and target.id in ev.frame.env:
             value = ev.frame.env[target.id]  # it may have got the user's name
 
 
@@ -49,6 +52,8 @@ def _only_stored(node: gast.Assign) -> bool:
 def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
     """`target = value` for any target."""
     match target:
+        case gast.Name() if target.id in ev.frame.outer:
+            store_outer(ev, ev.frame, target.id, ev.materialise(value))
         case gast.Name():
             ev.frame.env[target.id] = named(ev, ev.materialise(value), target.id)
         case gast.Tuple() | gast.List():
@@ -58,8 +63,17 @@ def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
             indexing.store(ev, owner, operators.index(ev, target.slice), value, node)
         case gast.Starred():
             bind(ev, target.value, value, node)
+        case gast.Attribute():
+            store_attribute(ev, ev.expr(target.value), target.attr, value, target)
         case _:
-            ev.fail(UnsupportedSyntax, "cannot assign to an attribute", target)
+            ev.fail(UnsupportedSyntax, "cannot assign to this", target)
+
+
+def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: Any) -> None:
+    """`owner.name = value`, in a running program."""
+    if ev.live is None:
+        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node)
+    ev.live.store_attribute(owner, name, ev.materialise(value), node)
 
 
 def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
@@ -150,21 +164,33 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
         index = operators.index(ev, node.target.slice)
         indexing.update(ev, owner, index, fn, lambda: ev.expr(node.value), node)
         return
-    if not isinstance(node.target, gast.Name):
-        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node.target)
+    if isinstance(node.target, gast.Attribute):
+        holder = ev.expr(node.target.value)
+        held = ev.get_attribute(holder, node.target.attr, node.target)
+        store_attribute(ev, holder, node.target.attr, updated(ev, held, fn, node), node.target)
+        return
     ident = node.target.id
     old = operators.name(ev, gast.copy_location(gast.Name(ident, gast.Load(), None, None), node.target))
+    result = updated(ev, old, fn, node, ident)
+    if ident in ev.frame.outer:
+        store_outer(ev, ev.frame, ident, result)
+    elif result is not old:
+        ev.frame.env[ident] = named(ev, result, ident)
+
+
+def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> Value:
+    """What `old fn= value` leaves: arrays and lists are changed in place."""
     value = ev.expr(node.value)
     if isinstance(old, Sym) and isinstance(old.type, Array) and old.type.ndim > 0 and fn != "@":
         if old.type.readonly:
             ev.fail(TypeMismatch, "cannot store into a read-only array", node)
         indexing.update_array(ev, old, fn, value, node)
-        return
+        return old
     if isinstance(old, Lst) and fn == "+":
         ev.extend_list(old, value, node)
-        return
-    result = ev.materialise(operators.binary(ev, fn, old, value, node), ident)
-    ev.frame.env[ident] = named(ev, result, ident)
+        return old
+    result: Value = ev.materialise(operators.binary(ev, fn, old, value, node), ident)
+    return result
 
 
 def expression(ev: Evaluator, node: gast.Expr) -> None:
@@ -183,7 +209,11 @@ def assert_(ev: Evaluator, node: gast.Assert) -> None:
         message = str(node.msg.value)
     if test.constant is True:
         return
-    failed = ev.op("not", test)
+    failed = ev.known(ev.op("not", test), node)
+    if failed.constant is False:
+        return
+    if failed.constant is True and ev.deciding:
+        raise Raised(AssertionError)
     if failed.constant is True:
         ev.raise_("AssertionError", message)
         ev.dead = True
@@ -212,6 +242,8 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
     cls = ev.expr(exc)
     if not isinstance(cls, Static) or not isinstance(cls.obj, type) or not issubclass(cls.obj, Exception):
         ev.fail(UnsupportedSyntax, "only built-in exceptions can be raised", node)
+    if ev.deciding:
+        raise Raised(cls.obj)
     ev.emit(Raise(cls.obj.__name__, tuple(Const(arg) for arg in args), ev.span))
     ev.dead = True
 
@@ -231,19 +263,33 @@ def function_def(ev: Evaluator, node: gast.FunctionDef) -> None:
 
 def delete(ev: Evaluator, node: gast.Delete) -> None:
     for target in node.targets:
+        if isinstance(target, gast.Subscript):
+            owner = ev.expr(target.value)
+            if isinstance(owner, Dct):
+                dicts.remove(ev, owner, dicts.key_of(ev, ev.expr(target.slice), node), node)
+                continue
         if not isinstance(target, gast.Name):
-            ev.fail(UnsupportedSyntax, "only names can be deleted", node)
+            ev.fail(UnsupportedSyntax, "only names and items of dicts can be deleted", node)
         ev.frame.env.pop(target.id, None)
 
 
-def print_(ev: Evaluator, args: list[Value]) -> Value:
+def print_(ev: Evaluator, args: list[Value], node: Any) -> Value:
     """`print` of numbers and known text."""
     shown: list[Any] = []
     for arg in args:
+        if isinstance(arg, Static) and isinstance(arg.obj, Template):
+            ev.fail(
+                UnsupportedSyntax,
+                "cannot print text that only the run knows",
+                node,
+                hint="separate them: print(\"x is\", x)",
+            )
         if isinstance(arg, Static):
             shown.append(Const(str(arg.obj)))
         elif isinstance(arg, Sym):
             shown.append(arg.atom)
+        else:
+            ev.fail(UnsupportedSyntax, f"cannot print {describe(arg)}", node, hint="print its parts")
     ev.emit(Print(tuple(shown), ev.span))
     return NONE
 

@@ -13,7 +13,7 @@ from tapec.errors import UndefinedName, UnsupportedType
 from tapec.frontend import elementwise, numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
-from tapec.frontend.values import Iteration, Lazy, Method, Static, Sym, Tup, Value, describe, number
+from tapec.frontend.values import Instance, Iteration, Lazy, Method, Static, Sym, Tup, Value, describe, number
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
 
@@ -25,6 +25,9 @@ def attribute(ev: Evaluator, node: gast.Attribute) -> Value:
 def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
     if isinstance(owner, Static):
         return _static_attribute(ev, owner.obj, attr, node)
+    if isinstance(owner, Instance):
+        assert ev.live is not None
+        return ev.live.instance_attribute(owner, attr, node)
     if isinstance(owner, Tup):
         fields = getattr(owner.cls, "_fields", ())
         if attr in fields:
@@ -134,7 +137,7 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | No
             return reached
     if isinstance(obj, bool | int | float) and not isinstance(obj, enum.Enum):
         if isinstance(obj, int) and abs(obj) >= 2**63:
-            ev.fail(UnsupportedType, "an integer beyond 64 bits", node)
+            ev.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         return number(obj if type(obj) in (bool, int, float) else float(obj) if isinstance(obj, float) else int(obj))
     if isinstance(obj, np.generic):
         return _numpy_scalar(ev, obj, node)

@@ -34,7 +34,11 @@ def branch(
     orelse: Callable[[], None],
     live: frozenset[str] | None = None,
 ) -> None:
-    """Lower both sides of an `if`, and merge what they leave behind."""
+    """Lower both sides of an `if`, and merge what they leave behind; one side if the test is known."""
+    test = ev.known(test)
+    if isinstance(test.atom, Const):
+        (body if test.atom.value else orelse)()
+        return
     outer = ev.block
     entry = ev.snapshot()
     sides: list[tuple[list[Any], State | None]] = []

@@ -14,7 +14,7 @@ from tapec.frontend.assign import print_
 from tapec.frontend.creation import as_array
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.list_methods import copied, list_from_array, new_list
-from tapec.frontend.values import Items, Iteration, Lst, Static, Sym, Tup, Value, describe, is_array, number
+from tapec.frontend.values import Dct, Instance, Items, Iteration, Lst, Static, Sym, Tup, Value, describe, is_array, number
 from tapec.syntax.types import Scalar
 
 
@@ -114,6 +114,10 @@ def _is_instance(value: Value, kind: Any) -> bool:
         return kind is bool and dtype == "bool"
     if isinstance(value, Lst):
         return kind is list
+    if isinstance(value, Dct):
+        return kind is dict
+    if isinstance(value, Instance):
+        return isinstance(kind, type) and issubclass(value.cls, kind)
     return isinstance(value, Static) and isinstance(kind, type) and isinstance(value.obj, kind)
 
 
@@ -125,7 +129,7 @@ def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return Tup(value.items)
     if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
         return Tup(contents.values)
-    ev.fail(UnsupportedSyntax, "the length of this tuple is not known", node)
+    ev.fail(UnsupportedSyntax, "cannot make a tuple of unknown length", node)
 
 
 def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -138,11 +142,13 @@ def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return new_list(ev, copied(ev, ev.heap[value]))
     if is_array(value):
         return new_list(ev, list_from_array(ev, value))
-    ev.fail(UnsupportedSyntax, f"a list of {describe(value)}", node)
+    ev.fail(UnsupportedSyntax, f"cannot make a list of {describe(value)}", node)
 
 
 def print_call(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return print_(ev, [ev.materialise(arg) for arg in args])
+    if kwargs:
+        ev.fail(UnsupportedSyntax, "`print` takes no keyword arguments here", node, reason="Numba's has none")
+    return print_(ev, [ev.materialise(arg) for arg in args], node)
 
 
 def divmod_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

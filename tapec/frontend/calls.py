@@ -11,13 +11,29 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
+from tapec.frontend import dicts
 from tapec.frontend.attributes import wrap
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.operators import before_calls
 from tapec.frontend.source import undecorated
-from tapec.frontend.values import Func, Lazy, Method, Static, Tup, Value, describe, is_scalar
+from tapec.frontend.suspended import Generator, collected
+from tapec.frontend.values import (
+    Dct,
+    Func,
+    Instance,
+    Items,
+    Lazy,
+    Lst,
+    Method,
+    Static,
+    Template,
+    Tup,
+    Value,
+    describe,
+    is_scalar,
+)
 from tapec.rules import Rule, function_name, rule_for
 from tapec.rules.internal import INTERNAL
 from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, REFUSED, STATIC
@@ -34,6 +50,8 @@ def call(ev: Evaluator, node: gast.Call) -> Value:
     for position, arg in enumerate(node.args):
         if isinstance(arg, gast.Starred):
             value = ev.expr(arg.value)
+            if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+                value = Tup(contents.values)
             if not isinstance(value, Tup):
                 ev.fail(UnsupportedSyntax, "only a tuple can be unpacked into arguments", arg)
             args += value.items
@@ -48,6 +66,9 @@ def call(ev: Evaluator, node: gast.Call) -> Value:
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
             continue
+        if isinstance(value, Dct):
+            kwargs |= dicts.pairs(ev, value, node)
+            continue
         if not isinstance(value, Static) or not isinstance(value.obj, dict):
             ev.fail(UnsupportedSyntax, "`**` needs a known dict", node)
         kwargs |= {key: wrap(ev, item, node, ("item", value.obj, key)) for key, item in value.obj.items()}
@@ -58,6 +79,8 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
     """Call `func`."""
     if isinstance(func, Func):
         return call_closure(ev, func, args, kwargs, node)
+    if isinstance(func, Instance):
+        return apply(ev, ev.get_attribute(func, "__call__", node), args, kwargs, node)
     if isinstance(func, Method):
         return call_method(ev, func, args, kwargs, node)
     if not isinstance(func, Static):
@@ -72,6 +95,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if own is not None:
         lowered: Value = own(ev, args, kwargs, node)
         return lowered
+    if any(isinstance(arg, Generator) for arg in args) and undecorated(obj) is None:
+        args = [collected(ev, arg) for arg in args]
     handler = _lookup(ev.special, obj)
     if handler is not None:
         result: Value = handler(ev, args, kwargs, node)
@@ -89,8 +114,15 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return ev.inert(dotted, plain(ev, args), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return _named_tuple(ev, obj, plain(ev, args), kwargs, node)
+    if ev.live is not None and isinstance(obj, type):
+        made = ev.live.construct(obj, args, kwargs, node)
+        if made is not None:
+            return made
     if isinstance(obj, types.MethodType):
         return call_object(ev, obj.__func__, [Static(obj.__self__), *args], kwargs, node)
+    text = getattr(obj, "__self__", None)
+    if isinstance(text, str) and (found := _text_method(ev, text, obj, args, kwargs, node)) is not None:
+        return found
     function = undecorated(obj)
     if function is not None:
         if ev.frame is not None and ev.frame.library:
@@ -103,18 +135,38 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
     ev.fail(
         UnsupportedFunction,
-        f"cannot differentiate a call to `{dotted or describe(Static(obj))}`",
+        f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",
         node,
         reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
         hint="write it in Python, or wrap it in tapec.custom_gradient",
     )
 
 
+def _text_method(
+    ev: Evaluator, text: str, method: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value | None:
+    """A method of known text: called now, if its arguments are known too."""
+    if not isinstance(text, Template) and all(isinstance(value, Static) for value in (*args, *kwargs.values())):
+        return _known_call(ev, method, args, kwargs, node)
+    return Static(Template(text)) if method.__name__ == "format" else None
+
+
+def _written(node: Any) -> str:
+    """The called function as the user wrote it, such as `scipy.special.jv`; empty if it has no plain name."""
+    func = getattr(node, "func", None)
+    parts: list[str] = []
+    while isinstance(func, gast.Attribute):
+        parts.insert(0, func.attr)
+        func = func.value
+    return ".".join([func.id, *parts]) if isinstance(func, gast.Name) else ""
+
+
 def _known_call(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """A function of known objects, such as `np.finfo(x.dtype)`: called now."""
     values = [*args, *kwargs.values()]
     if not all(isinstance(value, Static) for value in values):
-        ev.fail(UnsupportedFunction, f"`{dotted_name(obj)}` of values that only the run knows", node)
+        message = f"`{dotted_name(obj)}` needs arguments that are known when the function is compiled"
+        ev.fail(UnsupportedFunction, message, node)
     known = [value.obj for value in args if isinstance(value, Static)]
     named = {key: value.obj for key, value in kwargs.items() if isinstance(value, Static)}
     return wrap(ev, obj(*known, **named), node)

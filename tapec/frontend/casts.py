@@ -39,7 +39,7 @@ def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return Static(np.dtype(value.type.dtype).type)
     if isinstance(value, Tup):
         return Static(value.cls or tuple)
-    ev.fail(UnsupportedSyntax, f"the type of {describe(value)}", node)
+    ev.fail(UnsupportedSyntax, f"cannot take the type of {describe(value)}", node)
 
 
 def dtype_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -11,7 +11,7 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import elementwise
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator
-from tapec.frontend.values import Func, Lst, Maybe, Poison, Static, Sym, Tup, Value, describe, is_array, number
+from tapec.frontend.values import Dct, Func, Instance, Lst, Maybe, Poison, Static, Sym, Tup, Value, describe, is_array, number
 from tapec.syntax.core import Assign, Const, Op
 from tapec.syntax.types import BOOL, Array, Scalar
 
@@ -31,9 +31,11 @@ def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
             return number(bool(obj))
         case Lst():
             return ev.op("!=", ev.length(value, node), number(0))
-        case Func():
+        case Dct(keys=keys):
+            return ev.op("!=", ev.length(keys, node), number(0))
+        case Func() | Instance():
             return number(True)
-    ev.fail(TypeMismatch, f"the truth of {describe(value)} is ambiguous", node)
+    ev.fail(TypeMismatch, f"the truth of {describe(value)} is ambiguous", node, hint="use .any() or .all()")
 
 
 def boolop(ev: Evaluator, node: gast.BoolOp) -> Value:
@@ -54,7 +56,7 @@ _HARMLESS = frozenset({"<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "+"
 
 def junction(ev: Evaluator, conjunction: bool, left: Value, right: Callable[[], Value], node: Any) -> Value:
     """`left and right` or `left or right`; the right side is evaluated only where Python would."""
-    test = truth(ev, left, node)
+    test = ev.known(truth(ev, left, node))
     if isinstance(test.atom, Const):
         return right() if bool(test.atom.value) == conjunction else left
     outer, entry = ev.block, ev.snapshot()
@@ -76,7 +78,7 @@ def junction(ev: Evaluator, conjunction: bool, left: Value, right: Callable[[], 
 
 
 def ifexp(ev: Evaluator, node: gast.IfExp) -> Value:
-    test = truth(ev, ev.expr(node.test), node.test)
+    test = ev.known(truth(ev, ev.expr(node.test), node.test))
     if isinstance(test.atom, Const):
         return ev.expr(node.body if test.atom.value else node.orelse)
     return select(ev, test, lambda: ev.expr(node.body), lambda: ev.expr(node.orelse), node)
@@ -86,6 +88,8 @@ def select(
     ev: Evaluator, test: Sym, body: Callable[[], Value], orelse: Callable[[], Value], node: Any
 ) -> Value:
     """One of two values, each computed only if it is chosen."""
+    if isinstance(test.atom, Const):
+        return ev.materialise((body if test.atom.value else orelse)())
     slot = ev.fresh("$value")
     key = f"$select_{slot}"
 
@@ -112,7 +116,7 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return ev.inert("np.where", [ev.materialise(arg) for arg in args], kwargs, node)
     test, first, second = args
     if not any(is_array(arg) for arg in args):
-        return select(ev, ev.truth(test), lambda: first, lambda: second, node)
+        return select(ev, ev.known(ev.truth(test)), lambda: first, lambda: second, node)
     return elementwise.elementwise(ev, "ifelse", (test, first, second), node)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import gast
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.values import Static, Value, describe
 
 
@@ -27,6 +27,11 @@ def with_(ev: Evaluator, node: gast.With) -> None:
         entered.append(manager)
         if item.optional_vars is not None:
             ev.bind_target(item.optional_vars, value, node)
-    ev.statements(node.body)
+    try:
+        ev.statements(node.body)
+    except Raised:
+        for manager in reversed(entered):
+            manager.__tapec_exit__(ev, node)
+        raise
     for manager in reversed(entered):
         manager.__tapec_exit__(ev, node)

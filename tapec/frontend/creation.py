@@ -112,7 +112,7 @@ def _flattened(ev: Evaluator, value: Value, node: Any) -> tuple[tuple[int, ...],
             value = Tup(contents.values)
     if not isinstance(value, Tup):
         if is_array(value):
-            ev.fail(UnsupportedSyntax, "an array from a list of arrays", node, hint="use np.stack")
+            ev.fail(UnsupportedSyntax, "cannot make an array from a list of arrays", node, hint="use np.stack")
         return (), [ev.scalar(value, node)]
     parts = [_flattened(ev, item, node) for item in value.items]
     if len({shape for shape, _ in parts}) > 1:

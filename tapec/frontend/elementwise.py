@@ -69,7 +69,7 @@ def _operand(ev: Evaluator, arg: Value, node: Any) -> Value:
         return arg
     if isinstance(arg, Tup):
         return ev.as_array(arg, node)
-    ev.fail(TypeMismatch, f"arithmetic on {describe(arg)}", node)
+    ev.fail(TypeMismatch, f"arithmetic needs numbers or arrays, not {describe(arg)}", node)
 
 
 def _array_type(ev: Evaluator, fn: str, types: list[Type], node: Any) -> Array:

@@ -18,6 +18,7 @@ import numpy as np
 
 from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
+from tapec.frontend.constructs import words
 from tapec.frontend.liveness import Liveness
 from tapec.frontend.source import FunctionSource
 from tapec.frontend.values import Contents, Items, Lst, State, Sym, Value, describe, is_array, number
@@ -44,6 +45,14 @@ RESERVED = frozenset(
 
 class DeadCode(Exception):
     """Raised inside an expression that cannot be reached; caught per statement."""
+
+
+class Raised(Exception):
+    """The program that is lowered raises here; known only where every decision is (`Evaluator.decider`)."""
+
+    def __init__(self, cls: type[BaseException], value: Any = None) -> None:
+        self.cls, self.value = cls, value
+        super().__init__(cls.__name__)
 
 
 @dataclass
@@ -96,6 +105,10 @@ class Frame:
         self.liveness: Liveness | None = None
         self.local_names: frozenset[str] = frozenset()
         self.library = False
+        # names declared nonlocal or global, the function itself, and who takes what it yields
+        self.outer: frozenset[str] = frozenset()
+        self.function: Any = None
+        self.consumer: Callable[[Value], None] | None = None
 
 
 class Live(Protocol):
@@ -109,6 +122,31 @@ class Live(Protocol):
 
     def refresh(self, value: Value) -> Value:
         """The value now of something that assignments change, such as a variable."""
+
+    def changed(self, owner: Any) -> None:
+        """A dict or object was written."""
+
+    def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:
+        """`owner.name = value`."""
+
+    def instance_attribute(self, owner: Any, name: str, node: Any) -> Value:
+        """`owner.name` of an object that lowered code has made."""
+
+    def store_outer(self, function: Any, ident: str, value: Value) -> None:
+        """Assign a variable that a live function shares with what is around it."""
+
+    def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        """An object of a class; None for the default."""
+
+    def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
+        """An operator that a class defines; None if it does not."""
+
+
+class Decider(Protocol):
+    """What knows the numbers of a running program."""
+
+    def decide(self, sym: Sym, node: Any) -> Any:
+        """The number that `sym` stands for in this run; the program then holds only where it is the same."""
 
 
 class Evaluator:
@@ -144,6 +182,10 @@ class Evaluator:
         self.fixed: set[str] = set()
         # what knows the live objects of a running program, where a tape's body is lowered
         self.live: Live | None = None
+        # what knows the numbers of the running program: branches are then decided and loops unrolled
+        self.decider: Decider | None = None
+        self.broke = False
+        self.trips = 0
         self.callees: Any = None
         self.root = self.block
         self.empty_items = Items(())
@@ -228,12 +270,26 @@ class Evaluator:
     ) -> NoReturn:
         raise cls(message, self.where(node), reason, hint)
 
+    # deciding
+
+    @property
+    def deciding(self) -> bool:
+        """Whether the user's branches are decided and loops unrolled here."""
+        return self.decider is not None and not self.frame.library and self.block is self.root
+
+    def known(self, sym: Sym, node: Any = None) -> Sym:
+        """`sym` as a literal where decisions are known; else as it is."""
+        if isinstance(sym.atom, Const) or not self.deciding:
+            return sym
+        assert self.decider is not None
+        return number(self.decider.decide(sym, node))
+
     # walking
 
     def expr(self, node: Any) -> Value:
         handler = self.expression_handlers.get(type(node))
         if handler is None:
-            self.fail(UnsupportedSyntax, f"cannot differentiate `{type(node).__name__}`", node)
+            self.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
         value = handler(self, node)
         return value if self.live is None else self.live.refresh(value)
 
@@ -246,7 +302,7 @@ class Evaluator:
     def statement(self, stmt: Any) -> None:
         handler = self.statement_handlers.get(type(stmt))
         if handler is None:
-            self.fail(UnsupportedSyntax, f"cannot differentiate a `{type(stmt).__name__}` statement", stmt)
+            self.fail(UnsupportedSyntax, f"cannot differentiate {words(stmt)}", stmt)
         outer = self.span
         self.span = self.where(stmt)
         try:

@@ -8,7 +8,7 @@ import numpy as np
 from numba.core import types as nt
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import numba_types
+from tapec.frontend import dicts, numba_types
 from tapec.frontend.elementwise import (
     array_leaves,
     dim,
@@ -20,7 +20,9 @@ from tapec.frontend.elementwise import (
 )
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import (
+    Dct,
     Growing,
+    Instance,
     Items,
     Lazy,
     Lst,
@@ -46,8 +48,11 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return tuple_item(ev, owner.items, index, node, owner)
     if isinstance(owner, Lst):
         return list_item(ev, owner, index, node)
-    if isinstance(owner, Static):
-        return _static_item(ev, owner, index, node)
+    if isinstance(owner, Dct):
+        return dicts.item(ev, owner, index, node)
+    if isinstance(owner, Static | Instance):
+        own = None if ev.live is None else ev.live.operator("__getitem__", [owner, index], node)
+        return own or _static_item(ev, owner, index, node)
     if isinstance(owner, Lazy):
         subs = _subs(index)
         if len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs):
@@ -75,6 +80,8 @@ def _expanded(ev: Evaluator, owner: Sym, index: Value, node: Any) -> tuple[Value
     subs = tuple(ev.as_array(sub, node) if isinstance(sub, Tup | Lst) else sub for sub in subs)
     covered = sum(_axes(sub) for sub in subs if not is_none(sub) and not _is_ellipsis(sub))
     missing = owner.type.ndim - covered
+    if sum(map(_is_ellipsis, subs)) > 1:
+        ev.fail(TypeMismatch, "an index can have one `...` only", node)
     if missing < 0:
         ev.fail(TypeMismatch, f"{covered} subscripts for an array of rank {owner.type.ndim}", node)
     out: list[Value] = []
@@ -200,8 +207,10 @@ def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any,
         return items[position]
     if not items:
         ev.fail(TypeMismatch, "an empty tuple cannot be indexed", node)
-    # an index that only the run knows: compare it with each position
     sym = _index(ev, index, node)
+    if ev.deciding:
+        return tuple_item(ev, items, ev.known(sym, node), node, owner)
+    # an index that only the run knows: compare it with each position
     negative = ev.op("<", sym, number(0))
     wrapped = ev.op("ifelse", negative, ev.op("+", sym, number(len(items))), sym)
     return _choose(ev, items, wrapped, 0, node)
@@ -228,8 +237,10 @@ def list_item(ev: Evaluator, owner: Lst, index: Value, node: Any) -> Value:
     return result
 
 
-def _static_item(ev: Evaluator, owner: Static, index: Value, node: Any) -> Value:
+def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """Subscripts of known Python objects, such as a module's dict of constants."""
+    if not isinstance(owner, Static):
+        ev.fail(UnsupportedSyntax, f"cannot index {describe(owner)}", node)
     key: Any = static_int(index)
     if key is None and isinstance(index, Static):
         key = index.obj
@@ -282,6 +293,12 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     if isinstance(owner, Lst):
         _store_list(ev, owner, index, value, node)
         return
+    if isinstance(owner, Dct):
+        dicts.store(ev, owner, index, value, node)
+        return
+    if isinstance(owner, Instance | Static) and ev.live is not None:
+        if ev.live.operator("__setitem__", [owner, index, value], node) is not None:
+            return
     owner = _writable(ev, owner, node)
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     subs = _expanded(ev, owner, index, node)
@@ -348,6 +365,9 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
         old = list_item(ev, owner, index, node)
         _store_list(ev, owner, index, ev.binary(fn, old, make(), node), node)
         return
+    if isinstance(owner, Dct | Instance | Static):
+        store(ev, owner, index, ev.binary(fn, load(ev, owner, index, node), make(), node), node)
+        return
     owner = _writable(ev, owner, node)
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     subs = _expanded(ev, owner, index, node)
@@ -358,7 +378,7 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
         value = make()
         same = isinstance(value, Sym) and value.type == owner.type.element and owner.type.is_float
         # only plain assignments since: nothing can have changed the element meanwhile
-        undisturbed = ev.block is block and all(isinstance(s, Assign) for s in block[place:])
+        undisturbed = ev.decider is None and ev.block is block and all(isinstance(s, Assign) for s in block[place:])
         if fn in ("+", "-") and same and undisturbed:
             del block[place - 1]
             item = value if fn == "+" else ev.op("neg", value)
@@ -409,6 +429,8 @@ def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym:
 
 def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any) -> None:
     contents = ev.heap[owner]
+    if ev.deciding and isinstance(index, Sym):
+        index = ev.known(index, node)
     position = static_int(index)
     if isinstance(contents, Items) and position is not None:
         items = list(contents.values)

@@ -13,10 +13,13 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import recursion
 from tapec.frontend.attributes import wrap
+from tapec.frontend.dicts import new_dict
+from tapec.frontend.constructs import words
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.exits import DONE, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.source import FunctionSource, source_of
+from tapec.frontend.suspended import Generator, is_generator, outer_names
 from tapec.frontend.values import NONE, Func, Poison, Sym, Tup, Value, is_none
 
 
@@ -75,7 +78,7 @@ def call_function(
         for arg in source.node.args.kwonlyargs
     )
     frame = Frame(source, ev.resolver(function))
-    frame.library = library
+    frame.library, frame.function = library, function
     return run(ev, frame, source.node, defaults, kw_defaults, args, kwargs, node)
 
 
@@ -106,7 +109,11 @@ def run(
     node: Any,
 ) -> Value:
     """Evaluate a function's body with its parameters bound."""
-    _refuse_syntax(ev, frame, definition)
+    if not ev.deciding or frame.library:
+        _refuse_syntax(ev, frame, definition)
+    frame.outer = outer_names(definition)
+    if ev.deciding and is_generator(definition):
+        return Generator(frame, definition, bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node))
 
     def bind() -> dict[str, Value]:
         return bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
@@ -116,7 +123,7 @@ def run(
 
     if id(definition) in ev.callees.definitions:
         return recursion.call(ev, frame, definition, bind, evaluate, node)
-    if definition in ev.running:
+    if definition in ev.running and not ev.deciding:
         raise recursion.Recursive(definition)
     start, entry, block = len(ev.block), ev.snapshot() if ev.frame is not None else None, ev.block
     depth = len(ev.frames)
@@ -151,19 +158,21 @@ def _entry_call(ev: Evaluator, frame: Frame, definition: Any, bind: Any, evaluat
     return result
 
 
+_REFUSED = (gast.Global, gast.Nonlocal, gast.Yield, gast.YieldFrom, gast.Await, gast.AsyncFunctionDef)
+
+
 def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
     for inner in gast.walk(definition):
-        if isinstance(inner, gast.Global | gast.Nonlocal | gast.Yield | gast.YieldFrom | gast.Await):
+        if isinstance(inner, _REFUSED):
             ev.frame = frame
-            kind = type(inner).__name__.lower()
-            ev.fail(UnsupportedSyntax, f"cannot differentiate `{kind}`", inner)
+            ev.fail(UnsupportedSyntax, f"cannot differentiate {words(inner)}", inner)
 
 
 def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:
     frame.env = env
     prepared = prepare(definition)
     frame.liveness = prepared.liveness
-    frame.local_names = prepared.local_names
+    frame.local_names = prepared.local_names - frame.outer
     outer, span = ev.frame, ev.span
     ev.frames.append(frame)
     ev.frame = frame
@@ -204,6 +213,10 @@ def bind_arguments(
     elif extra:
         ev.fail(TypeMismatch, f"`{name}` takes {len(positional)} arguments, not {len(args)}", node)
     keyword_only = [arg.id for arg in spec.kwonlyargs]
+    if spec.kwarg is not None:
+        more = {key: value for key, value in kwargs.items() if key not in (*positional, *keyword_only)}
+        env[spec.kwarg.id] = new_dict(ev, more)
+        kwargs = {key: value for key, value in kwargs.items() if key not in more}
     for key, value in kwargs.items():
         if key not in positional and key not in keyword_only:
             ev.fail(TypeMismatch, f"`{name}` has no parameter `{key}`", node)

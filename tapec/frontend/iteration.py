@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend import elementwise, indexing
+from tapec.frontend import dicts, elementwise, indexing
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import (
+    Dct,
     Growing,
     Items,
     Iteration,
@@ -19,9 +20,22 @@ from tapec.frontend.values import (
     Tup,
     Value,
     describe,
+    is_array,
     number,
 )
 from tapec.syntax.types import Array
+
+
+def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
+    """What a `for` over a value runs over."""
+    if isinstance(value, Iteration):
+        return value
+    if isinstance(value, Dct):
+        value = Tup(tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node)))
+    if isinstance(value, Tup | Lst) or is_array(value):
+        return Iteration("items", (value,))
+    message = f"cannot iterate over {describe(value)}"
+    ev.fail(UnsupportedSyntax, message, node, hint="loop over a range, an array or a tuple")
 
 
 def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
@@ -42,8 +56,11 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
                 result = ev.op("min", result, other)
             return result
         case "ndindex":
-            return number(0)
-    ev.fail(UnsupportedSyntax, f"cannot iterate over {iteration.kind}", node)
+            total = number(1)
+            for extent in grid(iteration)[0]:
+                total = ev.op("*", total, ev.scalar(extent))
+            return total
+    raise AssertionError(iteration.kind)
 
 
 def trip_count(ev: Evaluator, start: Sym, stop: Sym, step: Sym) -> Sym:
@@ -82,19 +99,36 @@ def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
             return Tup(tuple(item(ev, _inner(arg), k, node) for arg in iteration.args))
         case "flat":
             return flat_item(ev, iteration.args[0], k, node)
-    ev.fail(UnsupportedSyntax, f"cannot iterate over {iteration.kind}", node)
+        case "ndindex":
+            extents, array = grid(iteration)
+            place = _unravelled(ev, tuple(ev.scalar(extent) for extent in extents), k)
+            return place if array is None else Tup((place, indexing.load(ev, array, place, node)))
+    raise AssertionError(iteration.kind)
+
+
+def grid(iteration: Iteration) -> tuple[tuple[Value, ...], Value | None]:
+    """The extents that np.ndindex runs over; and the array, for np.ndenumerate."""
+    *extents, last = (*iteration.args, None)
+    if extents and is_array(extents[-1]):
+        *extents, last = extents
+    return tuple(extents), last
 
 
 def flat_item(ev: Evaluator, array: Value, k: Sym, node: Any) -> Value:
     """Element `k` in C order."""
     assert isinstance(array, Sym) and isinstance(array.type, Array)
+    extents = tuple(elementwise.dim(ev, array, axis) for axis in range(array.type.ndim))
+    return indexing.load(ev, array, _unravelled(ev, extents, k), node)
+
+
+def _unravelled(ev: Evaluator, extents: tuple[Sym, ...], k: Sym) -> Tup:
+    """The subscripts of element `k` in C order."""
     place: list[Value] = []
     rest = k
-    for axis in reversed(range(array.type.ndim)):
-        extent = elementwise.dim(ev, array, axis)
+    for axis, extent in reversed(tuple(enumerate(extents))):
         place.insert(0, rest if axis == 0 else ev.op("%", rest, extent))
         rest = ev.op("//", rest, extent) if axis else rest
-    return indexing.load(ev, array, Tup(tuple(place)), node)
+    return Tup(tuple(place))
 
 
 def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
@@ -111,6 +145,8 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             return ev.broadcast_of(value).extents[0]
         case Iteration():
             return length(ev, value, node)
+        case Dct():
+            return number(len(dicts.keys_of(ev, value, node)))
         case Static(obj=str() | tuple() | list() | dict() as obj):
             return number(len(obj))
     ev.fail(UnsupportedSyntax, f"{describe(value)} has no length", node)

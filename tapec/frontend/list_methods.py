@@ -9,7 +9,7 @@ from tapec.frontend import elementwise, indexing, operators
 from tapec.frontend.arguments import Args
 from tapec.frontend.creation import as_array, copy, filled
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.lists import element_type, growing
+from tapec.frontend.lists import element_type, growing, list_number
 from tapec.frontend.values import (
     NONE,
     Contents,
@@ -58,7 +58,7 @@ def append(ev: Evaluator, owner: Lst, item: Value, node: Any) -> None:
     if isinstance(contents, Items):
         ev.heap[owner] = Items((*contents.values, item))
         return
-    value = ev.scalar(item, node)
+    value = list_number(ev, item, node)
     assert isinstance(contents.buffer.type, Array)
     element = element_type(ev, contents, Items((value,)))
     buffer = contents.buffer
@@ -125,4 +125,4 @@ def list_arithmetic(ev: Evaluator, fn: str, left: Value, right: Value, node: Any
     if is_array(other):
         arrays = [as_array(ev, v, node) if isinstance(v, Lst) else v for v in (left, right)]
         return operators.binary(ev, fn, arrays[0], arrays[1], node)
-    ev.fail(UnsupportedSyntax, f"`{fn}` of lists", node)
+    ev.fail(UnsupportedSyntax, f"cannot compute `{fn}` of these lists", node, hint="use arrays, or append in a loop")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Contents, Growing, Sym, number
+from tapec.frontend.values import Contents, Growing, Sym, Value, describe, number
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import Array, Scalar, Type
 
@@ -27,6 +29,18 @@ def growing(ev: Evaluator, contents: Contents, element: Scalar) -> Growing:
     return Growing(Sym(Name(name), type_), number(count))
 
 
+def list_number(ev: Evaluator, value: Value, node: Any = None) -> Sym:
+    """An element of a list whose length is not known."""
+    if not isinstance(value, Sym) or (isinstance(value.type, Array) and value.type.ndim > 0):
+        ev.fail(
+            TypeMismatch,
+            f"a list that grows in a loop or a branch holds numbers only, not {describe(value)}",
+            node,
+            hint="make an array before and store into its rows",
+        )
+    return ev.scalar(value, node)
+
+
 def element_type(ev: Evaluator, *contents: Contents) -> Scalar:
     """The type of a list's elements, from what ways that meet have put into it."""
     found: Type | None = None
@@ -35,7 +49,7 @@ def element_type(ev: Evaluator, *contents: Contents) -> Scalar:
             assert isinstance(one.buffer.type, Array)
             types: list[Type] = [one.buffer.type.element]
         else:
-            types = [ev.scalar(value).type for value in one.values]
+            types = [list_number(ev, value).type for value in one.values]
         for type_ in types:
             found = type_ if found is None else numba_types.unify(found, type_)
             if found is None:

@@ -7,18 +7,23 @@ from typing import Any
 
 import gast
 
-from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.errors import TypeMismatch
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
 from tapec.frontend.evaluator import Evaluator, OpenLoop
+from tapec.frontend.iteration import as_iteration, grid
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
-from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, is_array, number, static_int
+from tapec.frontend.unrolled import unrolled_for, unrolled_while
+from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number, static_int
 from tapec.syntax.core import Break, Name
 from tapec.syntax.types import Scalar
 
 
 def break_(ev: Evaluator, node: gast.Break) -> None:
+    if ev.deciding:
+        ev.broke = ev.dead = True
+        return
     context: LoopContext = ev.loops[-1]
     copies: list[Any] = []  # filled once the loop's merge names are known
     ev.emit(copies)
@@ -29,6 +34,9 @@ def break_(ev: Evaluator, node: gast.Break) -> None:
 
 
 def while_(ev: Evaluator, node: gast.While) -> None:
+    if ev.deciding:
+        unrolled_while(ev, node)
+        return
     assert ev.frame.liveness is not None
     liveness = ev.frame.liveness
     live = liveness.after.get(id(node), frozenset())
@@ -48,18 +56,12 @@ def while_(ev: Evaluator, node: gast.While) -> None:
 
 
 def for_(ev: Evaluator, node: gast.For) -> None:
-    iteration = as_iteration(ev, ev.expr(node.iter), node.iter)
+    value = ev.expr(node.iter)
+    if ev.deciding:
+        unrolled_for(ev, value, node)
+        return
+    iteration = as_iteration(ev, value, node.iter)
     run_iteration(ev, iteration, node)
-
-
-def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
-    if isinstance(value, Iteration):
-        return value
-    if isinstance(value, Tup) or is_array(value):
-        return Iteration("items", (value,))
-    if isinstance(value, Lst):
-        return Iteration("items", (value,))
-    ev.fail(UnsupportedSyntax, "cannot iterate over this", node, hint="loop over a range, an array or a tuple")
 
 
 def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
@@ -76,7 +78,8 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
             if ev.dead:
                 return
         return
-    if iteration.kind == "ndindex":
+    # a `break` leaves one loop only: then the whole grid is counted through
+    if iteration.kind == "ndindex" and not _has_break(node.body):
         _nested_ranges(ev, iteration, node, names, live | head)
         return
     if iteration.kind == "range":
@@ -98,12 +101,7 @@ def _nested_ranges(
     ev: Evaluator, iteration: Iteration, node: gast.For, names: frozenset[str], live: frozenset[str]
 ) -> None:
     """`for index in np.ndindex(shape)`: one loop per axis."""
-    dims = iteration.args
-    array = None
-    if dims and is_array(dims[-1]):  # np.ndenumerate
-        dims, array = dims[:-1], dims[-1]
-    if _has_break(node.body):
-        ev.fail(UnsupportedSyntax, "cannot `break` out of a loop over np.ndindex", node)
+    dims, array = grid(iteration)
 
     def nest(axis: int, index: tuple[Value, ...]) -> None:
         if axis == len(dims):

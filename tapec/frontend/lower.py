@@ -29,12 +29,13 @@ from tapec.frontend import (
     opaque,
     operators,
     special,
+    suspended,
 )
 from tapec.frontend.comprehension import listcomp
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
-from tapec.frontend.recursion import Callees
+from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
-from tapec.frontend.values import Items, Lst, SameAs, Static, Sym, Tup, Value
+from tapec.frontend.values import Items, Lst, SameAs, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Block, Function, Name, Return
 from tapec.syntax.types import Array
 
@@ -69,11 +70,13 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
         **operators.HANDLERS,
         **conditions.HANDLERS,
         **attributes.HANDLERS,
+        **suspended.EXPRESSIONS,
         gast.Call: calls.call,
         gast.ListComp: listcomp,
     }
     ev.statement_handlers = {
         **assign.HANDLERS,
+        **suspended.STATEMENTS,
         gast.If: branches.if_,
         gast.For: loops.for_,
         gast.While: loops.while_,
@@ -178,8 +181,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     leaves: list[Atom] = []
     structure = flatten_result(ev, result, leaves, source.span(source.node))
     body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
+    body, callees = finished(ev.callees, body)
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
-    callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     return Lowered(core, structure, ev.constants, ev.roots, ev.reads, tuple(ev.functions), callees)
 
 
@@ -198,4 +201,5 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
             return flatten_result(ev, creation.as_array(ev, value, None), leaves, span)
         case Static(obj=None):
             return None
-    ev.fail(UnsupportedSyntax, "a result that is neither a number, an array nor a tuple of those", None)
+    message = f"cannot return {describe(value)}"
+    ev.fail(UnsupportedSyntax, message, None, hint="return numbers, arrays, or tuples of those")

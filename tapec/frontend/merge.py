@@ -65,7 +65,9 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
 
 
 def _poison(name: str, first: Value, second: Value) -> Poison:
-    return Poison(f"it is {describe(first)} on one way and {describe(second)} on another", name)
+    one, other = describe(first), describe(second)
+    other = "another" if one == other else other
+    return Poison(f"it is {one} on one way and {other} on another way", name)
 
 
 def _merge_missing(

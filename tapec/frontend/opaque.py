@@ -24,12 +24,12 @@ def inert(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Va
     for arg in args:
         value = as_array(ev, arg, node) if isinstance(arg, Tup | Lst) else arg
         if not isinstance(value, Sym):
-            ev.fail(UnsupportedType, f"`{name}` of {describe(arg)}", node)
+            ev.fail(UnsupportedType, f"`{name}` does not take {describe(arg)}", node)
         syms.append(value)
     text = [f"{key}={value.obj!r}" for key, value in kwargs.items() if isinstance(value, Static)]
     numbers = {key: value for key, value in kwargs.items() if isinstance(value, Sym)}
     if len(text) + len(numbers) != len(kwargs):
-        ev.fail(UnsupportedType, f"an argument of `{name}` is not supported", node)
+        ev.fail(UnsupportedType, f"a keyword argument of `{name}` is neither a constant nor a number", node)
     syms += numbers.values()
     found = numba_types.result_type(function, tuple(sym.type for sym in syms))
     core = None if found is None else numba_types.from_numba(found)
@@ -77,5 +77,5 @@ def matmul(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:
     """`left @ right`."""
     for side in (left, right):
         if not is_array(side):
-            ev.fail(TypeMismatch, f"`@` of {describe(left)} and {describe(right)}", node)
+            ev.fail(TypeMismatch, f"cannot compute `@` of {describe(left)} and {describe(right)}", node)
     return primitive(ev, "np.dot", [ev.materialise(left), ev.materialise(right)], {}, node)

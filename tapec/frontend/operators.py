@@ -8,12 +8,14 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType
-from tapec.frontend import elementwise, indexing, numba_types
+from tapec.frontend import dicts, elementwise, indexing, numba_types
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
 from tapec.frontend.values import (
     NONE,
+    Dct,
     Func,
+    Instance,
     Items,
     Lazy,
     Lst,
@@ -22,6 +24,7 @@ from tapec.frontend.values import (
     Slice,
     Static,
     Sym,
+    Template,
     Tup,
     Value,
     describe,
@@ -65,7 +68,7 @@ def constant(ev: Evaluator, node: gast.Constant) -> Value:
     value = node.value
     if isinstance(value, bool | int | float):
         if isinstance(value, int) and abs(value) >= 2**63:
-            ev.fail(UnsupportedType, "an integer beyond 64 bits", node)
+            ev.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         return number(value)
     if isinstance(value, complex):
         ev.fail(UnsupportedType, "complex numbers are not supported yet", node)
@@ -141,6 +144,10 @@ def _is_pure(ev: Evaluator, func: Any) -> bool:
 def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) -> Value:
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
+    if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
+        own = ev.live.operator(fn, [left, right], node)
+        if own is not None:
+            return own
     repeated, count = (left, right) if isinstance(left, Tup | Lst) else (right, left)
     if fn == "*" and isinstance(repeated, Tup) and not is_array(count):
         times = static_int(count)
@@ -153,19 +160,23 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         try:
             return Static(numba_types.OPERATORS[fn](left.obj, right.obj))
         except (TypeError, KeyError):
-            ev.fail(TypeMismatch, f"`{fn}` of {describe(left)} and {describe(right)}", node)
+            ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     if fn == "@":
         return ev.matmul(left, right, node)
     if isinstance(left, Static) or isinstance(right, Static):
         if isinstance(left, Static) and isinstance(left.obj, str):
-            return Static(f"{left.obj}{{}}")
-        ev.fail(TypeMismatch, f"`{fn}` of {describe(left)} and {describe(right)}", node)
+            return Static(Template(f"{left.obj}{{}}"))
+        ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 
 
 def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
     value = ev.expr(node.operand)
     fn = SIGNS[type(node.op)]
+    if fn == "neg" and ev.live is not None and isinstance(value, Instance | Static):
+        own = ev.live.operator("__neg__", [value], node)
+        if own is not None:
+            return own
     if fn == "not":
         return ev.op("not", truth(ev, value, node))
     if fn == "pos" and is_scalar(value):
@@ -188,6 +199,9 @@ def compare(ev: Evaluator, node: gast.Compare) -> Value:
 
 
 def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> Value:
+    for side in (left, right):
+        if isinstance(side, Static) and isinstance(side.obj, Template):
+            ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node)
     if isinstance(op, gast.Is | gast.IsNot):
         same = _identical(ev, left, right, node)
         return number(same if isinstance(op, gast.Is) else not same)
@@ -202,7 +216,7 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         return ev.assign(Op(fn, tuple(atoms)), BOOL)
     if isinstance(left, Static | Func) or isinstance(right, Static | Func):
         if fn not in ("==", "!="):
-            ev.fail(TypeMismatch, f"`{fn}` of {describe(left)} and {describe(right)}", node)
+            ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
         equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)
         return number(equal if fn == "==" else not equal)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
@@ -230,6 +244,9 @@ def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
         return is_none(left) and is_none(right)
     if isinstance(left, Static) and isinstance(right, Static):
         return left.obj is right.obj
+    objects = (Static, Lst, Dct, Instance, Func)
+    if isinstance(left, objects) and isinstance(right, objects):
+        return left is right
     for one, other in ((left, right), (right, left)):
         if is_scalar(one) and isinstance(one, Sym) and isinstance(one.constant, bool) and is_scalar(other):
             assert isinstance(other, Sym)
@@ -243,11 +260,14 @@ def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
 def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
     if isinstance(container, Static) and isinstance(item, Static):
         return number(item.obj in container.obj)
+    if isinstance(container, Dct):
+        return number(dicts.key_of(ev, item, node) in dicts.keys_of(ev, container, node))
     items = container.items if isinstance(container, Tup) else None
     if isinstance(container, Lst) and isinstance(contents := ev.heap[container], Items):
         items = contents.values
     if items is None:
-        ev.fail(UnsupportedSyntax, f"`in` {describe(container)}", node)
+        message = f"cannot test what is `in` {describe(container)}"
+        ev.fail(UnsupportedSyntax, message, node, hint="write a loop over its elements")
     found = number(False)
     for one in items:
         found = ev.op("or", found, truth(ev, comparison(ev, gast.Eq(), one, item, node)))
@@ -274,7 +294,7 @@ def _starred(ev: Evaluator, elts: list[Any]) -> list[Value]:
         if isinstance(elt, gast.Starred):
             value = ev.expr(elt.value)
             if not isinstance(value, Tup):
-                ev.fail(UnsupportedSyntax, "only a tuple can be unpacked here", elt)
+                ev.fail(UnsupportedSyntax, "only a tuple can be unpacked by `*`", elt)
             out += value.items
         else:
             out.append(ev.materialise(ev.expr(elt)))
@@ -313,19 +333,27 @@ def closure(ev: Evaluator, node: Any) -> Func:
 
 
 def joined_string(ev: Evaluator, node: Any) -> Value:
-    """A message: the text that is known, with what the run would fill in as it was written."""
+    """The text, if all of it is known; else a template, with what the run would fill in as it was written."""
     parts: list[str] = []
+    known = True
     for part in node.values:
         if isinstance(part, gast.Constant):
             parts.append(str(part.value))
             continue
+        ident = getattr(part.value, "id", "")
+        value = ev.frame.env.get(ident) or ev.frame.names(ident)
+        if isinstance(value, Static) and isinstance(value.obj, str) and part.conversion == -1 and not part.format_spec:
+            parts.append(value.obj)
+            continue
+        known = False
         span = ev.where(part.value)
         inside = getattr(part.value, "id", None) or (span.text[span.column : span.end_column] if span else "...")
         parts.append("{" + inside + "}")
-    return Static("".join(parts))
+    return Static("".join(parts) if known else Template("".join(parts)))
 
 
 HANDLERS: dict[type, Any] = {
+    **dicts.HANDLERS,
     gast.Constant: constant,
     gast.Name: name,
     gast.BinOp: binop,

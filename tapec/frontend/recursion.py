@@ -7,13 +7,13 @@ end without recursion.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tapec.errors import RecursionUnsupported
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.values import Static, Sym, Tup, Value, is_scalar
-from tapec.syntax.core import Atom, Call, Function, Name, Return, Store, walk
+from tapec.syntax.core import Atom, Block, Call, For, Function, If, Loop, Name, Return, Stmt, changed, walk
 from tapec.syntax.types import Array, Type
 
 
@@ -33,6 +33,7 @@ class Callee:
     results: list[Type] | None = None
     structure: Value | None = None
     function: Function | None = None
+    roots: dict[str, frozenset[str]] = field(default_factory=dict)
     settled: bool = False
 
 
@@ -86,7 +87,9 @@ def call(
     targets = tuple(ev.define("t", type_, temporary=True) for type_ in callee.results)
     ev.emit(Call(targets, callee.name, tuple(v.atom for _, v in params), ev.span))
     items = [Sym(Name(t), type_) for t, type_ in zip(targets, callee.results, strict=True)]
-    return Tup(tuple(items)) if isinstance(callee.structure, Tup) else items[0]
+    if isinstance(callee.structure, Tup):
+        return Tup(tuple(items))
+    return items[0] if items else Static(None)
 
 
 def _fresh(ev: Evaluator, label: str) -> str:
@@ -119,27 +122,75 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
         result = body(sub, fresh, inner)
     except DeadCode:
         return
-    items = result.items if isinstance(result, Tup) else (result,)
+    items = result.items if isinstance(result, Tup) else () if result == Static(None) else (result,)
     if not all(is_scalar(item) for item in items):
         ev.fail(
             RecursionUnsupported,
-            f"`{callee.name}` calls itself and returns something else than numbers",
+            f"`{callee.name}` calls itself and returns something else than numbers or nothing",
             node,
             hint="write the results into an array of the caller's, or use a loop",
         )
     leaves: list[Atom] = [item.atom for item in items if isinstance(item, Sym)]
     block = (*freeze(sub.root), Return(tuple(leaves)))
-    for stmt in walk(block):
-        if isinstance(stmt, Store) and sub.roots.get(stmt.array, frozenset()) & set(params):
-            ev.fail(
-                RecursionUnsupported,
-                f"`{callee.name}` calls itself and writes into an argument",
-                node,
-                hint="use a loop with an explicit stack",
-            )
     callee.structure = result
     callee.results = [item.type for item in items if isinstance(item, Sym)]
     callee.function = Function(callee.name, tuple(params), block, sub.types)
+    callee.roots = sub.roots
     ev.constants.update(sub.constants)
     ev.functions.update(sub.functions)
     ev.reads.update(sub.reads)
+
+
+def finished(callees: Callees, block: Block) -> tuple[Block, tuple[Function, ...]]:
+    """A program and the recursive functions it reaches, with every call saying which arrays it writes into.
+
+    Found by iteration: a function writes into what it stores into, and into what its calls do.
+    """
+    made = [callee for callee in callees.known.values() if callee.function is not None]
+    found: dict[str, tuple[int, ...]] = {}
+    while True:
+        for callee in made:
+            assert callee.function is not None
+            callee.function = replace(callee.function, body=_noted(callee.function.body, found))
+        now = {callee.name: _written(callee) for callee in made}
+        if now == found:
+            return _noted(block, found), tuple(c.function for c in made if c.function is not None)
+        found = now
+
+
+def with_changes(ev: Evaluator, block: Block, node: Any) -> Block:
+    """A stretch that is differentiated while the rest is being lowered, its calls as `finished` has them."""
+    names = {stmt.function for stmt in walk(block) if isinstance(stmt, Call)}
+    for callee in ev.callees.known.values():
+        if callee.name in names and not callee.settled:
+            ev.fail(RecursionUnsupported, f"a derivative of `{callee.name}` within itself", node)
+    return finished(ev.callees, block)[0]
+
+
+def writers(callees: Callees) -> list[str]:
+    """The recursive functions that write into an argument."""
+    finished(callees, ())
+    return [callee.name for callee in callees.known.values() if callee.function is not None and _written(callee)]
+
+
+def _noted(block: Block, found: dict[str, tuple[int, ...]]) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        match stmt:
+            case Call(function=name) if name in found:
+                out.append(replace(stmt, changes=found[name]))
+            case If():
+                out.append(replace(stmt, body=_noted(stmt.body, found), orelse=_noted(stmt.orelse, found)))
+            case For() | Loop():
+                out.append(replace(stmt, body=_noted(stmt.body, found)))
+            case _:
+                out.append(stmt)
+    return tuple(out)
+
+
+def _written(callee: Callee) -> tuple[int, ...]:
+    """The positions of the parameters that a function writes into."""
+    assert callee.function is not None
+    arrays = {array for stmt in walk(callee.function.body) for array in changed(stmt)}
+    roots = {root for array in arrays for root in callee.roots.get(array, frozenset({array}))}
+    return tuple(k for k, param in enumerate(callee.function.params) if param in roots)

@@ -18,7 +18,7 @@ from tapec.syntax.types import Array
 def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """A view of an array whose type is contiguous; otherwise a copy first, as in Numba."""
     if "order" in kwargs:
-        ev.fail(UnsupportedSyntax, "reshape with an order", node, reason="Numba has C order only")
+        ev.fail(UnsupportedSyntax, "cannot reshape with an order", node, reason="Numba has C order only")
     shape = args[1:] if len(args) > 2 else [argument(args, kwargs, 1, "newshape")]
     if "shape" in kwargs:
         shape = [kwargs["shape"]]

@@ -93,6 +93,12 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     return found_source
 
 
+def definition(function: types.FunctionType) -> Span:
+    """Where a function is defined."""
+    source = source_of(function)
+    return source.span(source.node)
+
+
 # a function's tree is one object: recursion is recognised by it
 _known: dict[tuple[str, types.CodeType], FunctionSource] = {}
 _KEPT = 4096
@@ -111,7 +117,7 @@ def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
     wanted_arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     candidates = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
             first = node.lineno
@@ -128,7 +134,7 @@ def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
     return gast.ast_to_gast(candidates[0])
 
 
-def _same_position(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
+def _same_position(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, code: types.CodeType) -> bool:
     """Whether the columns of the compiled code lie inside `node`: tells lambdas on one line apart."""
     positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[3]]
     body: ast.stmt | ast.expr = node.body if isinstance(node, ast.Lambda) else node

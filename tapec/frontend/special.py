@@ -10,7 +10,7 @@ from numba.misc.special import literally
 
 import tapec_runtime
 from tapec.errors import TypeMismatch
-from tapec.frontend import indexing, iteration
+from tapec.frontend import dicts, indexing, iteration
 from tapec.frontend.arguments import DTYPES, Args, Kwargs
 from tapec.frontend.builtins import (
     divmod_,
@@ -51,7 +51,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.list_methods import list_method
 from tapec.frontend.opaque import primitive
 from tapec.frontend.shapes import expand_dims, flatten, ndim, ravel, reshape, shape, size, swapaxes, transpose
-from tapec.frontend.values import NONE, Lst, Static, Sym, Tup, Value, is_array, is_scalar, number
+from tapec.frontend.values import NONE, Dct, Lst, Sym, Tup, Value, is_array, is_scalar, number
 from tapec.rules import arrays_common
 
 
@@ -61,12 +61,12 @@ def method(
     """Methods that need more than the library."""
     if isinstance(owner, Lst):
         return list_method(ev, owner, name, args, node)
+    if isinstance(owner, Dct):
+        return dicts.method(ev, owner, name, args, kwargs, node)
     if isinstance(owner, Tup) and name == "_replace" and owner.cls is not None:
         fields = owner.cls._fields  # type: ignore[attr-defined]
         items = tuple(kwargs.get(field, item) for field, item in zip(fields, owner.items, strict=True))
         return Tup(items, owner.cls)
-    if isinstance(owner, Static) and isinstance(owner.obj, str):
-        return Static(owner.obj)
     handler = METHOD_HANDLERS.get(name)
     if handler is not None and (is_array(owner) or is_scalar(owner)):
         result: Value = handler(ev, [owner, *args], kwargs, node)
@@ -141,6 +141,7 @@ SPECIAL: dict[Any, Any] = {
     isinstance: isinstance_,
     tuple: tuple_,
     list: list_,
+    dict: dicts.dict_,
     print: print_call,
     type: type_,
     divmod: divmod_,

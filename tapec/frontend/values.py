@@ -61,11 +61,36 @@ class Static(Value):
     obj: Any
 
 
+class Template(str):
+    """Text with places that only the run could fill: good for the message of an exception, and nothing else."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lst(Value):
     """A list; its contents are state of the evaluator, since lists are mutable."""
 
     label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Dct(Value):
+    """A dict whose keys are known; `keys` and `cells` are lists of the evaluator's state.
+
+    home  the block that it was made in
+    """
+
+    keys: Lst
+    cells: dict[Any, Lst]
+    home: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance(Value):
+    """An object of a class with source that the code being lowered has made; its attributes are cells."""
+
+    cls: type
+    cells: dict[str, Lst]
+    home: list[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +219,15 @@ def describe(value: Value) -> str:
         case Static(obj=types.ModuleType() as module):
             return f"module {module.__name__}"
         case Static(obj=obj):
-            return f"{getattr(obj, '__qualname__', None) or repr(obj)}"
+            text = getattr(obj, "__qualname__", None) or repr(obj)
+            # an address says nothing, and is another one in every run
+            return f"an object of class {type(obj).__name__}" if " at 0x" in text else text
         case Lst():
             return "a list"
+        case Dct():
+            return "a dict"
+        case Instance(cls=cls):
+            return f"an object of {cls.__qualname__}"
         case Maybe(value=inner):
             return describe(inner)
     return type(value).__name__.lower()

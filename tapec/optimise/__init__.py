@@ -1,32 +1,42 @@
-"""Passes that keep core form and make it better, in the order in which they run."""
+"""Passes that keep core form and make it better, in the order in which they run.
+
+Passes for speed change the order of statements and of sums; the others keep every bit of a result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from tapec.optimise.ascending import ascend
 from tapec.optimise.branches import straighten
 from tapec.optimise.coalesce import coalesce
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.defined import define_copied
+from tapec.optimise.distribute import distribute
+from tapec.optimise.elementary import vectorise_functions
+from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.renest import renest
+from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
+from tapec.optimise.sums import sum_in_variables
 from tapec.syntax.core import Function
 
+Pass = Callable[[Function, frozenset[str]], Function]
+
 # each takes a function, and the names that it reads but does not set
-PASSES: tuple[Callable[[Function, frozenset[str]], Function], ...] = (
-    single_values,
-    drop_dead,
-    define_copied,
-    sink_allocations,
-    renest,
-    coalesce,
-    straighten,
-)
+CLEAN: tuple[Pass, ...] = (single_values, drop_dead)
+SPEED: tuple[Pass, ...] = (sum_in_variables, *CLEAN, settle_stores, distribute, ascend, hoist_allocations, *CLEAN)
+READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
+PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 
 
-def tidy(function: Function, constants: frozenset[str] = frozenset()) -> Function:
-    """Clean up generated code.  Afterwards the places of atoms may hold expressions."""
-    for change in PASSES:
+def tidy(function: Function, constants: frozenset[str] = frozenset(), level: int = 2, math: str = "fast") -> Function:
+    """Clean up generated code, and from level 2 on make it fast; with the C library's functions if `math` is "libm".
+
+    Afterwards the places of atoms may hold expressions.
+    """
+    speed = SPEED if math == "libm" else (*SPEED, vectorise_functions)
+    for change in (*CLEAN, *(speed if level > 1 else ()), *READABLE):
         function = change(function, constants)
     return function

@@ -49,7 +49,7 @@ def coalesce(function: Function, constants: frozenset[str] = frozenset()) -> Fun
     classes.join_versions()
     names = _Naming(classes, function, constants).run()
     types = {names[old]: function.types[old] for old in names if old in function.types}
-    return Function(function.name, function.params, _renamed(function.body, names), types, function.doc)
+    return replace(function, body=_renamed(function.body, names), types=types)
 
 
 def _copies(function: Function) -> list[tuple[str, str]]:

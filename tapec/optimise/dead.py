@@ -9,6 +9,7 @@ stores last is needed after the loop only.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, aliases, is_memory
 from tapec.syntax.core import (
@@ -30,6 +31,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    changed,
     names_in,
     reads,
     walk,
@@ -44,7 +46,7 @@ def drop_dead(function: Function, constants: frozenset[str] = frozenset()) -> Fu
     """The function without statements whose effect nobody sees."""
     worker = _Dead(function, constants)
     body, _ = worker.block(function.body, frozenset())
-    return Function(function.name, function.params, body, function.types, function.doc)
+    return replace(function, body=body)
 
 
 class _Dead:
@@ -88,9 +90,11 @@ class _Dead:
                     return [], live
                 return [stmt], (live - {target}) | self.reads(stmt)
             case Call(targets=targets):
-                # draws advance a stream; adjoints of callees add to the shadows they are given
-                random = stmt.function.startswith("np.random") or stmt.function.endswith("_adjoint")
-                if not random and not any(t in live or self.key(t) in live for t in targets):
+                # draws advance a stream; some callees write into what they are given
+                random = stmt.function.startswith("np.random")
+                needed = any(t in live or self.key(t) in live for t in targets)
+                written = {self.key(array) for array in changed(stmt)}
+                if not random and not needed and written.isdisjoint(live | self.visible):
                     return [], live
                 return [stmt], (live - set(targets)) | self.reads(stmt)
             case Store(array=array):

@@ -1,7 +1,7 @@
-"""Give a first value to names that are copied where they may be unset.
+"""Give a first value to names that are copied or returned where they may be unset.
 
 Where only one of two ways sets a name, nothing reads it on the other; but a copy made where ways
-meet does, and plain Python refuses that.
+meet does, and so does returning it as a residual, and plain Python refuses that.
 
     if c:                    y = 0.0
         y = f(x)             if c:
@@ -15,7 +15,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.syntax.core import Assign, Block, Break, Const, Expr, For, Function, If, Loop, Name, Op, Raise, Stmt, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Raise,
+    Return,
+    Stmt,
+    writes,
+)
 from tapec.syntax.types import Array, Scalar, Stack, Text, Type
 
 Known = frozenset[str] | None
@@ -49,6 +65,10 @@ class _Defined:
                 if source not in known:
                     self.unset[source] = None
                 return known | {target}
+            case Return(values=values):
+                for value in values:
+                    if isinstance(value, Name) and value.id not in known:
+                        self.unset[value.id] = None
             case If(body=body, orelse=orelse):
                 return _meet(self.block(body, known), self.block(orelse, known))
             case For(var=var, body=body):

@@ -10,6 +10,7 @@ import keyword
 import re
 
 from tapec.syntax.core import For, Function, Stmt, walk, writes
+from tapec.syntax.types import Type
 
 _SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
@@ -73,3 +74,18 @@ def is_adjoint(name: str) -> bool:
     """Whether a name is that of an adjoint or tangent."""
     found = _VERSION.match(name)
     return (found.group(1) if found else name).endswith(("_bar", "_dot"))
+
+
+class Fresh:
+    """Names that nothing has yet; `types` is a copy that grows with them."""
+
+    def __init__(self, types: dict[str, Type]) -> None:
+        self.types = dict(types)
+
+    def __call__(self, base: str, type_: Type) -> str:
+        name, count = base, 0
+        while name in self.types:
+            count += 1
+            name = f"{base}_{count}"
+        self.types[name] = type_
+        return name

@@ -53,7 +53,7 @@ def single_values(function: Function, constants: frozenset[str] = frozenset()) -
     out: list[Stmt] = []
     env: Env = {name: Name(name) for name in (*function.params, *sorted(constants))}
     worker.block(function.body, env, out)
-    return Function(function.name, function.params, tuple(out), worker.types, function.doc)
+    return replace(function, body=tuple(out), types=worker.types)
 
 
 @dataclass(eq=False)

@@ -117,7 +117,7 @@ DRAWS = frozenset(name for name in INERT if name.startswith("np.random."))
 
 _LOWERED = (
     "zeros empty ones full zeros_like empty_like ones_like full_like array asarray ascontiguousarray copy"
-    " reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex dtype"
+    " reshape ravel transpose permute_dims swapaxes expand_dims shape ndim size where ndindex ndenumerate dtype"
 )
 
 FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())
@@ -133,7 +133,7 @@ _REFUSALS = {
     ),
     "it reads memory that no array owns": "frombuffer",
     "it permutes its argument in place": "random.shuffle",
-    "iterate over np.ndindex(a.shape)": "nditer ndenumerate",
+    "iterate over np.ndindex(a.shape)": "nditer",
     "call the functions of np.polynomial.polynomial": "polynomial.polynomial.Polynomial polynomial.polyutils.as_series",
 }
 

@@ -143,12 +143,16 @@ class Print:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of another generated function, by name; it may define several names."""
+    """A call of another generated function, by name; it may define several names.
+
+    `changes` are the positions of the arrays among the arguments that it may write into.
+    """
 
     targets: tuple[str, ...]
     function: str
     args: tuple[Atom, ...]
     span: Span | None = None
+    changes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +175,17 @@ Block = tuple[Stmt, ...]
 
 @dataclass(frozen=True)
 class Function:
-    """A core function: its parameters, its body, and one type per name."""
+    """A core function: its parameters, its body, and one type per name.
+
+    `shared` lists parameters that may share memory with one another; others do not.
+    """
 
     name: str
     params: tuple[str, ...]
     body: Block
     types: dict[str, Type] = field(compare=False)
     doc: str = ""
+    shared: tuple[frozenset[str], ...] = ()
 
 
 def names_in(expr: Expr) -> Iterator[str]:
@@ -229,6 +237,16 @@ def writes(stmt: Stmt) -> tuple[str, ...]:
             return (var,)
         case Call(targets=targets):
             return targets
+    return ()
+
+
+def changed(stmt: Stmt) -> tuple[str, ...]:
+    """The arrays that a statement itself writes into."""
+    match stmt:
+        case Store(array=array):
+            return (array,)
+        case Call(args=args, changes=changes):
+            return tuple(arg.id for k in changes if isinstance(arg := args[k], Name))
     return ()
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
+from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Items, Lst, Maybe, Static, Sym, Tup, Value, describe, is_none, number
+from tapec.frontend.values import NONE, Dct, Items, Lst, Maybe, Static, Sym, Tup, Value, describe, is_none, number
 from tapec.syntax.types import Array
 from tapec.tape.derive import Derivative
 from tapec_runtime.variables import UnconnectedGradients
@@ -28,6 +29,9 @@ def numbers(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> None:
                 ev.fail(LoweringError, "a target in a list whose length is not known", node)
             for item in contents.values:
                 numbers(ev, item, out, node)
+        case Dct():
+            for key in dicts.keys_of(ev, value, node):
+                numbers(ev, dicts.get(ev, value, key, node), out, node)
         case Maybe(value=inner):
             numbers(ev, inner, out, node)
         case _:
@@ -49,6 +53,10 @@ def sources(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> Any:
             if isinstance(contents, Items):
                 parts = [sources(ev, item, out, node) for item in contents.values]
                 return lambda new: ev.new_list(Items(tuple(part(new) for part in parts)))
+        case Dct():
+            keyed = {key: sources(ev, dicts.get(ev, value, key, node), out, node)
+                     for key in dicts.keys_of(ev, value, node)}
+            return lambda new: dicts.new_dict(ev, {key: part(new) for key, part in keyed.items()})
     ev.fail(LoweringError, f"{describe(value)} is not a source", node)
 
 

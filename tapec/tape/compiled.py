@@ -134,7 +134,7 @@ def _structured(structure: Any, leaves: tuple[Any, ...]) -> Any:
 
 def _lower(f: types.FunctionType, arguments: dict[str, Any]) -> tuple[Compiled, tuple[Any, ...]]:
     source = source_of(f)
-    shared = Shared(dict(arguments), None)
+    shared = Shared(dict(arguments), None, overlays=False)
     for _ in range(_RESTARTS):
         try:
             return _attempt(f, source, arguments, shared)

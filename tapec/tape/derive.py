@@ -6,11 +6,12 @@ definition a zero is added, and the derivative is taken by that zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import aliases
-from tapec.errors import LoweringError
+from tapec.errors import LoweringError, Span
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -37,6 +38,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
+from tapec.transforms.jacobian import jacobian
 from tapec.transforms.reverse import reverse
 
 
@@ -52,6 +54,8 @@ class Request:
     watched    names that the tape watches
     stopped    copies behind which the tape sees constants
     copies     names that a watch or stop made; other plain copies mean the same object
+    apart      inputs that are told from every other value by identity
+    form       "gradient", "jacobian", or "batch" for the Jacobians of the examples of a batch
     """
 
     block: Block
@@ -62,11 +66,13 @@ class Request:
     watched: frozenset[str]
     stopped: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
+    form: str = "gradient"
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """A function that returns the targets' values, then adjoints.
+    """A function that returns the targets' values, then adjoints, or Jacobians.
 
     function  parameters: `inputs`, then a zero for each of `zeros`, then `seeds`
     inputs    names that the stretch reads from outside
@@ -86,7 +92,7 @@ def derive(request: Request) -> Derivative:
     """Differentiate; a source that no path of derivatives reaches is unconnected."""
     types = dict(request.types)
     emitter = Emitter(types, set(types))
-    body = list(_with_stops(request, emitter))
+    body = list(stopped_body(request, emitter))
     targets = list(request.targets)
     defined = {name for stmt in walk(body) for name in writes(stmt)}
     wanted = list(dict.fromkeys(version for source in request.sources for version in source))
@@ -98,7 +104,7 @@ def derive(request: Request) -> Derivative:
     }
     for name in wanted:
         if name in defined and name in reached:
-            _check_identity(name, body, request.copies)
+            _check_identity(name, body, request.copies, request.apart)
             cuts[name] = _cut(name, body, targets, emitter)
     block = (*body, Return(tuple(targets)))
     zeros = tuple((zero, name) for name, zero in cuts.items())
@@ -116,7 +122,12 @@ def derive(request: Request) -> Derivative:
     )
     if not connected:
         return Derivative(Function("gradient", (), (Return(()),), types), (), (), (), adjoints)
-    swept = reverse(function, tuple(connected.values()), request.constants & set(inputs))
+    constants = request.constants & set(inputs)
+    if request.form != "gradient":
+        batch = request.form == "batch"
+        blocks = jacobian(function, tuple(connected.values()), constants, values=True, batch=batch)
+        return Derivative(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints)
+    swept = reverse(function, tuple(connected.values()), constants)
     results = (*swept.values, *swept.adjoints)
     made = Function(
         "gradient",
@@ -131,10 +142,20 @@ def _id(atom: Name) -> str:
     return atom.id
 
 
+def tracked(request: Request) -> frozenset[str]:
+    """The names that depend on a watched one."""
+    types = dict(request.types)
+    body = stopped_body(request, Emitter(types, set(types)))
+    whole = Function("stretch", (), (*body, Return(())), types)
+    names = {name for stmt in walk(body) for name in (*writes(stmt), *reads(stmt))}
+    activity = Activity(whole, aliases(whole), set(request.watched), names)
+    return frozenset(name for name in names if name in activity) | request.watched
+
+
 def connections(request: Request) -> tuple[bool, ...]:
     """For each source, whether the targets depend on it."""
     types, watched = dict(request.types), set(request.watched)
-    body = _with_stops(request, Emitter(types, set(types)))
+    body = stopped_body(request, Emitter(types, set(types)))
     whole = Function("stretch", (), (*body, Return(request.targets)), types)
     names = {_id(t) for t in request.targets if isinstance(t, Name)}
     return tuple(
@@ -146,8 +167,9 @@ def connections(request: Request) -> tuple[bool, ...]:
     )
 
 
-def inputs_of(block: Block) -> tuple[str, ...]:
+def inputs_of(block: Iterable[Stmt]) -> tuple[str, ...]:
     """The names that a block reads and does not define."""
+    block = tuple(block)
     inside = {name for stmt in walk(block) for name in writes(stmt)}
     return tuple(dict.fromkeys(name for stmt in walk(block) for name in reads(stmt) if name not in inside))
 
@@ -158,7 +180,7 @@ def _connects(function: Function, sources: set[str], targets: set[str]) -> bool:
     return any(target in activity for target in targets)
 
 
-def _with_stops(request: Request, emitter: Emitter) -> list[Stmt]:
+def stopped_body(request: Request, emitter: Emitter) -> list[Stmt]:
     """The statements, with the tape's own stops in place of the copies that stand for them."""
     out: list[Stmt] = []
     for stmt in request.block:
@@ -205,21 +227,46 @@ def originals(block: Block, copies: frozenset[str]) -> dict[str, str]:
     return found
 
 
-def _check_identity(name: str, body: list[Stmt], copies: frozenset[str]) -> None:
+def other_name(name: str, body: Iterable[Stmt], apart: Collection[str]) -> tuple[str, Span | None] | None:
+    """A value that a branch or loop may have left under `name`, and that is used by another name itself.
+
+    apart  names whose values are known to be others: the inputs that are told apart by identity
+    """
+    stmts = list(walk(tuple(body)))
+    copies: dict[str, list[Assign]] = {}
+    for stmt in stmts:
+        for target in writes(stmt):
+            copies.setdefault(target, []).append(stmt)  # type: ignore[arg-type]
+
+    def first(one: str) -> str:
+        while len(made := copies.get(one, ())) == 1 and isinstance(made[0], Assign) and isinstance(made[0].value, Name):
+            one = made[0].value.id
+        return one
+
+    for stmt in copies.get(name, ()):
+        if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name):
+            continue
+        original = first(stmt.value.id)
+        if original in apart or original == name:
+            continue
+        for other in stmts:
+            plain = isinstance(other, Assign) and isinstance(other.value, Name)
+            if original in reads(other) and not (plain and first(other.target) in (original, name)):  # type: ignore[union-attr]
+                return original, stmt.span
+    return None
+
+
+def _check_identity(name: str, body: list[Stmt], copies: frozenset[str], apart: frozenset[str]) -> None:
     """A source that a branch or loop may have left as another value, which is used itself, is not known."""
     if name in copies:
         return
-    for stmt in walk(body):
-        if not isinstance(stmt, Assign) or stmt.target != name or not isinstance(stmt.value, Name):
-            continue
-        original = stmt.value.id
-        others = [one for one in walk(body) if one is not stmt and original in reads(one)]
-        if any(not isinstance(one, Assign) or one.target != name for one in others):
-            raise LoweringError(
-                f"`{name}` may be the same value as `{original}`, depending on a branch or loop",
-                stmt.span,
-                hint="give the source a value of its own, for example by adding zero",
-            )
+    found = other_name(name, body, apart)
+    if found is not None:
+        raise LoweringError(
+            f"`{name}` may be the same value as `{found[0]}`, depending on a branch or loop",
+            found[1],
+            hint="give the source a value of its own, for example by adding zero",
+        )
 
 
 def _cut(name: str, body: list[Stmt], targets: list[Atom], emitter: Emitter) -> str:
@@ -316,7 +363,7 @@ def _renamed(stmt: Stmt, mapping: dict[str, Expr]) -> Stmt:
         case Push():
             return Push(array(stmt.stack), _atom(stmt.value, mapping), stmt.span)
         case Call():
-            return Call(stmt.targets, stmt.function, atoms(stmt.args), stmt.span)
+            return replace(stmt, args=atoms(stmt.args))
         case Print():
             return Print(atoms(stmt.args), stmt.span)
         case Raise():

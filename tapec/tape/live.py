@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 import types
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,30 +18,37 @@ import numpy as np
 from numba import typeof
 
 from tapec.errors import LoweringError
+from tapec.frontend import builtins
+from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.numba_types import from_numba
-from tapec.frontend.values import Items, Lst, Static, Sym, Value
+from tapec.frontend.recursion import writers
+from tapec.frontend.values import (
+    NONE,
+    Dct,
+    Instance,
+    Items,
+    Lst,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    is_none,
+    is_scalar,
+    number,
+)
 from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
+from tapec.tape.objects import Objects, Super
 from tapec.tape.recipe import Recipe
 from tapec.tape.snapshots import array_type
 from tapec.tape.standins import DictMethod, ForeignTape, Refusing
 from tapec_runtime.variables import Variable, stop_gradient
 
-_IDENTITY = (np.ndarray, np.floating, Variable)
+_IDENTITY = (np.ndarray, np.floating, Variable, list, dict)
+_KEYS = 256
 _EXACT = (str, bytes, bool, type(None), type(Ellipsis), enum.Enum, np.bool_)
-_PLAIN_DESCRIPTORS = (
-    types.FunctionType,
-    types.MemberDescriptorType,
-    types.GetSetDescriptorType,
-    types.BuiltinMethodType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    classmethod,
-    staticmethod,
-)
-
 
 class Restart(Exception):
     """Something mutable was reached below a branch: lower again with its state there from the start."""
@@ -81,12 +89,20 @@ class Shared:
     variables  the frame's variables, and `globals` if those are the module's
     preload  objects whose state must exist from the beginning, each with its owners before it
     pin      whether integers are structure; otherwise those of variables and attributes are inputs
+    decide   whether branches are decided and loops unrolled
+    overlays whether attributes and items of live objects may be set
+    cell_names the frame's variables that functions inside it may share
+    tracked  the objects that the tape knows from an earlier block, and that depend on watched ones
     """
 
     variables: dict[str, Any]
     globals: dict[str, Any] | None
     preload: list[tuple[Any, Any]] = field(default_factory=list)
     pin: bool = False
+    decide: bool = False
+    overlays: bool = True
+    tracked: frozenset[int] = frozenset()
+    cell_names: frozenset[str] = frozenset()
 
 
 class LiveObjects:
@@ -107,6 +123,14 @@ class LiveObjects:
         self.regions: list[Any] = []
         self.versions: dict[int, tuple[Variable, list[str]]] = {}
         self.origins: dict[int, tuple[Any, ...]] = {}
+        self.overlays = shared.overlays
+        self.tracked = shared.tracked
+        self.own: Any = None
+        self.objects = Objects(ev, self)
+        self.dicts: dict[Dct, tuple[Any, int]] = {}
+        self.outer: dict[int, tuple[Any, int, dict[str, Lst]]] = {}
+        self.cell_names = shared.cell_names
+        ev.special = {**ev.special, **self.objects.specials(), isinstance: self._isinstance}
         ev.live = self
         ev.another = functools.partial(self._another, ev.another)
         ev.method = functools.partial(self._method, ev.method)
@@ -126,26 +150,31 @@ class LiveObjects:
         if slot is None:
             return None
         self.origins.setdefault(id(obj), origin)
-        known = self.values.get(id(obj)) if isinstance(obj, (*_IDENTITY, list)) else self.by_slot.get(slot)
+        known = self.values.get(id(obj)) if isinstance(obj, _IDENTITY) else self.by_slot.get(slot)
         if known is None:
             known = self._first(obj, slot, origin)
             if known is not None:
                 self.by_slot[slot] = known
-        elif isinstance(obj, (*_IDENTITY, list)):
+        elif isinstance(obj, _IDENTITY):
             self.recipe.same(slot, obj)
         if isinstance(known, Sym) and isinstance(known.atom, Name):
             self.ev.taken.add(known.atom.id)
         return known
 
     def _rebound(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
-        """A variable of the region's own frame, read by a function that shares it."""
+        """A variable that the block has assigned and that a function reads."""
         if origin[0] not in ("global", "cell") or not self.ev.frames:
             return None
-        root, name = self.ev.frames[0], origin[2]
-        shared = self.globals is getattr(origin[1], "__globals__", None) if origin[0] == "global" else (
-            self.entry.get(name, self) is obj
-        )
-        return root.env.get(name) if shared else None
+        if self.shares_frame(origin, obj):
+            return self.ev.frames[0].env.get(origin[2])
+        return self._assigned_outer(origin)
+
+    def shares_frame(self, origin: tuple[Any, ...], obj: Any) -> bool:
+        """Whether a function's variable is one of the frame that enters the block."""
+        kind, function, name = origin
+        if kind == "global":
+            return self.globals is getattr(function, "__globals__", None)
+        return name in self.cell_names and self.entry.get(name, self) is obj
 
     def _first(self, obj: Any, slot: int, origin: tuple[Any, ...]) -> Value | None:
         recipe, label = self.recipe, str(origin[-1])
@@ -173,6 +202,8 @@ class LiveObjects:
             recipe.guard(slot, f"type({{v}}) is list and len({{v}}) == {len(obj)}")
             return self._list(obj, slot)
         recipe.structure(slot, obj)
+        if type(obj) in (dict, OrderedDict) and len(obj) <= _KEYS:
+            return self._dict(obj, slot)
         return None
 
     def _integer(self, obj: Any, slot: int, origin: tuple[Any, ...]) -> Value | None:
@@ -196,6 +227,8 @@ class LiveObjects:
         made = Sym(Name(name), type_)
         if ident:
             self.values[id(obj)] = made
+        if id(obj) in self.tracked and type_.is_float and not self.own.was_reset:
+            self.own.watched[name] = None
         return made
 
     def _array(self, obj: Any, label: str, slot: int) -> Sym | None:
@@ -234,6 +267,15 @@ class LiveObjects:
         self.recipe.distinct.append(slot)
         return made
 
+    def _dict(self, obj: dict[Any, Any], slot: int) -> Dct:
+        """A dict as it is at entry."""
+        self.at_the_top(obj)
+        made = new_dict(self.ev, {key: self.ev.wrap(obj[key], None, ("item", obj, key)) for key in obj})
+        self.values[id(obj)] = made
+        self.dicts[made] = obj, slot
+        self.recipe.distinct.append(slot)
+        return made
+
     def at_the_top(self, obj: Any) -> None:
         """Start again if a branch or loop is open: undoing it would lose the state of `obj`."""
         if self.ev.block is self.ev.root:
@@ -258,7 +300,7 @@ class LiveObjects:
         current = contents.values[0]
         assert isinstance(current, Sym)
         for region in self.regions:
-            region.read(value.variable, current)
+            region.read(value, current)
             contents = self.ev.heap[value.cell]
             assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
             current = contents.values[0]
@@ -289,6 +331,33 @@ class LiveObjects:
         if name != "assign":
             value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
         return self.assign(owner, ev.materialise(value))
+
+    def new_variable(self, args: list[Value], kwargs: dict[str, Value], node: Any) -> VariableSym:
+        """`Variable(...)` in the block."""
+        ev = self.ev
+        given = dict(zip(("initial_value", "trainable", "name", "dtype"), args, strict=False)) | kwargs
+        trainable = given.get("trainable", number(True))
+        value, dtype = ev.materialise(given["initial_value"]), given.get("dtype", NONE)
+        if not isinstance(trainable, Sym) or not isinstance(trainable.constant, bool):
+            ev.fail(LoweringError, "`trainable` must be True or False", node)
+        if is_scalar(value) and is_none(dtype):
+            made = self._constant(value if ev.scalar(value).type.is_float else value)
+        else:
+            made = self._constant(ev.materialise(ev.call_object(np.array, [value, dtype], {}, node)))
+        if not isinstance(made.atom, Name):
+            made = ev.assign(made.atom, made.type, "variable")
+        stand_in = Variable(0.0, trainable=trainable.constant)
+        self.kept.append(stand_in)
+        cell = Lst(stand_in.name)
+        ev.heap[cell] = Items((made,))
+        self.versions[id(stand_in)] = stand_in, [_id(made)]
+        return VariableSym(made.atom, made.type, stand_in, cell)
+
+    def _isinstance(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        if isinstance(args[0], VariableSym):
+            kinds = args[1].items if isinstance(args[1], Tup) else (args[1],)
+            return number(any(isinstance(k, Static) and issubclass(Variable, k.obj) for k in kinds))
+        return builtins.isinstance_(ev, args, kwargs, node)
 
     def _constant(self, value: Value) -> Sym:
         made = self.ev.materialise(self.ev.call_object(stop_gradient, [value], {}, None))
@@ -321,16 +390,36 @@ class LiveObjects:
         for _, versions in self.versions.values():
             versions += [_id(new[name]) for name in versions if name in new]
 
+    def outcome(self, numbers: Any) -> list[tuple[int, Any]]:
+        """What live lists, dicts and objects hold now, by their places in the recipe."""
+        lists = [(slot, numbers(self.ev.heap.get(made))) for _, slot, made in self.lists]
+        dicts = [(slot, made) for made, (_, slot) in self.dicts.items()]
+        owners = self.recipe.owners
+        objects = [(owners.get(id(obj), -1), dict(cells)) for obj, cells in self.objects.written.values()]
+        outer = [(slot, dict(cells)) for _, slot, cells in self.outer.values()]
+        return [*lists, *dicts, *objects, *outer]
+
+    def holders(self) -> tuple[Any, ...]:
+        """The live lists, dicts and objects."""
+        return (
+            *(obj for obj, _, _ in self.lists),
+            *(obj for obj, _ in self.dicts.values()),
+            *(obj for obj, _ in self.objects.written.values()),
+            *(holder for holder, _, _ in self.outer.values()),
+        )
+
     def release(self) -> None:
         """Let go of every object of the running program; the evaluator is part of reference cycles."""
         ev = self.ev
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
-                      self.entry, self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions):
+                      self.entry, self.dicts, self.outer, self.objects.written, self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions):
             table.clear()
-        ev.frame, ev.live = None, None  # type: ignore[assignment]
+        ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]
 
     def check_callees(self) -> None:
         """A recursive function is lowered apart: what it reads from outside would be unknown to it."""
+        for name in writers(self.ev.callees):
+            raise LoweringError(f"the recursive function `{name}`, which writes into an argument, in a tape")
         names = {leaf.name for leaf in self.leaves}
         for callee in self.ev.callees.known.values():
             if callee.function is None:
@@ -348,7 +437,7 @@ class LiveObjects:
     def check_writes(self, written: frozenset[str]) -> None:
         """A variable is assigned, never written in place."""
         for variable, versions in self.versions.values():
-            if versions[0] in written:
+            if versions[0] in written and versions[0] in {leaf.name for leaf in self.leaves}:
                 raise LoweringError(
                     f"the variable {variable.name} is written in place", hint="use assign, assign_add or assign_sub"
                 )
@@ -357,26 +446,75 @@ class LiveObjects:
 
     def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
         """Attributes that getattr must not fetch: properties run user code, dicts have methods."""
+        if isinstance(obj, Super):
+            return obj.lookup(name, node)
         if isinstance(obj, types.ModuleType | type) or type(obj).__module__.startswith("tapec."):
             return None
         if isinstance(obj, dict) and name in ("items", "keys", "values", "get"):
             return Static(DictMethod(obj, name))
-        found = _static_lookup(type(obj), name)
-        if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-            return self.ev.call_object(found.fget, [Static(obj)], {}, node)
-        own = getattr(obj, "__dict__", {})
-        if isinstance(found, functools.cached_property) and name not in own:
-            return self.ev.call_object(found.func, [Static(obj)], {}, node)
-        if name in own or isinstance(found, _PLAIN_DESCRIPTORS):
-            return None
-        if found is None or hasattr(type(found), "__get__"):
-            self.ev.fail(
-                LoweringError,
-                f"the attribute `{name}` is computed by code that cannot be followed",
-                node,
-                hint="bind it to a name before the tape",
-            )
-        return None
+        return self.objects.attribute(obj, name, node)
+
+    def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:
+        if not self.overlays:
+            self.ev.fail(LoweringError, f"the attribute `{name}` is set in a compiled function", node)
+        self.objects.store(owner, name, value, node)
+
+    def instance_attribute(self, owner: Instance, name: str, node: Any) -> Value:
+        return self.objects.of_instance(owner, name, node)
+
+    def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        if issubclass(cls, Variable):
+            return self.new_variable(args, kwargs, node)
+        return self.objects.construct(cls, args, kwargs, node)
+
+    def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
+        return self.objects.operator(name, args, node)
+
+    def store_outer(self, function: Any, ident: str, value: Value) -> None:
+        """Assign a variable that a function shares with the frame, an outer function or the module."""
+        free = function.__code__.co_freevars
+        kind = "cell" if ident in free else "global"
+        origin = (kind, function, ident)
+        if kind == "cell":
+            holder = function.__closure__[free.index(ident)]
+            current, key = holder.cell_contents, "cell_contents"
+            path = f"v{{}}.__closure__[{free.index(ident)}]"
+        else:
+            holder = function.__globals__
+            # the frame itself stands in for a function
+            own = isinstance(function, types.SimpleNamespace)
+            current, key, path = holder.get(ident), ident, "module" if own else "v{}.__globals__"
+        if self.shares_frame(origin, current):
+            self.ev.frames[0].env[ident] = value
+            return
+        if not self.overlays:
+            self.ev.fail(LoweringError, f"`{ident}` of an outer function is assigned in a compiled function")
+        if id(holder) not in self.outer:
+            place = self.recipe.owners.get(id(function), -1)
+            reached = place >= 0 or path == "module"
+            slot = self.recipe.new(holder, path.format(place)) if reached else -1
+            self.recipe.complete = self.recipe.complete and reached
+            self.outer[id(holder)] = holder, slot, {}
+        cells = self.outer[id(holder)][2]
+        cells.setdefault(key, Lst(ident))
+        self.ev.heap[cells[key]] = Items((value,))
+
+    def _assigned_outer(self, origin: tuple[Any, ...]) -> Value | None:
+        """What the block has assigned to a variable of an outer function or module."""
+        kind, function, ident = origin
+        if kind == "cell":
+            holder: Any = function.__closure__[function.__code__.co_freevars.index(ident)]
+            key = "cell_contents"
+        else:
+            holder, key = function.__globals__, ident
+        found = self.outer.get(id(holder))
+        cell = found[2].get(key) if found is not None else None
+        contents = self.ev.heap.get(cell) if cell is not None else None
+        return contents.values[0] if isinstance(contents, Items) else None
+
+    def changed(self, owner: Dct) -> None:
+        if owner in self.dicts and not self.overlays:
+            self.ev.fail(LoweringError, "a dict from outside is changed in a compiled function")
 
     # tapes
 
@@ -391,10 +529,3 @@ class LiveObjects:
 def _id(value: Sym) -> str:
     assert isinstance(value.atom, Name)
     return value.atom.id
-
-
-def _static_lookup(cls: type, name: str) -> Any:
-    for base in cls.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None

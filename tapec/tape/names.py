@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from typing import Any
 
-from tapec.frontend.values import Items, Lst, Maybe, Sym, Tup
+from tapec.frontend.values import Dct, Instance, Items, Lst, Maybe, Sym, Tup
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.live import Leaf
+from tapec_runtime.variables import Variable
 
 
 class Names:
     """Live objects to the names of the residual program, by identity.
 
-    An object that was there at entry keeps its first name.  Python shares floats of equal value
-    where they are constants: a float with more than one meaning is told apart by nothing.
+    An object with several names goes by the one that was defined first; inputs come before all.
+    Python shares floats of equal value where they are constants: a float with more than one
+    meaning is told apart by nothing.
+
+    order  where in the program each name is defined
     """
 
-    def __init__(self) -> None:
+    def __init__(self, order: dict[str, int]) -> None:
+        self.order = order
         self.of: dict[int, Atom | None] = {}
         self.held: dict[int, Any] = {}
         self.doubtful: set[int] = set()
         self.objects: dict[Atom, int] = {}
         self.twins: set[int] = set()
+        self.seen: set[tuple[int, int]] = set()
+        self.again: dict[int, list[str]] = {}
 
     def leaf(self, obj: Any, leaf: Leaf) -> None:
         if id(obj) in self.of and not leaf.ident:
             self.doubtful.add(id(obj))
+        if id(obj) in self.of and isinstance(obj, Variable):
+            # a tape that is entered again reads it again
+            self.again.setdefault(id(obj), []).append(leaf.name)
         self.held[id(obj)] = obj
         self.of.setdefault(id(obj), Name(leaf.name))
         self.objects.setdefault(Name(leaf.name), id(obj))
@@ -36,23 +48,57 @@ class Names:
         if isinstance(obj, float) and known != atom and (isinstance(atom, Const) or isinstance(known, Const)):
             self.doubtful.add(key)
         self.held[key] = obj
-        self.of.setdefault(key, atom)
+        if known is None or self._place(atom) <= self._place(known):
+            self.of[key] = atom
         if isinstance(atom, Name) and self.objects.setdefault(atom, key) != key:
             # another object with the same value and history, such as float(x)
             self.twins.add(key)
 
-    def harvest(self, value: Any, obj: Any, heap: dict[Lst, Any]) -> None:
-        """Walk a final value and the object that it stands for side by side."""
+    def _place(self, atom: Atom) -> int:
+        return self.order.get(atom.id, -1) if isinstance(atom, Name) else -2
+
+    def harvest(self, value: Any, obj: Any, heap: dict[Lst, Any], names: dict[str, str]) -> None:
+        """Walk a final value and the object that it stands for side by side; `names` renames atoms."""
         match value:
+            case Sym(atom=Name(id=name)):
+                self.note(obj, Name(names.get(name, name)))
             case Sym():
                 self.note(obj, value.atom)
             case Maybe(value=inner):
-                self.harvest(inner, obj, heap)
+                self.harvest(inner, obj, heap, names)
             case Tup(items=items) if isinstance(obj, tuple) and len(obj) == len(items):
                 for item, inner_obj in zip(items, obj, strict=True):
-                    self.harvest(item, inner_obj, heap)
+                    self.harvest(item, inner_obj, heap, names)
             case Lst() if isinstance(obj, list) and value in heap:
-                self.harvest(heap[value], obj, heap)
+                self.harvest(heap[value], obj, heap, names)
             case Items(values=values) if isinstance(obj, list) and len(obj) == len(values):
                 for item, inner_obj in zip(values, obj, strict=True):
-                    self.harvest(item, inner_obj, heap)
+                    self.harvest(item, inner_obj, heap, names)
+            case Dct(cells=cells) if isinstance(obj, dict) and self._first(value, obj):
+                for key, cell in cells.items():
+                    if cell in heap and key in obj:
+                        self.harvest(heap[cell].values[0], obj[key], heap, names)
+            case Instance(cells=cells) if type(obj) is value.cls and self._first(value, obj):
+                self._attributes(cells, obj, heap, names)
+            case dict():
+                self._attributes(value, obj, heap, names)
+
+    def _first(self, value: Any, obj: Any) -> bool:
+        """Whether this pair is met for the first time: objects may refer to one another."""
+        pair = id(value), id(obj)
+        new = pair not in self.seen
+        self.seen.add(pair)
+        return new
+
+    def _attributes(self, cells: dict[str, Lst], obj: Any, heap: dict[Lst, Any], names: dict[str, str]) -> None:
+        for name, cell in cells.items():
+            if isinstance(obj, dict | types.CellType):
+                held = obj.get(name) if isinstance(obj, dict) else obj.cell_contents
+                if cell in heap:
+                    self.harvest(heap[cell].values[0], held, heap, names)
+                continue
+            held = inspect.getattr_static(obj, name, None)
+            if isinstance(held, types.MemberDescriptorType):
+                held = getattr(obj, name, None)
+            if cell in heap and held is not None:
+                self.harvest(heap[cell].values[0], held, heap, names)

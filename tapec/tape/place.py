@@ -1,4 +1,8 @@
-"""The `with` statement that a frame is entering, and what its body is."""
+"""The statement by which a frame enters a tape, and what the tape's block is.
+
+A `with` statement has its body as the block.  After a call, `tape.__enter__()` or
+`stack.enter_context(tape)`, the block is what follows.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +25,29 @@ _ENTERING = ("BEFORE_WITH", "LOAD_SPECIAL")
 
 @dataclass(frozen=True)
 class Place:
-    """A `with` statement as it is entered.
+    """A statement that enters a tape.
 
-    source  the statement and its file
-    item    which of its items is being entered
+    source   the statement and its file
+    item     which of the items of a `with` statement is being entered; -1 for a call
+    rest     the statements that follow a call
+    by_hand  whether the block ends at a call of `__exit__`
     """
 
     source: FunctionSource
     item: int
+    rest: tuple[Any, ...] = ()
+    by_hand: bool = False
 
     @property
     def node(self) -> Any:
         return self.source.node
+
+
+def entering_frame(frame: Any) -> Any:
+    """The frame whose code enters a tape: contextlib's own frames stand for their caller's."""
+    while frame is not None and frame.f_globals.get("__name__") == "contextlib":
+        frame = frame.f_back
+    return frame
 
 
 def find(frame: types.FrameType) -> Place:
@@ -93,11 +108,43 @@ def _find(code: types.CodeType, offset: int, lines: tuple[str, ...]) -> Place:
                 if one.opname in _ENTERING and positions[one.offset // 2] == where and one.offset <= offset
             ]
             return Place(_source(node, code, lines), max(len(entered) - 1, 0))
+    return _call(tree, where, code, lines)
+
+
+def _call(tree: ast.Module, where: Any, code: types.CodeType, lines: tuple[str, ...]) -> Place:
+    """The statement that enters a tape by a call."""
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or _span(node) != where or not isinstance(node.func, ast.Attribute):
+            continue
+        stmt, method = parents[node], node.func.attr
+        if isinstance(stmt, ast.Expr | ast.Assign) and method in ("__enter__", "enter_context"):
+            by_hand = method == "__enter__"
+            rest = tuple(gast.ast_to_gast(one) for one in _following(stmt, parents, by_hand))
+            return Place(_source(stmt, code, lines), -1, rest, by_hand)
     raise LoweringError(
-        "this tape was not entered by a `with` statement whose source is known",
+        "this tape was not entered by a statement whose source is known",
         reason="its block is read from the source",
         hint="write `with tapec.GradientTape() as tape:`",
     )
+
+
+def _following(stmt: Any, parents: dict[Any, Any], outwards: bool) -> list[Any]:
+    """The statements that run after `stmt`, up to the end of the loop or function around it."""
+    out: list[Any] = []
+    while True:
+        parent = parents.get(stmt)
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(parent, field, None)
+            if isinstance(block, list) and stmt in block:
+                out += block[block.index(stmt) + 1 :]
+                if isinstance(parent, ast.Try) and field == "body":
+                    out += parent.orelse
+                if isinstance(parent, ast.Try) and field != "finalbody":
+                    out += parent.finalbody
+        if not outwards or not isinstance(parent, ast.If | ast.With | ast.Try):
+            return out
+        stmt = parent
 
 
 def _unchanged(tree: ast.Module, code: types.CodeType) -> bool:
@@ -116,7 +163,7 @@ def _span(node: Any) -> tuple[Any, ...]:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
-def _source(node: ast.With, code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource:
+def _source(node: ast.stmt, code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource:
     return FunctionSource(gast.ast_to_gast(node), code.co_filename, lines, code.co_qualname)
 
 
@@ -137,9 +184,22 @@ class _Ends(ast.NodeTransformer):
 def body(place: Place) -> list[Any]:
     """The statements that a tape records, from its own entry on."""
     node = place.node
+    if place.item < 0:
+        return [_Ends().visit(stmt) for stmt in place.rest]
     later = node.items[place.item + 1 :]
     stmts = [gast.copy_location(gast.With(later, node.body, None), node)] if later else list(node.body)
     return [_Ends().visit(stmt) for stmt in stmts]
+
+
+def bind_tape(ev: Any, place: Place, value: Any) -> None:
+    """The name that the statement gives the tape."""
+    if place.item < 0:
+        for target in getattr(place.node, "targets", ()):
+            ev.bind_target(target, value, place.node)
+        return
+    target = place.node.items[place.item].optional_vars
+    if target is not None:
+        ev.bind_target(target, value, place.node)
 
 
 def returns_unnamed(stmts: list[Any]) -> bool:
@@ -149,7 +209,14 @@ def returns_unnamed(stmts: list[Any]) -> bool:
         node = pending.pop()
         if isinstance(node, gast.FunctionDef | gast.Lambda):
             continue
-        if isinstance(node, gast.Return) and node.value is not None and not isinstance(node.value, gast.Name):
+        if isinstance(node, gast.Return) and node.value is not None and not _named(node.value):
             return True
         pending.extend(gast.iter_child_nodes(node))
     return False
+
+
+def _named(node: Any) -> bool:
+    """Whether an expression makes no value of its own."""
+    if isinstance(node, gast.Tuple | gast.List):
+        return all(_named(elt) for elt in node.elts)
+    return isinstance(node, gast.Name | gast.Constant)

@@ -80,6 +80,10 @@ class Recipe:
         """An object that is the same whenever the function is called."""
         self._new(obj, self.constant(obj))
 
+    def new(self, obj: Any, path: str) -> int:
+        """The slot of an object that `path` finds."""
+        return self._new(obj, path)
+
     def _new(self, obj: Any, path: str) -> int:
         slot = self.count
         self.count += 1

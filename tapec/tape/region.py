@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from tapec.errors import LoweringError
-from tapec.frontend.evaluator import Evaluator, freeze
-from tapec.frontend.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe
+from tapec.frontend import dicts
+from tapec.frontend.evaluator import Evaluator, Raised, freeze
+from tapec.frontend.values import NONE, Dct, Items, Lst, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, Store, reads, walk, writes
 from tapec.syntax.types import Array
 from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
@@ -16,7 +18,14 @@ from tapec.tape.held import canonical, duplicate, held_values, replace_everywher
 from tapec.tape.live import LiveObjects, VariableSym
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.nested import splice
-from tapec_runtime.variables import Variable
+
+
+class Ended(Exception):
+    """The block of a tape that was entered by hand ends here."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        super().__init__()
 
 
 class Region:
@@ -25,6 +34,8 @@ class Region:
     start, end   the recorded statements of `block`
     watched      names that are watched, in order
     stopped      copies behind which this tape sees constants
+    native       whether this is the tape whose block is lowered
+    pauses       the state where it is asked for gradients while it is stopped; `mark` makes one
     """
 
     def __init__(self, persistent: bool = False, automatic: bool = True) -> None:
@@ -38,11 +49,22 @@ class Region:
         self.used = False
         self.watched: dict[str, None] = {}
         self.stopped: set[str] = set()
+        self.variables: dict[int, VariableSym] = {}
+        self.was_reset = False
+        self.native = False
+        self.pauses: list[Any] = []
+        self.mark: Callable[[], Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("watch", "gradient", "stop_recording", "reset"):
+        if name in _METHODS:
             return _Bound(self, name)
         raise AttributeError(name)
+
+    def seen_at(self, watched: tuple[str, ...]) -> Region:
+        """This tape as it was when it watched these names."""
+        made = Region(self.persistent, self.automatic)
+        made.watched, made.stopped = dict.fromkeys(watched), self.stopped
+        return made
 
     # entering and leaving
 
@@ -77,10 +99,11 @@ class Region:
 
     # watching
 
-    def read(self, variable: Variable, current: Sym) -> None:
+    def read(self, symbol: VariableSym, current: Sym) -> None:
         """A variable was read: watched if it is trainable."""
-        if not (self.recording and self.automatic and variable.trainable):
+        if not (self.recording and self.automatic and symbol.variable.trainable):
             return
+        self.variables[id(symbol.variable)] = symbol
         if isinstance(current.atom, Name) and current.atom.id not in self.watched:
             self.watched[current.atom.id] = None
 
@@ -88,6 +111,7 @@ class Region:
         """Watch a value, or every value in a structure."""
         match value:
             case VariableSym():
+                self.variables[id(value.variable)] = value
                 if isinstance(value.atom, Name):
                     self.watched[value.atom.id] = None
             case Sym(type=type_) if type_.is_float:
@@ -101,6 +125,9 @@ class Region:
                 contents = ev.heap[value]
                 for item in contents.values if isinstance(contents, Items) else (contents.buffer,):
                     self.observe(ev, item, node)
+            case Dct():
+                for key in dicts.keys_of(ev, value, node):
+                    self.observe(ev, dicts.get(ev, value, key, node), node)
             case Static(obj=dict() as obj):
                 for key in obj:
                     self.observe(ev, ev.wrap(obj[key], None, ("item", obj, key)), node)
@@ -194,6 +221,8 @@ class Region:
         defined = {name for stmt in walk(self.recorded()) for name in writes(stmt)}
         self.stop(ev, defined | set(self.watched), node)
         self.watched.clear()
+        self.variables.clear()
+        self.was_reset = True
 
     def stop(self, ev: Evaluator, names: set[str], node: Any) -> None:
         """Make the values of these names constant from here on, for this tape alone."""
@@ -235,11 +264,13 @@ class Region:
         given = dict(zip(("target", "sources", "output_gradients", "unconnected_gradients"), args, strict=False))
         given |= kwargs
         if self.recording:
-            ev.fail(LoweringError, "a tape's gradient while it is recording", node, hint="ask after the block")
+            self._misused(ev, "a tape's gradient while it is recording", node, "ask after the block")
         if not self.entered:
-            ev.fail(LoweringError, "the gradient of a tape that was never entered", node)
+            self._misused(ev, "the gradient of a tape that was never entered", node)
         if self.used and not self.persistent:
-            ev.fail(LoweringError, "a second gradient of a tape that is not persistent", node)
+            self._misused(ev, "a second gradient of a tape that is not persistent", node)
+        if self.mark is not None:
+            self.pauses.append(self.mark())
         if self.end == -1 or ev.block is not self.block:
             ev.fail(
                 LoweringError,
@@ -263,6 +294,12 @@ class Region:
         adjoints = self._written(ev, derivative, weights)
         return structure([adjoint(ev, v, positions, adjoints, zero)
                           for v, positions in zip(found, derivative.adjoints, strict=True)])
+
+    def _misused(self, ev: Evaluator, message: str, node: Any, hint: str = "") -> NoReturn:
+        """What raises RuntimeError when the program runs."""
+        if ev.deciding:
+            raise Raised(RuntimeError)
+        ev.fail(LoweringError, message, node, hint=hint)
 
     def _versions(self, ev: Evaluator, value: Sym) -> tuple[str, ...]:
         if isinstance(value, VariableSym) and isinstance(ev.live, LiveObjects):
@@ -315,6 +352,11 @@ class Region:
         return splice(ev, whole)[count:]
 
 
+_METHODS = frozenset(
+    {"watch", "gradient", "stop_recording", "reset", "watched_variables", "__enter__", "__exit__"}
+)
+
+
 class _Bound:
     """A method of a tape, called in lowered code."""
 
@@ -335,6 +377,17 @@ class _Bound:
             return NONE
         if self.name == "stop_recording":
             return region.pause(ev, node)
+        if self.name == "watched_variables":
+            found = sorted(region.variables.values(), key=lambda one: one.variable._serial)
+            return Tup(tuple(found))
+        if self.name == "__enter__":
+            region.__tapec_enter__(ev, node)
+            return Static(region)
+        if self.name == "__exit__":
+            region.finish(ev)
+            if region.native:
+                raise Ended(region)
+            return NONE
         return region.differentiate(ev, args, kwargs, node)
 
 

@@ -18,8 +18,9 @@ from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
 from tapec.options import Options
 from tapec.pipeline import callees_text
-from tapec.syntax.core import Const, For, Function, Loop, Return, walk
-from tapec.tape.derive import Derivative
+from tapec.syntax.core import Block, Const, For, Function, Loop, Return, walk
+from tapec.tape.derive import Derivative, inputs_of
+from tapec.tape.snapshots import snapshot
 
 _SMALL = 64
 _serial = itertools.count(1)
@@ -82,6 +83,42 @@ def compiled(
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
     small = not callees and all(_short(loop) for loop in loops)
     return Compiled(derivative, program, small, sources)
+
+
+@dataclass
+class Checks:
+    """The decisions of a plan as a program of its inputs: it raises where one falls another way."""
+
+    program: Program
+    python: Any = None
+    jitted: Any = None
+    uses: int = 0
+
+    def run(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> None:
+        given = {leaf.name: obj for leaf, obj in zip(leaves, objects, strict=True)}
+        arguments = [snapshot(given[name]) for name in self.program.params]
+        self.uses += 1
+        if sum(int(np.size(argument)) for argument in arguments) > _SMALL * 16:
+            if self.jitted is None:
+                self.jitted = compile_function(self.program)
+            self.jitted(*arguments)
+            return
+        if self.python is None:
+            self.python = _python(self.program)
+        with np.errstate(all="ignore"):
+            self.python(*[np.float64(a) if type(a) is float else a for a in arguments])
+
+
+def compiled_checks(
+    block: Block, types: dict[str, Any], constants: dict[str, Any], callees: tuple[Function, ...]
+) -> Checks:
+    """A program that raises where a decision falls another way than it did."""
+    name = f"checks_{next(_serial)}"
+    inputs = tuple(n for n in inputs_of(block) if n not in constants)
+    function = Function(name, inputs, (*block, Return((Const(True),))), types)
+    final = tidy(function, frozenset(constants))
+    lowered = Lowered(function, None, constants, {}, callees=callees)
+    return Checks(Program(name, printer.function(final, False), constants, final, lowered, inputs))
 
 
 def _short(loop: Any) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
+    Call,
     Const,
     Expr,
     For,
@@ -26,8 +30,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits, LoopExits, leads_to
+from tapec.transforms.fusion import Fused, end_copies
 from tapec.transforms.storage import Plan, Planner, Slot
-from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, always_breaks
+from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep, always_breaks
 
 
 class Assembly:
@@ -37,11 +42,14 @@ class Assembly:
     emitter: Emitter
     regions: Regions
     memory: Memory
+    sweep: Sweep
     exits: Exits
     planner: Planner
     plan: Plan
-    # copies made after a statement, by the statement's id
+    fused: Fused
+    # copies made after a statement, and before it, by the statement's id
     copies: dict[int, list[Stmt]]
+    entries: dict[int, list[Stmt]]
     # the loops around the place that the reverse sweep has reached: the flag of their last trip, and their exits
     leaving: list[tuple[str, LoopExits]] = []
 
@@ -52,6 +60,8 @@ class Assembly:
         out: list[Stmt] = []
         merges = self.merges_after(block, region)
         for stmt in block:
+            if stmt is self.fused.first:
+                out += self.before_fused()
             match stmt:
                 case If(test=test, body=body, orelse=orelse):
                     inner, other = self.regions.body[id(stmt)]
@@ -64,15 +74,17 @@ class Assembly:
                     pass
                 case Raise() | Print() | Push() if replay is not None:
                     pass
+                case Call() if replay is not None and stmt.changes:
+                    pass  # nothing that it makes is needed: see Planner
                 case Assign(target=target) if replay is not None and not self.regions.home[target].inside(replay):
                     pass  # what the next trip begins with; this one must keep what it began with
                 case _:
-                    out.append(stmt)
-                    out += self.copies.get(id(stmt), ())
+                    entries, copies = self.entries.get(id(stmt), []), self.copies.get(id(stmt), [])
+                    out += [*entries, stmt, *copies]
                     for name in writes(stmt):
                         if not self.regions.merged(name) and name in self.plan.stored:
                             out.append(self.put(name, self.plan.stored[name]))
-                    for made in self.copies.get(id(stmt), ()):
+                    for made in (*entries, *copies):
                         (name,) = writes(made)
                         if name in self.plan.stored:
                             out.append(self.put(name, self.plan.stored[name]))
@@ -94,8 +106,40 @@ class Assembly:
             found.setdefault(id(last), []).append(name)
         return found
 
+    def before_fused(self) -> list[Stmt]:
+        """The adjoints of the whole program, as far as fused loops need them."""
+        out = self.emitter.child()
+        self.zeros(self.sweep.homes.get(id(self.regions.root), ()), out)
+        return [*out.out, *self.fused.before]
+
+    def zeros(self, bars: Iterable[str], out: Emitter) -> None:
+        """Where the adjoints of numbers begin."""
+        for bar in bars:
+            type_ = self.types[bar]
+            if isinstance(type_, Scalar):
+                out.assign(bar, out.atom(zero(type_)))
+
+    def fused_loop(self, stmt: For, region: Region) -> list[Stmt]:
+        """A loop whose trips are reversed as soon as they have run, before they set the names of the next one."""
+        copies = end_copies(region, self.regions)
+        body = self.record(stmt.body[: len(stmt.body) - len(copies)], region)
+        # the reversed trip may bring merge names of inner loops back to earlier values
+        kept: list[Stmt] = []
+        last: list[Stmt] = []
+        for copy in copies:
+            if isinstance(copy.value, Name) and self.regions.merged(copy.value.id):
+                name = self.emitter.fresh(copy.value.id, self.types[copy.value.id])
+                kept.append(Assign(name, copy.value, copy.span))
+                copy = replace(copy, value=Name(name))
+            last.append(copy)
+        reversed_ = self.reverse_block(self.fused.loops[id(region)].body)
+        return [For(stmt.var, stmt.start, stmt.stop, stmt.step, (*body, *kept, *reversed_, *last), False, stmt.span)]
+
     def record_loop(self, stmt: For | Loop, replay: Region | None) -> list[Stmt]:
         (region,) = self.regions.body[id(stmt)]
+        if id(region) in self.plan.fused:
+            assert isinstance(stmt, For)
+            return self.fused_loop(stmt, region)
         out: list[Stmt] = self.allocate(stmt)
         begin: list[Stmt] = self.counter(region, stmt)
         begin += [self.put(name, slot) for name, slot in self.plan.heads.get(id(region), {}).items()]
@@ -190,6 +234,8 @@ class Assembly:
                 out.add(self.get(name, slot))
         for name, slot in heads.items():
             out.add(self.get(name, slot))
+        for turned in self.plan.rotated.get(id(region), ()):
+            self.turn_back(turned, out)
         if id(region) in self.plan.replayed:
             out.extend(self.record(region.block, region, region))
         for name in self.plan.recomputed.get(id(region), ()):
@@ -198,9 +244,8 @@ class Assembly:
             type_ = self.types[bar]
             if isinstance(type_, Stack):
                 out.assign(bar, Op("stack", _stack_args(type_.element)))
-                continue
-            assert isinstance(type_, Scalar)
-            out.assign(bar, out.atom(zero(type_)))
+        if region is not self.regions.root or not self.fused.loops:
+            self.zeros(block.adjoints, out)
         out.extend(before)
         for item in block.items:
             if isinstance(item, RevIf):
@@ -210,6 +255,14 @@ class Assembly:
             else:
                 out.add(item)
         return out.out
+
+    def turn_back(self, turned: tuple[str, ...], out: Emitter) -> None:
+        """Undo the copies that ended a trip: each name held what the one before it in the cycle holds now."""
+        first, *rest = turned
+        kept = out.let(first, Name(turned[-1]), self.types[first])
+        for before, name in reversed(list(zip(turned, rest, strict=False))):
+            out.assign(name, Name(before))
+        out.assign(first, kept)
 
     def reverse_if(self, item: RevIf) -> Stmt:
         stmt = item.primal

@@ -6,17 +6,20 @@ up: `f_adjoint_tangent` is the tangent of the adjoint.
 
 from __future__ import annotations
 
-from tapec.errors import RecursionUnsupported
+from dataclasses import replace
+
+from tapec.analyses.memory import aliases
 from tapec.syntax.core import Block, Call, Function, walk
 from tapec.syntax.types import Array
 from tapec.transforms.forward import forward_callee
+from tapec.transforms.guards import separate_arguments
 from tapec.transforms.reverse import reverse_callee
 from tapec.transforms.ssa import to_ssa
 
 
 def called(block: Block, known: tuple[Function, ...], constants: frozenset[str]) -> list[Function]:
     """Every function that `block` calls, directly or not; each after those it calls."""
-    base = {function.name: function for function in known}
+    base = {function.name: _guarded(function) for function in known}
     made: dict[str, Function] = {}
 
     def make(name: str) -> Function:
@@ -27,11 +30,6 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
         origin, _, kind = name.rpartition("_")
         inner = make(origin)
         if origin not in base:
-            if any(isinstance(inner.types[p], Array) and inner.types[p].is_float for p in inner.params):
-                raise RecursionUnsupported(
-                    f"a second derivative of the recursive function `{name.split('_')[0]}`, which takes arrays",
-                    hint="use a loop instead of recursion",
-                )
             inner = to_ssa(inner, constants)
         derive = reverse_callee if kind == "adjoint" else forward_callee
         made[name] = derive(inner, constants)
@@ -49,3 +47,15 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
     visit(block)
     # a function that others call comes first: the longer the name, the more it calls
     return sorted(found.values(), key=lambda function: len(function.name))
+
+
+def _guarded(function: Function) -> Function:
+    """The function with checks, as of its caller's arguments, that what it writes is separate."""
+    classes = aliases(function)
+    arrays = [p for p in function.params if isinstance(function.types[p], Array)]
+    roots = {
+        name: frozenset(p for p in arrays if classes.find(p) == classes.find(name))
+        for name, type_ in function.types.items()
+        if isinstance(type_, Array)
+    }
+    return replace(function, body=(*separate_arguments(function, roots), *function.body))

@@ -6,7 +6,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.1.
 
 from __future__ import annotations
 
-from tapec.analyses.activity import Activity, is_callee
+from tapec.analyses.activity import Activity, is_callee, outputs
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, aliases
 from tapec.errors import NotDifferentiable
 from tapec.frontend.values import Sym, Tup
@@ -130,7 +130,7 @@ class _Forward:
                     assert isinstance(item, Name | Const)
                     emitter.add(Push(self.dot(stack, emitter), item, stmt.span))
                 emitter.add(stmt)
-            case Call(function=fn) if is_callee(fn) and any(t in self.activity for t in stmt.targets):
+            case Call(function=fn) if is_callee(fn) and any(t in self.activity for t in outputs(stmt)):
                 self.call(stmt, emitter)
             case Call():
                 emitter.add(stmt)
@@ -144,10 +144,13 @@ class _Forward:
     def call(self, stmt: Call, emitter: Emitter) -> None:
         """A recursive function: its tangent takes the tangents of all its float arguments."""
         dots: list[Atom] = []
-        for arg in stmt.args:
+        changes = list(stmt.changes)
+        for k, arg in enumerate(stmt.args):
             type_ = emitter.type_of(arg)
             if not type_.is_float:
                 continue
+            if k in stmt.changes:
+                changes.append(len(stmt.args) + len(dots))
             dot = self.tangent(arg, emitter)
             if dot is None and isinstance(type_, Array):
                 assert isinstance(arg, Name)
@@ -161,7 +164,8 @@ class _Forward:
             targets.append(target)
             if self.types[target].is_float:
                 targets.append(self.dot(target, emitter))
-        emitter.add(Call(tuple(targets), f"{stmt.function}_tangent", (*stmt.args, *dots), stmt.span))
+        name = f"{stmt.function}_tangent"
+        emitter.add(Call(tuple(targets), name, (*stmt.args, *dots), stmt.span, tuple(changes)))
 
     def zero_like(self, value: Atom, stack: Stack, emitter: Emitter) -> Expr:
         if isinstance(stack.element, Scalar):
@@ -266,9 +270,8 @@ class _Forward:
         elif value.fn == "stack":
             emitter.assign(dot, value)
         elif value.fn == "copy":
-            owner = value.args[0]
-            assert isinstance(owner, Name)
-            emitter.assign(dot, Op("copy", (Name(self.dot(owner.id, emitter)),)))
+            shadow = self.tangent(value.args[0], emitter)  # type: ignore[arg-type]
+            emitter.assign(dot, Name(emitter.zeros_like("zero", target)) if shadow is None else Op("copy", (shadow,)))
         else:
             raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
 

@@ -6,7 +6,7 @@ while another array is written.  Where nothing is written, sharing does no harm.
 
 from __future__ import annotations
 
-from tapec.syntax.core import Block, Const, Function, If, Name, Op, Raise, Store, walk
+from tapec.syntax.core import Block, Const, Function, If, Name, Op, Raise, changed, walk
 from tapec.syntax.types import BOOL, Array
 from tapec.transforms.emitter import Emitter
 
@@ -19,8 +19,8 @@ def separate_arguments(function: Function, roots: dict[str, frozenset[str]]) -> 
     arrays = [p for p in function.params if isinstance(function.types[p], Array)]
     written: set[str] = set()
     for stmt in walk(function.body):
-        if isinstance(stmt, Store):
-            written |= roots.get(stmt.array, frozenset({stmt.array}))
+        for array in changed(stmt):
+            written |= roots.get(array, frozenset({array}))
     emitter = Emitter(function.types, set(function.types))
     for k, first in enumerate(arrays):
         for second in arrays[k + 1 :]:

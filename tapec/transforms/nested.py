@@ -11,9 +11,11 @@ from typing import Any
 
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import Lst, Static, Sym, Tup, Value, describe, static_int
 from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
+from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.reverse import reverse
 from tapec.transforms.ssa import to_ssa
 
@@ -57,6 +59,9 @@ def call_derivative(
     """Write the derivative of `callee(*args, **kwargs)` into the current block."""
     args = [ev.materialise(arg) for arg in args]
     kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
+    if kind == "hvp" and not args:
+        ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
+    vector = args.pop() if kind == "hvp" else None
     parameters = _Parameters(ev)
     inner_args = [parameters.bind(f"argument_{k}", arg) for k, arg in enumerate(args)]
     inner_kwargs = {key: parameters.bind(key, value) for key, value in kwargs.items()}
@@ -72,20 +77,76 @@ def call_derivative(
     block = freeze(root)
     results: list[Atom] = []
     structure = _flatten(ev, result, results, node)
-    core = _function(ev, block, parameters, tuple(results))
+    core = _function(ev, with_changes(ev, block, node), parameters, tuple(results))
+    constants = frozenset(ev.constants) & set(core.params)
+    if kind in JACOBIANS:
+        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, node)
+        return structure([_by_sources(ev, block, chosen, single) for block in blocks])
     if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
         ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
-    constants = frozenset(ev.constants) & set(core.params)
+    if vector is not None:
+        return _by_sources(ev, _product(ev, core, sources, chosen, vector, single, constants, node), chosen, single)
     swept = reverse(core, tuple(sources), constants, unit_seed=True)
     count = len(swept.values)
     body = (*swept.forward, *swept.backward, Return((*swept.values, *swept.adjoints)))
     values = splice(ev, Function("inner", core.params, body, swept.types))
-    bars = dict(zip(dict.fromkeys(sources), values[count:], strict=True))
-    gradients = tuple(_rebuild(ev, value, bars) for value in chosen)
-    gradient = gradients[0] if single else Tup(gradients)
+    gradient = _by_sources(ev, dict(zip(dict.fromkeys(sources), values[count:], strict=True)), chosen, single)
     if kind == "grad":
         return gradient
     return Tup((structure(values[:count]), gradient))
+
+
+def _by_sources(ev: Evaluator, found: Any, chosen: list[Value], single: bool) -> Value:
+    """Derivatives by source, each a value or again derivatives by source, in the structure of `wrt`."""
+    if not isinstance(found, dict):
+        assert isinstance(found, Value)
+        return found
+    bars = {name: _by_sources(ev, one, chosen, single) for name, one in found.items()}
+    gradients = tuple(_rebuild(ev, value, bars) for value in chosen)
+    return gradients[0] if single else Tup(gradients)
+
+
+def _blocks(
+    ev: Evaluator, core: Function, kind: str, sources: tuple[str, ...], constants: frozenset[str], node: Any
+) -> list[Any]:
+    """Write the Jacobians or Hessians of each result; by source, and for Hessians by source again."""
+    last = core.body[-1]
+    assert isinstance(last, Return)
+    if not last.values or not all(_type(ev, value).is_float for value in last.values):
+        ev.fail(NotDifferentiable, "a Jacobian of a result that is not a float", node, hint="return floats alone")
+    values = iter(splice(ev, blocks_of(kind, core, sources, constants)))
+
+    def block(order: int) -> Any:
+        return {source: block(order - 1) for source in sources} if order else next(values)
+
+    return [block(2 if kind == "hessian" else 1) for _ in last.values]
+
+
+def _product(
+    ev: Evaluator,
+    core: Function,
+    sources: list[str],
+    chosen: list[Value],
+    vector: Value,
+    single: bool,
+    constants: frozenset[str],
+    node: Any,
+) -> dict[str, Value]:
+    """Write a Hessian-vector product; its parts by source."""
+    unique = tuple(dict.fromkeys(sources))
+    made = directed(core, unique, constants)
+    given = _leaves(ev, vector, node)
+    if len(given) != len(sources):
+        ev.fail(UnsupportedSyntax, "the vector has another structure than the gradient", node)
+    vectors = dict(zip(sources, given, strict=True))
+    dots = made.params[len(core.params) :]
+    bound = tuple(
+        Assign(dot, Name(vectors[source]), ev.span) for source, dot in zip(unique, dots, strict=True)
+    )
+    params = (*core.params, *(name for name in vectors.values() if name not in core.params))
+    types = {**made.types, **{name: ev.types[name] for name in vectors.values()}}
+    whole = Function(made.name, tuple(dict.fromkeys(params)), (*bound, *made.body), types)
+    return dict(zip(unique, splice(ev, whole), strict=True))
 
 
 def splice(ev: Evaluator, function: Function) -> list[Value]:

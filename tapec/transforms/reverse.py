@@ -3,6 +3,7 @@
     shadows      adjoint arrays beside the primal arrays              shadow.py
     exits        trip counts and exit numbers of loops with `break`   exits.py
     sweep        adjoint statements, last to first                    sweep.py
+    fusion       loops whose trips are reversed as soon as they ran   fusion.py
     storage      how each primal value reaches them                   storage.py
     assembly     the two sweeps written out                           assembly.py
 """
@@ -19,6 +20,7 @@ from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.assembly import Assembly, zero
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
+from tapec.transforms.fusion import Fused, Fusion
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
 from tapec.transforms.sweep import Sweep
@@ -49,14 +51,16 @@ def reverse(
     constants: frozenset[str] = frozenset(),
     unit_seed: bool = False,
     shared: bool = False,
+    fuse: bool = False,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
     With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
-    adjoints of array sources are parameters after the seeds, and are added to.
+    adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
+    sweep reverses the trips of independent loops as soon as they have run.
     """
-    return _Reverse(function, sources, constants, unit_seed, shared).run()
+    return _Reverse(function, sources, constants, unit_seed, shared, fuse).run()
 
 
 class _Reverse(Assembly):
@@ -67,8 +71,10 @@ class _Reverse(Assembly):
         constants: frozenset[str],
         unit_seed: bool,
         shared: bool,
+        fuse: bool,
     ) -> None:
         self.shared = shared
+        self.fuse = fuse
         self.function = function
         self.sources = sources
         self.constants = constants
@@ -81,6 +87,9 @@ class _Reverse(Assembly):
         last = function.body[-1]
         assert isinstance(last, Return)
         targets = {a.id for a in last.values if isinstance(a, Name)}
+        if self.shared:
+            # what a callee leaves in the caller's arrays is a result, too
+            targets.update(p for p in function.params if isinstance(function.types[p], Array))
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         shadows = Shadows(emitter, self.activity)
         given: list[str] = []
@@ -101,12 +110,19 @@ class _Reverse(Assembly):
         self.sweep = Sweep(emitter, self.regions, self.memory, self.activity, shadows)
         swept = self.sweep.run(program.body, self.regions.root)
         self.place_snapshots(program)
+        seeds, seeding = self.seed(last, shadows)
+        self.fused = Fused()
+        if self.fuse:
+            self.fused = Fusion(program, self.regions, self.memory, self.activity, self.exits, self.sweep).choose(
+                swept, seeding
+            )
+        if self.fused.loops:
+            seeding = ()
         planner = Planner(emitter, self.regions, self.memory, self.exits, frozenset(shadows.names.values()))
         self.planner = planner
-        self.plan = planner.run(swept)
+        self.plan = planner.run(swept, self.fused.loops)
         forward = self.record(program.body, self.regions.root)
         values, kept = self.keep_results(last)
-        seeds, seeding = self.seed(last, shadows)
         backward = (*self.reverse_block(swept, seeding),)
         adjoints, extra = self.adjoints(shadows)
         if self.shared:
@@ -173,11 +189,13 @@ class _Reverse(Assembly):
 
     def place_snapshots(self, program: Function) -> None:
         """Make the copies that the sweep asked for known to the analyses."""
-        self.copies = {}
+        self.copies, self.entries = {}, {}
         for stmt in walk(program.body):
-            for original, copy in self.sweep.snapshots.get(id(stmt), ()):
+            after = [(self.copies, *pair) for pair in self.sweep.snapshots.get(id(stmt), ())]
+            before = [(self.entries, *pair) for pair in self.sweep.entries.get(id(stmt), ())]
+            for copies, original, copy in (*before, *after):
                 made = Assign(copy, Op("copy", (Name(original),)), getattr(stmt, "span", None))
-                self.copies.setdefault(id(stmt), []).append(made)
+                copies.setdefault(id(stmt), []).append(made)
                 region = self.regions.of[id(stmt)]
                 self.regions.of[id(made)] = region
                 self.regions.place[id(made)] = self.regions.place[id(stmt)]

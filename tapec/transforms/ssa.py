@@ -14,7 +14,7 @@ read later only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.errors import Span
@@ -129,7 +129,7 @@ class _Ssa:
                 out.add(Push(array(stmt.stack), atom(stmt.value), stmt.span))
             case Call():
                 targets = tuple(self.define(t) for t in stmt.targets)
-                out.add(Call(targets, stmt.function, tuple(atom(a) for a in stmt.args), stmt.span))
+                out.add(replace(stmt, targets=targets, args=tuple(atom(a) for a in stmt.args)))
                 return env | {old: Name(new) for old, new in zip(stmt.targets, targets, strict=True)}
             case Return():
                 out.add(Return(tuple(atom(v) for v in stmt.values), stmt.span))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from tapec.analyses.activity import is_callee
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Memory
 from tapec.analyses.regions import Region, Regions
+from tapec.analyses.rotation import cycle, last_copies
 from tapec.syntax.core import (
     Assign,
     Call,
@@ -71,14 +72,18 @@ class Plan:
     replayed    loop bodies (by id) that are run again in the reverse sweep
     stored      slots by value name; `heads` are values that a loop's trip begins with
     recomputed  names recomputed at the start of a reversed region
+    fused       loop bodies (by id) whose trips are reversed as soon as they have run
+    rotated     names that a loop's trip permutes, in cycles that the reversed trip turns back
     """
 
     replayed: set[int] = field(default_factory=set)
+    fused: frozenset[int] = frozenset()
     stored: dict[str, Slot] = field(default_factory=dict)
     heads: dict[int, dict[str, Slot]] = field(default_factory=dict)
     recomputed: dict[int, list[str]] = field(default_factory=dict)
     buffers: dict[int, list[tuple[Slot, str]]] = field(default_factory=dict)
     counters: dict[int, str] = field(default_factory=dict)
+    rotated: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
 
 
 class Planner:
@@ -99,9 +104,15 @@ class Planner:
         self._done: set[tuple[str, int]] = set()
         self._pending: list[tuple[str, Region]] = []
 
-    def run(self, reverse: RevBlock) -> Plan:
+    def run(self, reverse: RevBlock, fused: dict[int, RevLoop] | None = None) -> Plan:
+        """The plan for what is left of the reverse sweep, and for the loops that are fused."""
+        bodies = [reverse, *(item.body for item in (fused or {}).values())]
+        self.plan.fused = frozenset(fused or ())
         self._choose_replays(reverse)
-        self._demand_block(reverse)
+        for item in (fused or {}).values():
+            self._choose_replays(item.body, only_arrays=True)
+        for body in bodies:
+            self._demand_block(body)
         while self._pending:
             self._provide(*self._pending.pop())
         for names in self.plan.recomputed.values():
@@ -147,19 +158,21 @@ class Planner:
 
     # replays
 
-    def _choose_replays(self, block: RevBlock) -> None:
+    def _choose_replays(self, block: RevBlock, only_arrays: bool = False) -> None:
+        """Choose the loops whose trips are run again; in a fused trip, where buffers are small, only for arrays."""
         for item in block.items:
             if isinstance(item, RevIf):
-                self._choose_replays(item.body)
-                self._choose_replays(item.orelse)
+                self._choose_replays(item.body, only_arrays)
+                self._choose_replays(item.orelse, only_arrays)
             elif isinstance(item, RevLoop):
-                outside = self._replayable(item)
+                wanted = not only_arrays or any(_allocates(stmt) for stmt in walk(item.body.region.block))
+                outside = self._replayable(item) if wanted else None
                 if outside is not None:
                     self.plan.replayed.add(id(item.body.region))
                     # what the trip reads from outside, and what it begins with, must be there again
                     self._pending += [(name, item.body.region) for name in sorted(outside)]
                 else:
-                    self._choose_replays(item.body)
+                    self._choose_replays(item.body, only_arrays)
 
     def _replayable(self, item: RevLoop) -> set[str] | None:
         """The names that a trip reads from outside, if it can be run again; else None."""
@@ -207,6 +220,8 @@ class Planner:
                         if cls not in classes:
                             classes.add(cls)
                             for store in self.memory.stores.get(cls, ()):
+                                if isinstance(store, Call):
+                                    return None
                                 pending.extend(reads(store))
                                 control(store)
                     elif not self.memory.stable(stmt, array):
@@ -236,7 +251,7 @@ class Planner:
     def root(self, region: Region) -> Region:
         """The region whose run, forward or replayed, records what `region` needs."""
         for around in region.ancestors():
-            if around.parent is None or id(around) in self.plan.replayed:
+            if around.parent is None or id(around) in self.plan.replayed or id(around) in self.plan.fused:
                 return around
         raise AssertionError("a region without a root")
 
@@ -248,7 +263,8 @@ class Planner:
     def _provide(self, name: str, region: Region) -> None:
         loop = self.regions.loop_of(name) if self.regions.merged(name) else None
         if loop is not None and region.inside(loop):
-            if (name, id(loop)) not in self._done:
+            # a fused trip is reversed before it sets the names for the next one
+            if (name, id(loop)) not in self._done and id(loop) not in self.plan.fused:
                 self._done.add((name, id(loop)))
                 self._store_head(name, loop)
             return
@@ -273,9 +289,32 @@ class Planner:
         self.plan.stored[name] = slot
 
     def _store_head(self, name: str, loop: Region) -> None:
+        turned = self._rotation(name, loop)
+        if turned:
+            self.plan.rotated.setdefault(id(loop), []).append(turned)
+            self._done |= {(one, id(loop)) for one in turned}
+            return
         root = self.root(loop.parent) if loop.parent is not None else loop
         chain = tuple(r for r in reversed(loop.loops()) if r is loop or (r is not root and r.inside(root)))
         self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, loop, chain)
+
+    def _rotation(self, name: str, loop: Region) -> tuple[str, ...]:
+        """The names that a trip permutes with `name`; none if they do not keep their last values."""
+        owner = loop.owner
+        assert isinstance(owner, For | Loop)
+        outside = loop.parent is not None and not self.chain(loop.parent)
+        if not outside or id(loop) in self.plan.replayed or id(owner) in self.exits.of:
+            return ()
+        turned = cycle(owner.body, name)
+        copies = {id(stmt) for stmt in last_copies(owner.body)}
+        for one in turned:
+            defs = self.regions.defs[one]
+            inside = [stmt for stmt in defs if self.regions.of[id(stmt)].inside(loop)]
+            if len(defs) != 2 or len(inside) != 1 or id(inside[0]) not in copies:
+                return ()
+            if (one, id(loop)) in self._done and one != name:
+                return ()
+        return turned
 
     def _slot(self, name: str, region: Region, chain: tuple[Region, ...]) -> Slot:
         type_ = self.types[name]
@@ -311,7 +350,7 @@ class Planner:
             return 0.0
         loop = self.regions.loop_of(name) if self.regions.merged(name) else None
         if loop is not None and region.inside(loop):
-            return 0.0 if (name, id(loop)) in self._done else STORE
+            return 0.0 if (name, id(loop)) in self._done or id(loop) in self.plan.fused else STORE
         if not self.chain(home):
             return 0.0
         if (name, id(home)) in self._done:

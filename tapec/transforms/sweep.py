@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tapec.analyses.activity import Activity, is_callee
+from tapec.analyses.activity import Activity, is_callee, outputs
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.errors import NotDifferentiable
@@ -89,7 +89,9 @@ class Sweep:
         self.shadows = shadows
         self.bars: dict[str, str] = {}
         self.homes: dict[int, list[str]] = {}
+        # copies of arrays after and before a statement
         self.snapshots: dict[int, list[tuple[str, str]]] = {}
+        self.entries: dict[int, list[tuple[str, str]]] = {}
 
     def bar(self, name: str) -> str:
         """The adjoint of an active number; it starts at zero where the number is at home."""
@@ -142,15 +144,19 @@ class Sweep:
             case Call(targets=targets, function=fn, args=args) if fn in PRIMITIVES:
                 if any(target in self.activity for target in targets):
                     self.primitive(stmt, fn, args, targets, out)
-            case Call(targets=targets, function=fn) if any(target in self.activity for target in targets):
+            case Call(function=fn) if any(target in self.activity for target in outputs(stmt)):
                 if not is_callee(fn):
                     raise NotDifferentiable(f"`{fn}` has no derivative rule", stmt.span)
                 self.call(stmt, out)
         return list(out.out)
 
     def call(self, stmt: Call, out: Emitter) -> None:
-        """A recursive function: its adjoint runs it again and returns the adjoints of its numbers."""
-        operands = [self.unchanged(stmt, arg) for arg in stmt.args]
+        """A recursive function: its adjoint runs it again and returns the adjoints of its numbers.
+
+        What the function writes into, its adjoint writes into a copy that was made before the call.
+        """
+        given = [self.before(stmt, arg) if k in stmt.changes else arg for k, arg in enumerate(stmt.args)]
+        operands = [arg if k in stmt.changes else self.unchanged(stmt, arg) for k, arg in enumerate(given)]
         seeds: list[Atom] = []
         for target in stmt.targets:
             type_ = self.types[target]
@@ -169,7 +175,9 @@ class Sweep:
             else:
                 numbers.append((arg, out.fresh("t", type_)))
         names = tuple(name for _, name in numbers)
-        out.add(Call(names, f"{stmt.function}_adjoint", (*operands, *seeds, *arrays), stmt.span))
+        first = len(operands) + len(seeds)
+        changes = (*stmt.changes, *range(first, first + len(arrays)))
+        out.add(Call(names, f"{stmt.function}_adjoint", (*operands, *seeds, *arrays), stmt.span, changes))
         for arg, name in numbers:
             if isinstance(arg, Name) and arg.id in self.activity:
                 self.contribute(arg.id, Name(name), out)
@@ -293,14 +301,23 @@ class Sweep:
             return arg
         if self.memory.stable(stmt, arg.id):
             return arg
-        known = self.snapshots.setdefault(id(stmt), [])
+        return self.copied(stmt, arg.id, self.snapshots)
+
+    def before(self, stmt: Stmt, arg: Atom) -> Atom:
+        """A copy of an array as it is before `stmt`."""
+        assert isinstance(arg, Name)
+        return self.copied(stmt, arg.id, self.entries)
+
+    def copied(self, stmt: Stmt, name: str, copies: dict[int, list[tuple[str, str]]]) -> Name:
+        """The name of a copy that the forward sweep is to make beside `stmt`."""
+        known = copies.setdefault(id(stmt), [])
         for original, copy in known:
-            if original == arg.id:
+            if original == name:
                 return Name(copy)
-        type_ = self.types[arg.id]
+        type_ = self.types[name]
         assert isinstance(type_, Array)
-        copy = self.emitter.fresh(f"{arg.id}_kept", Array(type_.dtype, type_.ndim, "C"))
-        known.append((arg.id, copy))
+        copy = self.emitter.fresh(f"{name}_kept", Array(type_.dtype, type_.ndim, "C"))
+        known.append((name, copy))
         return Name(copy)
 
 

@@ -59,6 +59,24 @@ def identical(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
     return True
 
 
+def close(first: tuple[Any, ...], second: tuple[Any, ...], tolerance: float) -> bool:
+    """Whether two results agree up to rounding."""
+    if len(first) != len(second):
+        return False
+    for a, b in zip(first, second, strict=True):
+        if isinstance(a, type) or isinstance(b, type):
+            if a is not b:
+                return False
+            continue
+        one, other = np.asarray(a), np.asarray(b)
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        scale = 1.0 + np.max(np.abs(np.nan_to_num(one)), initial=0.0)
+        if not np.allclose(one, other, tolerance, tolerance * scale, equal_nan=True):
+            return False
+    return True
+
+
 def check_passes(
     core: Function,
     passes: Iterable[Callable[[Function, frozenset[str]], Function]],

@@ -1,4 +1,4 @@
-"""Every pass keeps results bit for bit, on random programs and their derivatives."""
+"""Passes keep results, on random programs and their derivatives: bit for bit, or for speed up to the order of sums."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from tapec.errors import TapecError
-from tapec.optimise import PASSES
+from tapec.optimise import PASSES, tidy
 from tapec.optimise.defined import define_copied
 from tapec.pipeline import Program
 from tapec.syntax.core import Function
-from tests.optimise.comparison import check_passes, unoptimised
+from tests.optimise.comparison import check_passes, close, run, unoptimised
+from tests.oracles import any_single
 from tools import fuzz
 from tools.fuzz_programs import generate
 
@@ -53,3 +54,17 @@ def test_passes(seed: int, tmp_path: Path):
         own = (*args, *floats)[: len(core.params)]
         constants = frozenset(derivative.lowered.constants)
         check_passes(core, (settled, *PASSES[SETTLED:]), own, derivative.namespace, constants)
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_passes_for_speed(seed: int, tmp_path: Path):
+    """They change the order of sums: results agree to rounding."""
+    program = generate(seed)
+    args = program.arguments()
+    floats = [a.copy() if isinstance(a, np.ndarray) else a for a in args if np.asarray(a).dtype.kind == "f"]
+    for derivative in derivatives(program.source, args, tmp_path):
+        own = (*args, *floats)[: len(derivative.core.params)]
+        constants = frozenset(derivative.lowered.constants)
+        plain, fast = (tidy(derivative.core, constants, level) for level in (1, 2))
+        one, other = (run(core, own, derivative.namespace) for core in (plain, fast))
+        assert close(one, other, 1e-3 if any_single(args) else 1e-8), derivative.text

@@ -13,6 +13,25 @@ from tests.oracles import Case, Cases, arr
 cases = Cases()
 
 
+@cases((arr(3, 4),))
+def grids_counted_through(a):
+    """`break` out of a grid, and a grid beside something else."""
+    s = 0.0
+    for i, j in np.ndindex(3, 2):
+        if i * 2 + j > 3:
+            break
+        s += a[i, j] ** 3
+    for k, (i, j) in enumerate(np.ndindex(a.shape)):
+        s += a[i, j] * k
+    for (i, j), v in np.ndenumerate(a):
+        if v > 1.4:
+            break
+        s += v * v * i + j
+    for (i,), v in zip(np.ndindex(3), a[0]):
+        s *= v + a[i, 1]
+    return s
+
+
 @cases((1.3, 3), (1.3, 0))
 def overwritten_in_a_loop_and_used_after(x, n):
     y = x

@@ -193,6 +193,13 @@ def inert_strings(x, mode):
 
 
 @cases((1.5,))
+def methods_of_text(x):
+    mode = "Fast"
+    s = x * 2.0 if mode.lower() == "fast" else x * x
+    return s * s if "slow".startswith("f") else s
+
+
+@cases((1.5,))
 def prints_and_passes(x):
     """A docstring."""
     pass

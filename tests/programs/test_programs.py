@@ -1,6 +1,8 @@
-"""Every whole program: Numba's value, reverse against forward, forward against central differences."""
+"""Every whole program: Numba's value, reverse against forward, forward against central differences, each stage."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from tests.programs import (
     matrices,
     networks,
 )
+from tests.stages import check_stages
 
 MODULES = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance)
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
@@ -29,7 +32,9 @@ def test_program(program: Program):
     for size in program.sizes:
         args = program.arguments(size)
         same("njit", compiled(*clone(args)), program.f(*clone(args)))
-        check(program.f, args, program.wrt, original=compiled)
+        # every size has the same types, hence the same stages
+        stages = partial(check_stages, program.f, args) if size == program.sizes[0] else None
+        check(program.f, args, program.wrt, original=compiled, also=stages)
 
 
 def test_every_program_is_deterministic():

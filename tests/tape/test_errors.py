@@ -88,7 +88,7 @@ def test_a_construct_outside_the_language_names_the_line():
             y = x * 2.0
         finally:
             pass
-    with pytest.raises(LoweringError, match="Try") as caught:
+    with pytest.raises(LoweringError, match="`try`") as caught:
         tape.gradient(y, x)
     assert caught.value.span.text.strip() == "try:"
 

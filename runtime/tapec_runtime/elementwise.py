@@ -1,0 +1,179 @@
+"""Elementary functions that stay fast in loops.
+
+Numba calls the C library for `exp` and the like, one number at a time.  So do the functions declared
+here; but each call tells LLVM the name of a function that does the same for a whole vector
+("vector function ABI").  Where LLVM vectorises a loop it calls that one, which is written as a formula
+(`lanes.py`) and inlined into the loop afterwards.  In other places nothing changes.
+
+On processors without fused multiplication all calls go to the C library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import binding, ir
+from numba.core import cgutils, config, types
+from numba.extending import lower_builtin, type_callable
+
+from tapec_runtime.lanes import Lane
+
+Formula = Callable[..., Lane]
+
+_DOUBLE = ir.DoubleType()
+_FLOAT = ir.FloatType()
+_PURE = ("nounwind", "willreturn", "readnone")
+
+
+def elementwise(symbol: str, library: Callable[..., Any], usual: Formula | None = None) -> Callable[..., Any]:
+    """Declare a function by the formula that stands below; jitted code and Python can call it.
+
+    symbol   the C library's function for float64; the one for float32 has an `f` behind
+    library  what a call from Python calls
+    usual    whether the formula is good for an argument, if not for all; the C library computes the others
+    """
+
+    def declare(formula: Formula) -> Callable[..., Any]:
+        def function(*args: Any) -> Any:
+            return library(*args)
+
+        function.__name__ = function.__qualname__ = formula.__name__
+        function.__module__ = formula.__module__
+        function.__doc__ = formula.__doc__
+        if not getattr(config, "DISABLE_JIT", 0):
+            code = _Code(formula, symbol, usual)
+            type_callable(function)(code.resolve)
+            lower_builtin(function, *[types.Any] * code.arity)(code.lower)
+        return function
+
+    return declare
+
+
+def _vector_widths(codegen: Any) -> tuple[int, ...]:
+    """How many float64 the vectors of the target processor hold; none without fused multiplication."""
+    triple, processor, features = codegen.magic_tuple()
+    if "+fma" in features.split(","):
+        # LLVM prefers half of what AVX-512 has on other makers' processors
+        return (4, 8) if "+avx512f" in features.split(",") and processor.startswith("znver") else (4,)
+    return (2,) if triple.startswith(("aarch64", "arm64")) else ()
+
+
+class _Code:
+    """The machine code of one function."""
+
+    def __init__(self, formula: Formula, symbol: str, usual: Formula | None) -> None:
+        self.formula = formula
+        self.symbol = symbol
+        self.usual = usual
+        self.arity = formula.__code__.co_argcount
+
+    def resolve(self, context: Any) -> Callable[..., Any]:
+        """The type of a call: float32 for such arguments, float64 for other real numbers."""
+
+        def result(*args: Any) -> Any:
+            if not all(isinstance(arg, types.Integer | types.Float | types.Boolean) for arg in args):
+                return None
+            return types.float32 if all(arg == types.float32 for arg in args) else types.float64
+
+        # Numba binds the arguments of a call to the parameters
+        return (lambda x, z: result(x, z)) if self.arity == 2 else (lambda x: result(x))
+
+    def lower(self, context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """A call in LLVM's language."""
+        kind = signature.return_type
+        values = [context.cast(builder, v, t, kind) for v, t in zip(args, signature.args, strict=True)]
+        single = kind == types.float32
+        element, symbol = (_FLOAT, f"{self.symbol}f") if single else (_DOUBLE, self.symbol)
+        function_type = ir.FunctionType(element, [element] * self.arity)
+        scalar = cgutils.get_or_insert_function(builder.module, function_type, symbol)
+        call = builder.call(scalar, values)
+        call.attributes = _attributes(*_PURE)
+        widths = _vector_widths(context.codegen())
+        variants = [self._variant(builder.module, symbol, element, 2 * w if single else w) for w in widths]
+        if variants:
+            call.attributes.add(f'"vector-function-abi-variant"="{",".join(variants)}"')
+            _inline_after_vectorisation(context.active_code_library)
+        return call
+
+    def _variant(self, module: Any, symbol: str, element: ir.Type, count: int) -> str:
+        """Write the function of a whole vector, if the module lacks it; returns what LLVM knows it by."""
+        name = f"tapec.{symbol}.x{count}"
+        if name not in module.globals:
+            kind = ir.VectorType(element, count)
+            function = ir.Function(module, ir.FunctionType(kind, [kind] * self.arity), name)
+            function.attributes = _attributes("alwaysinline", *_PURE)
+            # kept although nothing calls it yet, and merged with the one of another module
+            function.linkage = "weak_odr"
+            self._define(function)
+        return f"_ZGV_LLVM_N{count}{'v' * self.arity}_{symbol}({name})"
+
+    def _define(self, function: Any) -> None:
+        kind = function.args[0].type
+        builder = ir.IRBuilder(function.append_basic_block())
+        wide = ir.VectorType(_DOUBLE, kind.count)
+        values = list(function.args) if kind == wide else [builder.fpext(arg, wide) for arg in function.args]
+        args = [Lane(builder, value) for value in values]
+        result = self.formula(*args).value
+        if self.usual is not None:
+            result = _patched(builder, self.usual(*args).value, values, result, self.symbol)
+        builder.ret(result if kind == wide else builder.fptrunc(result, kind))
+
+
+def _patched(builder: Any, usual: Any, args: list[Any], result: Any, symbol: str) -> Any:
+    """The C library's results in the lanes that are not usual."""
+    count = result.type.count
+    mask = ir.IntType(count)
+    library = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_DOUBLE, [_DOUBLE] * len(args)), symbol)
+    begin = builder.block
+    rare = builder.icmp_unsigned("!=", builder.bitcast(usual, mask), mask(2**count - 1))
+    with builder.if_then(rare, likely=False):
+        patched = result
+        for k in range(count):
+            lane = ir.Constant(ir.IntType(32), k)
+            other = builder.call(library, [builder.extract_element(arg, lane) for arg in args])
+            other.attributes = _attributes(*_PURE)
+            own = builder.extract_element(result, lane)
+            patched = builder.insert_element(
+                patched, builder.select(builder.extract_element(usual, lane), own, other), lane
+            )
+        end = builder.block
+    merged = builder.phi(result.type)
+    merged.add_incoming(result, begin)
+    merged.add_incoming(patched, end)
+    return merged
+
+
+def _inline_after_vectorisation(library: Any) -> None:
+    """Have the library that is being compiled inline what its vectorised loops call.
+
+    LLVM inlines before it vectorises.  Without this step, which rests on how Numba of today is built,
+    the code is as right, and slower.
+    """
+    optimise = getattr(library, "_optimize_final_module", None)
+    known = hasattr(binding, "create_new_module_pass_manager") and hasattr(library.codegen, "_pass_builder")
+    if not known or optimise is None or getattr(optimise, "inlines_last", False):
+        return
+
+    def optimise_and_inline() -> None:
+        optimise()
+        passes = binding.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.run(library._final_module, library.codegen._pass_builder())
+
+    optimise_and_inline.inlines_last = True  # type: ignore[attr-defined]
+    library._optimize_final_module = optimise_and_inline
+
+
+class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
+    """Attributes of a function or a call, also those that llvmlite has no list of."""
+
+    def add(self, name: str) -> None:
+        set.add(self, name)
+
+
+def _attributes(*names: str) -> _Attributes:
+    found = _Attributes()
+    for name in names:
+        found.add(name)
+    return found

@@ -1,0 +1,92 @@
+"""Buffers that a loop passes round: distinct arrays under names that change places.
+
+    now, old = np.empty(n), np.empty(n)
+    for k in range(steps):
+        ...
+        now, old = old, now
+
+The names share memory over time, but never at the same time: they begin as different arrays, and the
+copies that end a trip only permute them.
+"""
+
+from __future__ import annotations
+
+from tapec.analyses.regions import Regions
+from tapec.syntax.core import Assign, Block, For, Function, Loop, Name, Op, walk
+from tapec.syntax.types import Array
+
+_FRESH = frozenset({"empty", "zeros", "copy"})
+
+
+def last_copies(body: Block) -> tuple[Assign, ...]:
+    """The copies of names that end a block."""
+    first = len(body)
+    while first > 0 and isinstance(last := body[first - 1], Assign) and isinstance(last.value, Name):
+        first -= 1
+    return tuple(stmt for stmt in body[first:] if isinstance(stmt, Assign))
+
+
+def permutation(body: Block) -> dict[str, str]:
+    """What each name that the last copies of a trip set holds afterwards, in names of before."""
+    held: dict[str, str] = {}
+    for stmt in last_copies(body):
+        assert isinstance(stmt.value, Name)
+        held[stmt.target] = held.get(stmt.value.id, stmt.value.id)
+    return held
+
+
+def cycle(body: Block, name: str) -> tuple[str, ...]:
+    """The names that hold the value of `name` trip after trip, itself first; empty if it does not come round.
+
+    Each begins the next trip with what the one after it held.
+    """
+    held = permutation(body)
+    found = [name]
+    while (following := held.get(found[-1])) is not None and following != name:
+        if following in found:
+            return ()
+        found.append(following)
+    return tuple(found) if held.get(found[-1]) == name and len(found) > 1 else ()
+
+
+def rotating(function: Function, regions: Regions) -> dict[str, int]:
+    """Numbers for arrays: different names of one number never share memory at the same time."""
+    found: dict[str, int] = {}
+    for stmt in walk(function.body):
+        if isinstance(stmt, For | Loop):
+            names = _rotated(stmt, regions, function, found)
+            found |= dict.fromkeys(names, len(found) + 1)
+    return found
+
+
+def _rotated(loop: For | Loop, regions: Regions, function: Function, known: dict[str, int]) -> list[str]:
+    """The arrays that a loop permutes, if they are different ones when it begins."""
+    held = permutation(loop.body)
+    copies = {id(stmt) for stmt in last_copies(loop.body)}
+    inside = {id(stmt) for stmt in walk(loop.body)}
+    names, origins = [], []
+    for name in held:
+        if not isinstance(function.types.get(name), Array):
+            continue
+        first = [stmt for stmt in regions.defs[name] if id(stmt) not in inside]
+        own = [stmt for stmt in regions.defs[name] if id(stmt) in inside]
+        if not first or any(id(stmt) not in copies for stmt in own):
+            continue
+        if len(first) != 1 or not isinstance(first[0], Assign) or not isinstance(first[0].value, Name):
+            return []
+        names.append(name)
+        origins.append(first[0].value.id)
+    if sorted(held[name] for name in names) != sorted(names) or len(set(origins)) != len(origins):
+        return []
+    together = {known.get(origin, -k) for k, origin in enumerate(origins)}
+    fresh = all(_is_fresh(origin, regions) for origin in origins)
+    return names if fresh or (len(together) == 1 and together.pop() > 0) else []
+
+
+def _is_fresh(name: str, regions: Regions) -> bool:
+    """Whether a name is set once, to an array of its own."""
+    defs = regions.defs.get(name, [])
+    if len(defs) != 1 or not isinstance(defs[0], Assign):
+        return False
+    value = defs[0].value
+    return isinstance(value, Op) and value.fn in _FRESH

@@ -1,0 +1,252 @@
+"""What ties the trips of a loop together.
+
+Trips may run in any order if each works on elements of its own, apart from sums that all of them
+add to.  A sum is a variable that a trip only adds to, or an element that it only accumulates into:
+
+    for i in range(n):
+        total = total + w[i] * x[i]       a sum in a variable
+        x_bar[i] = w[i] * y_bar           an element of this trip alone
+        w_bar[k[i]] += x[i] * y_bar       a sum in an element
+
+Expects one name per value, as `optimise.single` leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tapec.analyses.dependence import Affine, Dependence
+from tapec.analyses.memory import VIEWS, Aliases, aliases, is_memory
+from tapec.analyses.regions import Regions, regions
+from tapec.analyses.rotation import rotating
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Break,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    Loop,
+    Name,
+    Op,
+    Print,
+    Push,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+    reads,
+    walk,
+    writes,
+)
+from tapec.syntax.types import Scalar
+
+_NO_CONTENTS = frozenset({"dim", "stride", "empty", "zeros", *VIEWS})
+
+
+@dataclass(frozen=True)
+class Access:
+    """A statement that reads or writes elements of `array`; `index` is None for the whole array."""
+
+    stmt: Stmt
+    array: str
+    index: tuple[Expr, ...] | None
+    kind: str  # "load", "store" or "add"
+
+
+class Trips:
+    """Questions about the loops of one function."""
+
+    def __init__(self, function: Function) -> None:
+        self.types = function.types
+        self.aliases: Aliases = aliases(function)
+        self.regions: Regions = regions(function)
+        self.dependence = Dependence(self.regions)
+        self._buffers = rotating(function, self.regions)
+        self._readers: dict[str, list[Stmt]] = {}
+        for stmt in walk(function.body):
+            for name in set(reads(stmt)):
+                self._readers.setdefault(name, []).append(stmt)
+
+    # order
+
+    def commute(self, loop: For) -> bool:
+        """Whether the trips of a loop can run in any order, up to the order of summation."""
+        return self.free_of_effects(loop.body) and self._names_allow(loop) and self._memory_allows(loop)
+
+    def free_of_effects(self, body: Block) -> bool:
+        """Whether the order in which a block's runs happen shows in values alone."""
+        depth = {id(s) for inner in walk(body) if isinstance(inner, For | Loop) for s in walk(inner.body)}
+        for stmt in walk(body):
+            if isinstance(stmt, Raise | Print | Push | Call | Return):
+                return False
+            if isinstance(stmt, Break) and id(stmt) not in depth:
+                return False
+            if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
+                fn = stmt.value.fn
+                if fn == "pop" or fn.startswith("np.random"):
+                    return False
+        return True
+
+    def _names_allow(self, loop: For) -> bool:
+        """Whether the variables that leave a trip are sums."""
+        inside = {id(stmt) for stmt in walk((loop,))}
+        written = dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt))
+        if self._read_outside(loop.var, inside):
+            return False
+        sums: set[str] = set()
+        for name in written:
+            carried = any(id(stmt) not in inside for stmt in self.regions.defs[name])
+            if not carried and not self._read_outside(name, inside):
+                continue
+            if not carried or not isinstance(self.types[name], Scalar):
+                return False
+            found = self.sum_of(name, inside)
+            if found is None:
+                return False
+            sums |= found
+        return not any(self._read_outside(name, inside) for name in sums if self._only_inside(name, inside))
+
+    def _only_inside(self, name: str, inside: set[int]) -> bool:
+        return all(id(stmt) in inside for stmt in self.regions.defs[name])
+
+    def _read_outside(self, name: str, inside: set[int]) -> bool:
+        return any(id(stmt) not in inside for stmt in self._readers.get(name, ()))
+
+    def sum_of(self, name: str, inside: set[int]) -> set[str] | None:
+        """The names that hold partial sums of `name` in a loop; None if it is more than added to."""
+        type_ = self.types[name]
+        found, pending = {name}, [name]
+        while pending:
+            for stmt in self._readers.get(pending.pop(), ()):
+                if id(stmt) not in inside:
+                    continue
+                if not isinstance(stmt, Assign) or not self._adds(stmt.value, found, type_):
+                    return None
+                if stmt.target not in found:
+                    found.add(stmt.target)
+                    pending.append(stmt.target)
+        for one in found:
+            for stmt in self.regions.defs[one]:
+                if id(stmt) in inside and not (isinstance(stmt, Assign) and self._adds(stmt.value, found, type_)):
+                    return None
+            if self.types[one] != type_:
+                return None
+        return found
+
+    def _adds(self, value: Expr, sums: set[str], type_: object) -> bool:
+        """Whether a value is one of `sums`, or one of them plus something else."""
+        if isinstance(value, Name):
+            return value.id in sums
+        if not isinstance(value, Op) or value.fn not in ("+", "-") or len(value.args) != 2:
+            return False
+        first, second = (isinstance(arg, Name) and arg.id in sums for arg in value.args)
+        return first != second and (first or value.fn == "+")
+
+    def _memory_allows(self, loop: For) -> bool:
+        """Whether no trip reads or overwrites an element that another one writes."""
+        made = self._made_in(loop.body)
+        return all(
+            self.aliases.find(group[0].array) in made
+            or len({a.kind for a in group} | {"load"}) == 1
+            or len({a.kind for a in group} | {"add"}) == 1
+            or self._elements_apart(loop, group)
+            for group in self.groups(loop.body)
+        )
+
+    def groups(self, body: Block) -> list[list[Access]]:
+        """The accesses of a block, those that may touch the same memory together."""
+        found: list[list[Access]] = []
+        for access in self.accesses(body):
+            touching = [g for g in found if any(self.may_share(access.array, one.array) for one in g)]
+            joined = [access] if not touching else [*(a for g in touching for a in g), access]
+            found = [g for g in found if g not in touching] + [joined]
+        return found
+
+    def may_share(self, first: str, second: str) -> bool:
+        """Whether two arrays may share memory at a time when both are set."""
+        if self.aliases.find(first) != self.aliases.find(second):
+            return False
+        return first == second or self._buffers.get(first, 0) != self._buffers.get(second, 1)
+
+    def _made_in(self, body: Block) -> set[str]:
+        """Classes of which every name is set inside `body`: each trip has memory of its own."""
+        inside = {name for stmt in walk(body) for name in writes(stmt) if is_memory(self.types.get(name))}
+        outside = {
+            self.aliases.find(name)
+            for name, type_ in self.types.items()
+            if is_memory(type_) and name not in inside
+        }
+        return {self.aliases.find(name) for name in inside} - outside
+
+    def _elements_apart(self, loop: For, group: list[Access]) -> bool:
+        """Whether one subscript tells the trips apart in all accesses of one array."""
+        arrays = {access.array for access in group}
+        if len(arrays) != 1 or any(access.index is None for access in group):
+            return False
+        (array,) = arrays
+        if self.regions.merged(array) and any(array in writes(stmt) for stmt in walk(loop.body)):
+            return False
+        indexes = [access.index for access in group if access.index is not None]
+        for subs in zip(*indexes, strict=True):
+            found = {self.subscript(sub) for sub in subs}
+            if len(found) == 1:
+                (one,) = found
+                if one is not None and one.base == loop.var and self.dependence.minimum(one) >= 0:
+                    return True
+        return False
+
+    # elements
+
+    def subscript(self, sub: Expr) -> Affine | None:
+        """A subscript as a name plus a number."""
+        return self.dependence.affine(sub) if isinstance(sub, Name | Const) else None
+
+    def different(self, first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
+        """Whether two subscripts of one array, read at the same time, are never the same element."""
+        if len(first) != len(second):
+            return False
+        for one, other in zip(first, second, strict=True):
+            a, b = self.subscript(one), self.subscript(other)
+            if a is None or b is None or a.base != b.base or a.offset == b.offset:
+                continue
+            if a.base is None and (a.offset < 0) == (b.offset < 0):
+                return True
+            if self.dependence.minimum(a) >= 0 and self.dependence.minimum(b) >= 0:
+                return True
+        return False
+
+    def accesses(self, block: Block) -> Iterator[Access]:
+        """The reads and writes of elements in a block."""
+        for stmt in walk(block):
+            match stmt:
+                case Store(array=array, index=index):
+                    yield Access(stmt, array, index, "add" if stmt.accumulate else "store")
+                case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
+                    yield Access(stmt, array, tuple(index), "load")
+                case Assign(value=Op(fn=fn)) if fn in _NO_CONTENTS:
+                    pass
+                case Assign(value=Name()):
+                    pass
+                case _:
+                    kind = "store" if isinstance(stmt, Call) else "load"
+                    for name in reads(stmt):
+                        if is_memory(self.types.get(name)):
+                            yield Access(stmt, name, None, kind)
+
+    def fixed(self, atom: Atom) -> bool:
+        """Whether an atom has one value wherever it is defined."""
+        return isinstance(atom, Const) or len(self.regions.defs.get(atom.id, ())) <= 1
+
+    def definition(self, atom: Atom) -> Expr | None:
+        """What computes a name that is assigned once."""
+        if isinstance(atom, Name):
+            defs = self.regions.defs.get(atom.id, ())
+            if len(defs) == 1 and isinstance(defs[0], Assign):
+                return defs[0].value
+        return None
+

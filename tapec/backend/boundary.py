@@ -1,0 +1,166 @@
+"""How the arguments of the user's function map to core parameters, and results back."""
+
+from __future__ import annotations
+
+import copy
+import types
+from collections.abc import Callable
+from typing import Any
+
+from tapec.backend import printer
+from tapec.errors import NotDifferentiable, UsageError
+from tapec.frontend.source import definition
+from tapec.frontend.values import SameAs, Static, Tup
+from tapec.syntax.core import Expr
+from tapec.syntax.types import Array, Scalar
+
+
+class Boundary:
+    """The structure of one signature; `labels` and `unpack` begin the generated function."""
+
+    def __init__(self, labels: tuple[str, ...], arguments: tuple[Any, ...], params: tuple[str, ...]) -> None:
+        self.namespace: dict[str, Any] = {}
+        self.unpack: list[str] = []
+        remaining = list(params)
+        self.labels: list[str] = []
+        self.trees: list[Any] = []
+        for label, argument in zip(labels, arguments, strict=True):
+            tree = self._tree(argument, remaining)
+            self.trees.append((tree, argument))
+            if isinstance(tree, str):
+                self.labels.append(tree)
+            else:
+                self.labels.append(label)
+                if isinstance(tree, tuple):
+                    self.unpack.append(f"{self._target(tree)} = {label}")
+
+    def of_residuals(self, labels: list[str], unpack: list[str]) -> Boundary:
+        """The boundary of a pullback, whose parameters are tuples of residuals; results stay as they are."""
+        made = copy.copy(self)
+        made.labels, made.unpack = labels, unpack
+        return made
+
+    def with_vector(self, positions: tuple[int, ...], single: bool, names: dict[str, str]) -> Boundary:
+        """The boundary with a last parameter: a name for each source, in the structure of a gradient."""
+        made = copy.copy(self)
+        tree = tuple(_renamed(self.trees[position][0], names) for position in positions)
+        target: Any = tree[0] if single else tree
+        made.unpack = list(self.unpack)
+        if isinstance(target, str):
+            made.labels = [*self.labels, target]
+        else:
+            label = "v"
+            while label in names.values() or label in self.labels:
+                label += "_"
+            made.labels = [*self.labels, label]
+            made.unpack.append(f"{self._target(target)} = {label}")
+        return made
+
+    def _tree(self, argument: Any, remaining: list[str]) -> Any:
+        """Core parameter names in the argument's structure; None for what is static."""
+        if isinstance(argument, Static | SameAs):
+            return None
+        if isinstance(argument, Tup):
+            return tuple(self._tree(item, remaining) for item in argument.items)
+        return remaining.pop(0)
+
+    def _target(self, tree: Any) -> str:
+        if tree is None:
+            return "_"
+        if isinstance(tree, str):
+            return tree
+        inner = ", ".join(self._target(item) for item in tree)
+        return f"({inner},)" if len(tree) == 1 else f"({inner})"
+
+    def sources(self, positions: tuple[int, ...], function: types.FunctionType) -> tuple[str, ...]:
+        """The core parameters to differentiate by; integers among them are an error."""
+        found: list[str] = []
+        for position in positions:
+            if position >= len(self.trees):
+                raise UsageError(f"`{function.__name__}` was called without argument {position}")
+            tree, argument = self.trees[position]
+            self._collect(tree, argument, found, function, self.labels[position])
+        return tuple(dict.fromkeys(found))
+
+    def _collect(self, tree: Any, argument: Any, found: list[str], function: Any, label: str) -> None:
+        if isinstance(tree, tuple):
+            for item, inner in zip(tree, argument.items, strict=True):
+                self._collect(item, inner, found, function, label)
+            return
+        if isinstance(argument, Scalar | Array) and argument.is_float:
+            found.append(tree)
+            return
+        if isinstance(argument, SameAs):
+            raise UsageError(
+                f"`{label}` is the same array as another argument and is written: it has no gradient of its own",
+                hint="differentiate by one of them, or pass a copy",
+            )
+        kind = "a constant" if isinstance(argument, Static) else str(argument)
+        raise NotDifferentiable(
+            f"`{label}` is {kind}, which has no derivative",
+            definition(function),
+            reason="gradients are taken with respect to floats",
+            hint=f"pass `{label}` as float64, or leave it out of wrt",
+        )
+
+    def gradients(self, positions: tuple[int, ...], single: bool, bars: dict[str, Expr]) -> str:
+        return self._by_source(positions, single, lambda name: printer.expression(bars[name]))
+
+    def blocks(
+        self,
+        result: Any,
+        positions: tuple[int, ...],
+        single: bool,
+        sources: tuple[str, ...],
+        order: int,
+        values: tuple[Expr, ...],
+    ) -> str:
+        """The text of derivatives of some order: in the structure of the results, each by the sources."""
+        if result[0] in ("tuple", "list"):
+            return self.make(
+                result[1], [self.blocks(one, positions, single, sources, order, values) for one in result[2]]
+            )
+
+        def block(place: int, left: int) -> str:
+            if left == 0:
+                return printer.expression(values[place])
+            first = place * len(sources)
+            return self._by_source(positions, single, lambda name: block(first + sources.index(name), left - 1))
+
+        return block(result[0], order)
+
+    def _by_source(self, positions: tuple[int, ...], single: bool, leaf: Callable[[str], str]) -> str:
+        texts = [self._gradient(self.trees[p][0], self.trees[p][1], leaf) for p in positions]
+        if single:
+            return texts[0]
+        return "(" + ", ".join(texts) + ("," if len(texts) == 1 else "") + ")"
+
+    def _gradient(self, tree: Any, argument: Any, leaf: Callable[[str], str]) -> str:
+        if isinstance(tree, str):
+            return leaf(tree)
+        items = [self._gradient(item, inner, leaf) for item, inner in zip(tree, argument.items, strict=True)]
+        return self.make(argument.cls, items)
+
+    def make(self, cls: Any, items: list[str]) -> str:
+        if cls is not None:
+            # two classes may have one name
+            name, count = cls.__name__, 0
+            while self.namespace.setdefault(name, cls) is not cls:
+                count += 1
+                name = f"{cls.__name__}_{count}"
+            return f"{name}({', '.join(items)})"
+        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+
+    def result(self, structure: Any, values: tuple[Expr, ...]) -> str:
+        """The text of a returned structure; `values` are its leaves."""
+        if structure is None:
+            return "None"
+        if structure[0] in ("tuple", "list"):
+            return self.make(structure[1], [self.result(item, values) for item in structure[2]])
+        return printer.expression(values[structure[0]])
+
+
+def _renamed(tree: Any, names: dict[str, str]) -> Any:
+    if isinstance(tree, tuple):
+        return tuple(_renamed(item, names) for item in tree)
+    return names[tree]

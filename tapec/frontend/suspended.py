@@ -1,0 +1,204 @@
+"""What only a run whose decisions are known can follow: generators, `try`, variables of outer functions.
+
+A generator that feeds a loop runs the loop's body at each `yield`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from tapec.errors import LoweringError, UnsupportedSyntax
+from tapec.frontend.constructs import words
+from tapec.frontend.evaluator import Evaluator, Frame, Raised
+from tapec.frontend.exits import tail_exits
+from tapec.frontend.iteration import as_iteration
+from tapec.frontend.liveness import Liveness, assigned
+from tapec.frontend.values import Items, Lst, Poison, Static, Tup, Value, number, static_int
+
+
+@dataclass(frozen=True, eq=False)
+class Generator(Value):
+    """A call of a generator function that has not begun."""
+
+    frame: Frame
+    definition: Any
+    env: dict[str, Value]
+
+
+class Stop(Exception):
+    """The loop that a generator feeds was left."""
+
+
+def own_nodes(definition: Any) -> list[Any]:
+    """The nodes of a function that do not belong to functions inside it."""
+    found: list[Any] = []
+    pending = list(definition.body) if isinstance(definition.body, list) else [definition.body]
+    while pending:
+        node = pending.pop()
+        found.append(node)
+        if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+            pending.extend(gast.iter_child_nodes(node))
+    return found
+
+
+def is_generator(definition: Any) -> bool:
+    return any(isinstance(node, gast.Yield | gast.YieldFrom) for node in own_nodes(definition))
+
+
+def outer_names(definition: Any) -> frozenset[str]:
+    """The names that a function declares `nonlocal` or `global`."""
+    declared = [node for node in own_nodes(definition) if isinstance(node, gast.Global | gast.Nonlocal)]
+    return frozenset(name for node in declared for name in node.names)
+
+
+def store_outer(ev: Evaluator, frame: Frame, ident: str, value: Value) -> None:
+    """Assign a variable that `frame` shares with an outer function or the module."""
+    outer = frame.parent
+    while outer is not None:
+        if ident in outer.env or ident in outer.local_names:
+            outer.env[ident] = value
+            return
+        frame, outer = outer, outer.parent
+    if ev.live is None or frame.function is None:
+        ev.fail(UnsupportedSyntax, f"cannot assign to `{ident}` of an outer function here")
+    ev.live.store_outer(frame.function, ident, value)
+
+
+# generators
+
+
+def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], None]) -> None:
+    """Run a generator; `consume` gets each value that it yields."""
+    if not ev.deciding:
+        ev.fail(LoweringError, "a generator inside a loop over numbers")
+    frame = generator.frame
+    body = tail_exits(list(generator.definition.body))
+    frame.env = dict(generator.env)
+    frame.liveness = Liveness(body, frozenset())
+    frame.local_names = assigned(body) - frame.outer
+    frame.consumer = consume
+    outer, span, depth, dead = ev.frame, ev.span, len(ev.frames), ev.dead
+    ev.frames.append(frame)
+    ev.frame = frame
+    try:
+        ev.statements(body)
+    except Stop:
+        pass
+    finally:
+        del ev.frames[depth:]
+        ev.frame, ev.span, ev.dead = outer, span, dead
+
+
+def consume_in(ev: Evaluator, trip: Callable[[Value], bool]) -> Callable[[Value], None]:
+    """A consumer that runs in the frame that is current now; `trip` says whether it wants more."""
+    home = ev.frame
+
+    def consume(value: Value) -> None:
+        inner, ev.frame = ev.frame, home
+        more = trip(value)
+        ev.frame = inner
+        if not more:
+            raise Stop
+
+    return consume
+
+
+def collected(ev: Evaluator, value: Value) -> Value:
+    """A generator's values as a tuple; anything else as it is."""
+    if not isinstance(value, Generator):
+        return value
+    found: list[Value] = []
+
+    def take(item: Value) -> bool:
+        ev.trips += 1
+        found.append(item)
+        return ev.trips < 5000
+
+    drive(ev, value, consume_in(ev, take))
+    return Tup(tuple(found))
+
+
+def yield_(ev: Evaluator, node: gast.Yield) -> Value:
+    if ev.frame.consumer is None:
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+    ev.frame.consumer(ev.materialise(Static(None) if node.value is None else ev.expr(node.value)))
+    return Static(None)
+
+
+def yield_from(ev: Evaluator, node: gast.YieldFrom) -> Value:
+    if ev.frame.consumer is None:
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+    value, consumer = ev.expr(node.value), ev.frame.consumer
+    if isinstance(value, Generator):
+        drive(ev, value, consumer)
+        return Static(None)
+    iteration = as_iteration(ev, value, node)
+    count = static_int(ev.known(ev.iteration_length(iteration, node), node))
+    assert count is not None
+    for k in range(count):
+        consumer(ev.iteration_item(iteration, number(k), node))
+    return Static(None)
+
+
+# exceptions
+
+
+def try_(ev: Evaluator, node: gast.Try) -> None:
+    """`try`: which exceptions are raised is known; others end the block."""
+    if not ev.deciding:
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+    frame, depth = ev.frame, len(ev.frames)
+    pending: Raised | None = None
+    try:
+        ev.statements(node.body)
+        if not ev.dead:
+            ev.statements(node.orelse)
+    except Raised as error:
+        pending = error
+    if pending is not None:
+        del ev.frames[depth:]
+        ev.frame = frame
+        handler = _handler(ev, node, pending)
+        if handler is not None:
+            caught, pending = pending, None
+            if handler.name is not None:
+                name = getattr(handler.name, "id", handler.name)
+                ev.frame.env[name] = Poison(f"it is the {caught.cls.__name__} that was raised", name)
+            try:
+                ev.statements(handler.body)
+            except Raised as error:
+                pending = error
+                del ev.frames[depth:]
+                ev.frame = frame
+    dead, broke, ev.dead, ev.broke = ev.dead, ev.broke, False, False
+    ev.statements(node.finalbody)
+    ev.dead, ev.broke = ev.dead or dead, ev.broke or broke
+    if pending is not None:
+        raise pending
+
+
+def _handler(ev: Evaluator, node: gast.Try, error: Raised) -> Any:
+    for handler in node.handlers:
+        if handler.type is None:
+            return handler
+        value = ev.expr(handler.type)
+        if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+            value = Tup(contents.values)
+        for one in value.items if isinstance(value, Tup) else (value,):
+            if isinstance(one, Static) and isinstance(one.obj, type) and issubclass(error.cls, one.obj):
+                return handler
+    return None
+
+
+def declaration(ev: Evaluator, node: Any) -> None:
+    """`nonlocal` and `global` were read when the function was called."""
+    if not ev.deciding:
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+
+
+STATEMENTS: dict[type, Any] = {gast.Try: try_, gast.Global: declaration, gast.Nonlocal: declaration}
+EXPRESSIONS: dict[type, Any] = {gast.Yield: yield_, gast.YieldFrom: yield_from}

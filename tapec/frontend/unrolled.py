@@ -1,0 +1,69 @@
+"""Loops where every decision is known: trip after trip, as Python would run them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from tapec.errors import LoweringError
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.iteration import as_iteration
+from tapec.frontend.suspended import Generator, consume_in, drive
+from tapec.frontend.values import Items, Iteration, Lst, Value, number, static_int
+
+_TRIPS = 5000
+
+
+def unrolled_while(ev: Evaluator, node: gast.While) -> None:
+    while True:
+        test = ev.known(ev.truth(ev.expr(node.test), node.test), node)
+        if test.constant is False or not _trip(ev, node):
+            return
+
+
+def unrolled_for(ev: Evaluator, value: Value, node: gast.For) -> None:
+    """`for`: the number of trips is known, or found anew before each one where the list may change."""
+    if isinstance(value, Generator):
+        def trip(item: Value) -> bool:
+            ev.bind_target(node.target, item, node)
+            return _trip(ev, node)
+
+        drive(ev, value, consume_in(ev, trip))
+        return
+    iteration = as_iteration(ev, value, node.iter)
+    growing = iteration.kind == "items" and isinstance(iteration.args[0], Lst)
+    count = _length(ev, iteration, node)
+    k = 0
+    while k < (_length(ev, iteration, node) if growing else count):
+        ev.bind_target(node.target, ev.iteration_item(iteration, number(k), node), node)
+        if not _trip(ev, node):
+            return
+        k += 1
+
+
+def _length(ev: Evaluator, iteration: Iteration, node: Any) -> int:
+    owner = iteration.args[0] if iteration.args else None
+    if iteration.kind == "items" and isinstance(owner, Lst) and isinstance(contents := ev.heap[owner], Items):
+        return len(contents.values)
+    count = static_int(ev.known(ev.iteration_length(iteration, node), node))
+    assert count is not None
+    return count
+
+
+def _trip(ev: Evaluator, node: Any) -> bool:
+    """One trip; whether the loop goes on."""
+    ev.trips += 1
+    if ev.trips > _TRIPS:
+        ev.fail(
+            LoweringError,
+            f"a loop that is unrolled beyond {_TRIPS} trips",
+            node,
+            reason="what it keeps or decides has to be known trip by trip",
+            hint="move appends and changes of objects out of the loop",
+        )
+    ev.statements(node.body)
+    if ev.broke:
+        ev.broke = ev.dead = False
+        return False
+    return not ev.dead

@@ -1,0 +1,102 @@
+"""Derivatives that are arrays: `jacobian`, `jacfwd`, `jacrev`, `hessian`, and `hvp`.
+
+Names, argument order and shapes are those that JAX users know; `wrt` is JAX's `argnums`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tapec.api import derivative, maker
+from tapec.errors import UsageError
+
+_MODES = {"auto": "jacobian", "forward": "jacfwd", "reverse": "jacrev"}
+
+
+def jacobian(f: Callable[..., Any] | None = None, wrt: Any = 0, mode: str = "auto") -> Any:
+    """The derivatives of every element of a function's result by every element of its arguments.
+
+    f        a Python function, lambda, closure or Numba dispatcher that returns a float, a float
+             array, or tuples of those
+    wrt      position or name of a parameter, or a tuple of those
+    mode     "forward" computes a column at a time, "reverse" a row at a time, "auto" what costs
+             less for the shapes
+    returns  a function of the same arguments: an array of the result's shape followed by the
+             argument's shape, with the argument's dtype; for a tuple of results a tuple of
+             those, for a tuple of arguments each of them a tuple.  Call it from Python or from jitted
+             code.  Arrays that `f` writes are left as they are.
+    raises   TapecError (see tapec.errors) at the first call with new argument types: for integer
+             arguments and results, and for functions that draw random numbers
+
+    >>> import numpy as np
+    >>> def powers(r, s):
+    ...     return np.array([r * s, r + s ** 2])
+    >>> jacobian(powers, wrt=(0, 1))(2.0, 3.0)
+    (array([3., 1.]), array([2., 6.]))
+    >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if mode not in _MODES:
+        raise UsageError(f"mode must be one of {', '.join(map(repr, _MODES))}, not {mode!r}")
+    return derivative(f, wrt, _MODES[mode])
+
+
+def jacfwd(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+    """`jacobian` by columns: cheap for few inputs.
+
+    >>> jacfwd(lambda t: np.array([t, t * t]))(3.0)
+    array([1., 6.])
+    """
+    return derivative(f, wrt, "jacfwd")
+
+
+def jacrev(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+    """`jacobian` by rows: cheap for few outputs.
+
+    >>> jacrev(lambda x: (np.sum(x), np.sum(x * x)))(np.array([1.0, 2.0]))
+    (array([1., 1.]), array([2., 4.]))
+    """
+    return derivative(f, wrt, "jacrev")
+
+
+def hessian(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+    """The second derivatives of a function: the Jacobian, by columns, of its gradient.
+
+    f        as for `jacobian`; mostly a function that returns one float
+    wrt      position or name of a parameter, or a tuple of those
+    returns  a function of the same arguments: an array of the result's shape, the argument's
+             shape and the argument's shape again; for a tuple of arguments a tuple of tuples,
+             whose item [i][j] is the derivative by argument i, then by argument j
+    raises   as `jacobian`
+
+    >>> import numpy as np
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    >>> hessian(lambda x, y: x * x * y, wrt=(0, 1))(3.0, 2.0)
+    ((4.0, 6.0), (6.0, 0.0))
+    """
+    return derivative(f, wrt, "hessian")
+
+
+def hvp(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+    """The product of a Hessian and a vector, for about twice the price of a gradient.
+
+    f        a function that returns one float
+    wrt      position or name of a parameter, or a tuple of those
+    returns  a function of all the arguments and a last one: the vector, in the structure, shapes
+             and dtypes of the gradient, as is the result
+    raises   ValueError  for a vector of another shape;  TapecError as `jacobian`
+
+    >>> import numpy as np
+    >>> hvp(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+    array([  6., 120.])
+    """
+    return derivative(f, wrt, "hvp")
+
+
+# how these are lowered when differentiated code calls them; `mode` decides nothing but the cost
+for _function in (jacobian, jacfwd, jacrev, hessian, hvp):
+    setattr(_function, "__tapec_lower__", maker(_function.__name__))  # noqa: B010

@@ -1,0 +1,208 @@
+"""Give each neighbour that a stencil's adjoint adds to a loop of its own.
+
+The adjoint of a stencil scatters: a trip adds to elements that the next trip adds to again, and so
+the loop cannot run on vectors.  An addition that nothing in the loop waits for can be made
+afterwards, from a buffer.
+
+    for i in range(1, n - 1):                 for i in range(1, n - 1):
+        s = c[i] * y_bar[i]                       s_kept[i] = c[i] * y_bar[i]
+        x_bar[i - 1] += s           ->        for i in range(1, n - 1):
+        x_bar[i + 1] += s                         x_bar[i - 1] += s_kept[i]
+                                              for i in range(1, n - 1):
+                                                  x_bar[i + 1] += s_kept[i]
+
+Refused where a later trip, or a later statement, reads or overwrites what the addition changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.dependence import Affine
+from tapec.analyses.trips import Access, Trips
+from tapec.optimise.names import Fresh
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Loop, Name, Op, Stmt, Store, writes
+from tapec.syntax.types import INT64, Array
+
+Index = tuple[Affine, ...]
+
+
+def distribute(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with scattered additions in loops of their own; see the module."""
+    worker = _Distribute(function)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+class _Distribute:
+    def __init__(self, function: Function) -> None:
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+        # what stands before the outermost loop
+        self.before: list[Stmt] = []
+
+    def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            if isinstance(stmt, If):
+                new: list[Stmt] = [
+                    replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))
+                ]
+            elif isinstance(stmt, For) and all(isinstance(s, Assign | Store) for s in stmt.body):
+                new = self.loop(stmt, (*around, stmt))
+            elif isinstance(stmt, For | Loop):
+                new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
+            else:
+                new = [stmt]
+            if not around:
+                out += self.before
+                self.before = []
+            out += new
+        return tuple(out)
+
+    def loop(self, loop: For, around: tuple[For | Loop, ...]) -> list[Stmt]:
+        """The loop without the additions that can wait, and the loops that make them."""
+        moved = self.movable(loop)
+        extent = self.extent(loop, around[0]) if moved else None
+        if extent is None:
+            return [loop]
+        size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
+        buffers: dict[Atom, str] = {}
+        kept: list[Stmt] = []
+        after: list[Stmt] = []
+        for stmt in loop.body:
+            index = moved.get(id(stmt))
+            if index is None:
+                kept.append(stmt)
+                continue
+            assert isinstance(stmt, Store)
+            if stmt.value not in buffers:
+                buffers[stmt.value] = self.buffer(stmt, size)
+                kept.append(Store(buffers[stmt.value], (Name(loop.var),), stmt.value, False, stmt.span))
+            after.append(self.addition(loop, stmt, index, buffers[stmt.value]))
+        return [replace(loop, body=tuple(kept)), *after]
+
+    # which additions can wait
+
+    def movable(self, loop: For) -> dict[int, Index]:
+        """The additions (by id) that are made after the loop, with their subscripts."""
+        trips = self.trips
+        counts = isinstance(loop.step, Const) and loop.step.value in (1, -1)
+        if not counts or not trips.free_of_effects(loop.body) or trips.dependence.minimum(Affine(loop.var, 0)) < 0:
+            return {}
+        inside = {name for stmt in loop.body for name in writes(stmt)}
+        found: dict[int, Index] = {}
+        for group in trips.groups(loop.body):
+            if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:
+                found |= self.of_group(loop, group, inside)
+        return found
+
+    def of_group(self, loop: For, group: list[Access], inside: set[str]) -> dict[int, Index]:
+        """The additions to one array that can wait; one of several neighbours stays."""
+        indexes = [self.subscripts(loop, access, inside) for access in group]
+        if any(index is None for index in indexes):
+            return {}
+        known = [index for index in indexes if index is not None]
+        found: dict[int, Index] = {}
+        stays = [index for index, access in zip(known, group, strict=True) if access.kind != "add"]
+        for place, (index, access) in enumerate(zip(known, group, strict=True)):
+            if access.kind != "add" or index in stays:
+                continue
+            beside = any(index[:-1] == other[:-1] for other in stays)
+            fixed = (
+                self.can_wait(loop, index, other, n < place)
+                for n, (other, one) in enumerate(zip(known, group, strict=True))
+                if one.kind != "add"
+            )
+            if beside and all(fixed):
+                found[id(access.stmt)] = index
+            else:
+                stays.append(index)
+        return found
+
+    def subscripts(self, loop: For, access: Access, inside: set[str]) -> Index | None:
+        """Subscripts of which the last counts with the loop and the others stand still."""
+        out: list[Affine] = []
+        for sub in access.index or ():
+            one = self.trips.subscript(sub)
+            if one is None or self.trips.dependence.minimum(one) < 0 and one.base == loop.var:
+                return None
+            if one.base in inside and one.base != loop.var:
+                return None
+            out.append(one)
+        still = all(one.base != loop.var for one in out[:-1])
+        return tuple(out) if out and out[-1].base == loop.var and still else None
+
+    def can_wait(self, loop: For, added: Index, other: Index, earlier: bool) -> bool:
+        """Whether no later run of another access meets the element that an addition changes."""
+        direction = 1 if loop.step == Const(1) else -1
+        for one, two in zip(added, other, strict=True):
+            if one.base != two.base:
+                continue
+            ahead = (one.offset - two.offset) * direction
+            if one.base == loop.var:
+                # the other access comes to the element `ahead` trips later
+                if ahead < 0 or (ahead == 0 and earlier):
+                    return True
+            elif ahead != 0 and min(map(self.trips.dependence.minimum, (one, two))) >= 0:
+                return True
+        return False
+
+    # writing them
+
+    def extent(self, loop: For, outermost: For | Loop) -> Expr | None:
+        """More than the largest value of a loop's variable, in names that are set before `outermost`."""
+        (around,) = self.trips.regions.body[id(outermost)]
+        largest = self.trips.dependence.bound(loop.var, low=False)
+        while largest is not None and largest.base is not None:
+            if not self.trips.regions.home[largest.base].inside(around):
+                break
+            outer = self.trips.dependence.bound(largest.base, low=False)
+            largest = None if outer is None else Affine(outer.base, outer.offset + largest.offset)
+        if largest is None:
+            return None
+        if largest.base is None:
+            return Const(largest.offset + 1)
+        if largest.offset == -1:
+            return Name(largest.base)
+        sign, step = ("+", largest.offset + 1) if largest.offset > -1 else ("-", -largest.offset - 1)
+        return Op(sign, (Name(largest.base), Const(step)))
+
+    def computed(self, value: Expr, loop: For) -> Atom:
+        """A whole number computed before the outermost loop."""
+        if isinstance(value, Name | Const):
+            return value
+        name = self.fresh("n", INT64)
+        self.before.append(Assign(name, value, loop.span))
+        return Name(name)
+
+    def buffer(self, stmt: Store, size: Atom) -> str:
+        type_ = self.fresh.types[stmt.array]
+        assert isinstance(type_, Array)
+        stem = stmt.value.id if isinstance(stmt.value, Name) else "t"
+        name = self.fresh(f"{stem}_kept", Array(type_.dtype, 1))
+        self.before.append(Assign(name, Op("empty", (Const(type_.dtype), size)), stmt.span))
+        return name
+
+    def addition(self, loop: For, stmt: Store, index: Index, buffer: str) -> For:
+        """The loop that makes one addition."""
+        type_ = self.fresh.types[stmt.array]
+        assert isinstance(type_, Array)
+        var = self.fresh(loop.var, INT64)
+        body: list[Stmt] = []
+        value = self.fresh("t", type_.element)
+        body.append(Assign(value, Op("load", (Name(buffer), Name(var))), stmt.span))
+        subs: list[Atom] = []
+        for one in index:
+            base = var if one.base == loop.var else one.base
+            if base is None:
+                subs.append(Const(one.offset))
+            elif one.offset == 0:
+                subs.append(Name(base))
+            else:
+                sign, step = ("+", one.offset) if one.offset > 0 else ("-", -one.offset)
+                name = self.fresh("t", INT64)
+                body.append(Assign(name, Op(sign, (Name(base), Const(step))), stmt.span))
+                subs.append(Name(name))
+        body.append(Store(stmt.array, tuple(subs), Name(value), True, stmt.span))
+        return replace(loop, var=var, body=tuple(body))

@@ -1,0 +1,80 @@
+"""Call the elementary functions that LLVM can vectorise, in the loops that it may vectorise.
+
+    for i in range(n):                        for i in range(n):
+        s += math.exp(x[i])           ->          s += tapec_runtime.exp(x[i])
+
+Elsewhere the C library's are as fast, and cost nothing to compile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Note, Op, Store, walk
+from tapec.syntax.types import FLOAT64, Type
+
+_NAMES = "exp expm1 log log1p sinh cosh tanh sin cos tan".split()
+
+# the runtime's function for an operation
+VECTORISED = {
+    **{f"{module}.{name}": f"tapec_runtime.{name}" for module in ("np", "math") for name in _NAMES},
+    **dict.fromkeys(("np.arctan", "np.atan", "math.atan"), "tapec_runtime.arctan"),
+    **dict.fromkeys(("**", "np.power", "np.pow", "math.pow"), "tapec_runtime.power"),
+    "math.erf": "tapec_runtime.erf",
+}
+_POWER = "tapec_runtime.power"
+
+
+def vectorise_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with calls of the runtime's functions; see the module."""
+    return replace(function, body=_Calls(function.types).block(function.body))
+
+
+class _Calls:
+    def __init__(self, types: dict[str, Type]) -> None:
+        self.types = types
+
+    def block(self, block: Block, vectorised: bool = False) -> Block:
+        """A block with its calls replaced, if it stands in a loop that LLVM may vectorise."""
+        out = []
+        for stmt in block:
+            match stmt:
+                case Assign(target=target, value=Op() as value) if vectorised:
+                    out.append(replace(stmt, value=self.replaced(value, self.types[target])))
+                case If(body=body, orelse=orelse):
+                    out.append(replace(stmt, body=self.block(body, vectorised), orelse=self.block(orelse, vectorised)))
+                case For(body=body):
+                    out.append(replace(stmt, body=self.block(body, _straight(body))))
+                case Loop(body=body):
+                    out.append(replace(stmt, body=self.block(body)))
+                case _:
+                    out.append(stmt)
+        return tuple(out)
+
+    def replaced(self, value: Op, result: Type) -> Op:
+        fn = VECTORISED.get(value.fn)
+        if fn is None or (fn == _POWER and _multiplied(value.args[1])):
+            return value
+        # the runtime's functions give floats of the type that they take; Numba's do not always
+        alike = all(self.type_of(arg) == result for arg in value.args)
+        return Op(fn, value.args) if alike and result.is_float else value
+
+    def type_of(self, arg: Expr) -> Type | None:
+        if isinstance(arg, Const):
+            return FLOAT64 if isinstance(arg.value, float) else None
+        return self.types.get(arg.id) if isinstance(arg, Name) else None
+
+
+def _straight(body: Block) -> bool:
+    """Whether a loop's body has nothing that LLVM never vectorises."""
+    for stmt in walk(body):
+        if not isinstance(stmt, Assign | Store | If | Note):
+            return False
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "pop":
+            return False
+    return True
+
+
+def _multiplied(exponent: Expr) -> bool:
+    """Whether LLVM has better code for a power: multiplications, a square root."""
+    return isinstance(exponent, Const) and isinstance(exponent.value, int | float) and (2 * exponent.value) % 1 == 0

@@ -1,0 +1,135 @@
+"""Store an element once where a stretch of statements stores it several times.
+
+The reverse of `a[i] = v` takes the adjoint of the element and clears it, and what `v` read from the
+same element is added again; each use of an element adds to its adjoint.
+
+    t = a_bar[i]
+    a_bar[i] = 0.0                t = a_bar[i]
+    a_bar[i + 1] += s      ->     a_bar[i + 1] += s
+    a_bar[i] += k * t             t_1 = k * t + s
+    a_bar[i] += s                 a_bar[i] = t_1
+
+A store waits for the next one of its element unless something between the two may read or write
+the element: subscripts decide, see `analyses.trips`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tapec.analyses.trips import Trips
+from tapec.optimise.names import Fresh
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Break,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Raise,
+    Stmt,
+    Store,
+    reads,
+    walk,
+    writes,
+)
+from tapec.syntax.types import FLOAT64, INT64, Array, Type
+
+
+def settle_stores(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with fewer stores; see the module."""
+    worker = _Settle(function)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+@dataclass
+class _Waiting:
+    """A store at `place` of the output that the next one of its element may take in."""
+
+    place: int
+    store: Store
+
+
+class _Settle:
+    def __init__(self, function: Function) -> None:
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt | None] = []
+        waiting: list[_Waiting] = []
+        for stmt in block:
+            if isinstance(stmt, Store):
+                stmt = self.store(stmt, waiting, out)
+            else:
+                stmt = self.inside(stmt)
+                waiting[:] = [one for one in waiting if not self.disturbs(stmt, one.store)]
+            out.append(stmt)
+            if isinstance(stmt, Store):
+                waiting.append(_Waiting(len(out) - 1, stmt))
+        return tuple(stmt for stmt in out if stmt is not None)
+
+    def inside(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, If):
+            return replace(stmt, body=self.block(stmt.body), orelse=self.block(stmt.orelse))
+        return replace(stmt, body=self.block(stmt.body)) if isinstance(stmt, For | Loop) else stmt
+
+    def store(self, stmt: Store, waiting: list[_Waiting], out: list[Stmt | None]) -> Store:
+        """The statement with what an earlier store of the same element put there."""
+        for one in list(waiting):
+            earlier = one.store
+            if not self.trips.may_share(earlier.array, stmt.array):
+                continue
+            if earlier.array == stmt.array and earlier.index == stmt.index:
+                merged = self.merged(earlier, stmt, out)
+                waiting.remove(one)
+                if merged is not None:
+                    out[one.place] = None
+                    stmt = merged
+            elif earlier.array != stmt.array or not self.trips.different(earlier.index, stmt.index):
+                waiting.remove(one)
+        return stmt
+
+    def merged(self, earlier: Store, later: Store, out: list[Stmt | None]) -> Store | None:
+        """One store in place of two of the same element."""
+        if not later.accumulate:
+            return later
+        type_ = self.trips.types[later.array]
+        assert isinstance(type_, Array)
+        if not type_.is_float or any(self.type_of(v) != type_.element for v in (earlier.value, later.value)):
+            return None
+        value: Atom = later.value
+        if earlier.value != Const(0.0):
+            name = self.fresh("t", type_.element)
+            out.append(Assign(name, Op("+", (earlier.value, later.value)), later.span))
+            value = Name(name)
+        return replace(later, value=value, accumulate=earlier.accumulate)
+
+    def type_of(self, atom: Atom) -> Type | None:
+        if isinstance(atom, Name):
+            return self.fresh.types.get(atom.id)
+        return FLOAT64 if isinstance(atom.value, float) else INT64
+
+    def disturbs(self, stmt: Stmt, store: Store) -> bool:
+        """Whether a store cannot move down past a statement."""
+        needed = set(reads(store))
+        for inner in walk((stmt,)):
+            # a callee may raise, too
+            if isinstance(inner, Raise | Break | Call) or not needed.isdisjoint(writes(inner)):
+                return True
+        for access in self.trips.accesses((stmt,)):
+            if not self.trips.may_share(access.array, store.array):
+                continue
+            plain = isinstance(stmt, Assign) and access.array == store.array and access.index is not None
+            if not plain or access.index is None or not self.trips.different(access.index, store.index):
+                return True
+        return False
+

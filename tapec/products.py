@@ -1,0 +1,222 @@
+"""Products with a Jacobian: `jvp` from the right, `vjp` from the left."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from tapec.errors import UsageError
+from tapec.frontend.source import undecorated
+from tapec_runtime import variables
+
+_KEPT = 512
+
+
+def plain_function(f: Any) -> types.FunctionType:
+    """The Python function behind `f`; UsageError if there is none."""
+    if isinstance(f, types.MethodType):
+        raise UsageError(
+            f"`{f.__qualname__}` is a bound method", hint="differentiate a function of the arrays it uses"
+        )
+    function = undecorated(f)
+    if function is None:
+        raise UsageError(f"{f!r} is not a function with Python source")
+    return function
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _seeded(function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int) -> Any:
+    """A derivative that takes tangents or cotangents after the arguments."""
+    from tapec.backend.dispatcher import make_derivative
+    from tapec.backend.fingerprint import Request
+
+    labels = list(inspect.signature(function).parameters)
+
+    def make_program(argument_types: tuple[Any, ...]) -> Any:
+        from tapec.backend.signature import arguments
+        from tapec.pipeline import build
+
+        return build(function, arguments(argument_types[:count], labels), kind, wrt)
+
+    names = [f"argument_{k}" for k in range(count)] + [f"seed_{k}" for k in range(seeds)]
+    carrier = _carrier(function, names)
+    request = Request(function, kind, wrt, count)
+    return make_derivative(carrier, make_program, (_seeded, function, kind, wrt, count, seeds), request)
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, tuple | list):
+        return [leaf for item in value for leaf in _flat(item)]
+    return [value]
+
+
+def _is_float(leaf: Any) -> bool:
+    return np.asarray(leaf).dtype.kind == "f"
+
+
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """The value of `f` and its derivative in a direction (forward mode).
+
+    primals   a tuple of arguments
+    tangents  a tuple of the same structure: one float or array for each, None where the
+              argument does not move
+    returns   (value, tangent), the tangent with the shape and dtype of the value
+
+    >>> jvp(lambda x: x ** 3, (2.0,), (1.0,))
+    (8.0, 12.0)
+    """
+    function = plain_function(f)
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise UsageError("primals and tangents must be tuples")
+    if len(primals) != len(tangents):
+        raise UsageError(f"{len(primals)} primals but {len(tangents)} tangents")
+    primals, tangents = variables.plain(tuple(primals)), variables.plain(tuple(tangents))
+    moving = tuple(k for k, t in enumerate(tangents) if t is not None)
+    seeds = []
+    for k in moving:
+        ours, theirs = _flat(primals[k]), _flat(tangents[k])
+        if len(ours) != len(theirs):
+            raise UsageError(f"the tangent of argument {k} has another structure than the argument")
+        seeds += [_shaped(t, p, f"the tangent of argument {k}") for t, p in zip(theirs, ours, strict=True)]
+    made = _seeded(function, "jvp", moving, len(primals), len(seeds))
+    return made(*primals, *seeds)
+
+
+def _shaped(seed: Any, like: Any, what: str) -> Any:
+    """A tangent or cotangent in the dtype and shape of what it belongs to."""
+    if isinstance(like, np.ndarray):
+        made = np.asarray(seed, dtype=like.dtype if like.dtype.kind == "f" else None)
+        if made.shape != like.shape:
+            raise UsageError(f"{what} has shape {made.shape}, not {like.shape}")
+        order: Literal["C", "F"] = "F" if like.flags.f_contiguous and not like.flags.c_contiguous else "C"
+        if not like.flags.c_contiguous and not like.flags.f_contiguous:
+            # the same layout as the primal, so that both are indexed alike
+            strided = np.empty(tuple(2 * n for n in like.shape), made.dtype)[tuple([slice(None, None, 2)] * like.ndim)]
+            strided[...] = made
+            return strided
+        return np.array(made, order=order)
+    if np.ndim(seed) != 0:
+        raise UsageError(f"{what} must be a number")
+    return np.float32(seed) if isinstance(like, np.float32) else float(seed)
+
+
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The value of `f` and the function that pulls a cotangent back (reverse mode).
+
+    primals  the arguments; those of float type are differentiated, at their values on entry
+    returns  (value, pullback); `pullback(cotangent)` takes one of the value's structure and
+             returns a tuple with one entry per argument, None for arguments without derivative.
+             It may be called any number of times and keeps what it needs of the arguments.
+
+    The forward sweep runs once, here; a pull runs the reverse sweep (split reversal: Griewank and
+    Walther, Evaluating Derivatives, 2008, section 4.6).  Where an intermediate result of `f` is a
+    list of arrays, or two arguments share memory, a pull runs both sweeps.
+
+    >>> value, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> pullback(1.0)
+    (3.0, 2.0)
+    """
+    from tapec.backend import structured
+
+    function = plain_function(f)
+    labels = list(inspect.signature(function).parameters)
+    plain = tuple(structured.plain(p, labels[min(k, len(labels) - 1)]) for k, p in enumerate(primals))
+    wrt = tuple(k for k, p in enumerate(plain) if _differentiable(p, k))
+    value, pull = _split_reversal(function, wrt, plain) or _joint_reversal(function, wrt, plain)
+    like = _flat(value)
+    shapes = [np.empty_like(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in like]
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        theirs = _flat(cotangent)
+        if len(shapes) != len(theirs):
+            raise UsageError("the cotangent has another structure than the value")
+        pairs = zip(theirs, shapes, strict=True)
+        adjoints = pull([_shaped(c, v, "the cotangent") for c, v in pairs if _is_float(v)])
+        found = {k: structured.like(primals[k], one) for k, one in zip(wrt, adjoints, strict=True)}
+        return tuple(found.get(k) for k in range(len(primals)))
+
+    return value, pullback
+
+
+def _differentiable(primal: Any, position: int) -> bool:
+    """Whether all numbers of an argument are floats; a mixture is an error."""
+    kinds = {_is_float(leaf) for leaf in _flat(primal) if leaf is not None}
+    if len(kinds) > 1:
+        raise UsageError(
+            f"argument {position} has floats beside other values: no derivative has its structure",
+            hint="pass what is not differentiated as an argument of its own",
+        )
+    return kinds == {True}
+
+
+Pull = Callable[[list[Any]], tuple[Any, ...]]
+
+
+def _split_reversal(function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...]) -> Any:
+    """The value, and the pull on residuals; None where residuals cannot leave compiled code."""
+    from tapec.backend import aliased, residuals
+    from tapec.backend.dispatcher import argument_types
+    from tapec.transforms.split import ListOfArrays
+
+    arrays = [leaf for leaf in _flat(primals) if isinstance(leaf, np.ndarray)]
+    given = argument_types(primals)
+    if given is None or aliased.others_overlap(arrays, {}):
+        return None
+    try:
+        value, kept, state = _seeded(function, "augmented", wrt, len(primals), 0)(*primals)
+    except ListOfArrays:
+        return None
+    theirs = [*arrays, *_flat(value)]
+    # the caller may write into the arguments and the value before pulling
+    kept, state = residuals.apart(kept, theirs), residuals.apart(state, theirs)
+
+    def pull(seeds: list[Any]) -> tuple[Any, ...]:
+        adjoints: tuple[Any, ...] = _pullback(function, wrt, given, len(seeds))(kept, residuals.copied(state), *seeds)
+        return adjoints
+
+    return value, pull
+
+
+def _joint_reversal(function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...]) -> Any:
+    """The value, and a pull that runs both sweeps on copies of the arguments."""
+    at_entry = copy.deepcopy(primals)
+    value = _seeded(function, "primal", (), len(primals), 0)(*primals)
+
+    def pull(seeds: list[Any]) -> tuple[Any, ...]:
+        derivative = _seeded(function, "vjp", wrt, len(primals), len(seeds))
+        adjoints: tuple[Any, ...] = derivative(*copy.deepcopy(at_entry), *seeds)[1]
+        return adjoints
+
+    return value, pull
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _pullback(function: types.FunctionType, wrt: tuple[int, ...], given: tuple[Any, ...], seeds: int) -> Any:
+    """The pullback for arguments of types `given`: takes two tuples of residuals, then seeds."""
+    from tapec.backend.dispatcher import make_derivative
+    from tapec.backend.fingerprint import Request
+
+    labels = list(inspect.signature(function).parameters)
+
+    def make_program(_: tuple[Any, ...]) -> Any:
+        from tapec.backend.signature import arguments
+        from tapec.pipeline import build
+
+        return build(function, arguments(given, labels), "pullback", wrt)
+
+    carrier = _carrier(function, ["kept", "state", *(f"seed_{k}" for k in range(seeds))])
+    request = Request(function, "pullback", wrt, primal=given)
+    return make_derivative(carrier, make_program, (_pullback, function, wrt, given, seeds), request)
+
+
+def _carrier(function: types.FunctionType, names: list[str]) -> types.FunctionType:
+    """A function with these parameters."""
+    namespace: dict[str, Any] = {}
+    exec(f"def {function.__name__ if function.__name__.isidentifier() else 'f'}({', '.join(names)}): pass", namespace)
+    return next(v for v in namespace.values() if isinstance(v, types.FunctionType))

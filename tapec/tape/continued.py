@@ -1,0 +1,136 @@
+"""A tape that is entered again: its blocks become one program.
+
+The inputs of the later block that the earlier one left behind are the earlier one's names; what
+happened between the two is in neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tapec.errors import LoweringError
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Call,
+    Expr,
+    For,
+    If,
+    Loop,
+    Name,
+    Print,
+    Push,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+    substitute,
+)
+from tapec.tape.names import Names
+from tapec.tape.plan import Plan
+from tapec_runtime.variables import Variable
+
+
+def joined(
+    first: Plan, names: Names, second: Plan, objects: tuple[Any, ...]
+) -> tuple[Plan, dict[str, str]]:
+    """The program of both blocks, and the second one's names in it."""
+    taken = set(first.types) | set(second.types)
+    mapping: dict[str, str] = {}
+    if not second.region.was_reset:
+        for leaf, obj in zip(second.leaves, objects, strict=True):
+            atom = names.of.get(id(obj))
+            if isinstance(obj, Variable) or not isinstance(atom, Name):
+                continue
+            if id(obj) in names.doubtful:
+                raise LoweringError(
+                    f"the number {obj!r} has several meanings in the tape's blocks", hint="make it with tapec.constant"
+                )
+            if first.types[atom.id] != second.types[leaf.name]:
+                raise LoweringError(
+                    f"`{leaf.name}` is another kind of array in the block that the tape is entered for again",
+                    hint="copy it inside the first block",
+                )
+            mapping[leaf.name] = atom.id
+    inputs = set(mapping)
+    for name in second.types:
+        if name not in mapping:
+            mapping[name] = _free(name, first.types, taken)
+    old, new = first.region, second.region
+    seen = new.seen_at(tuple(mapping[name] for name in new.watched))
+    seen.stopped = {*old.stopped, *(mapping[name] for name in new.stopped)}
+    if not new.was_reset:
+        seen.watched = {**old.watched, **seen.watched}
+    versions = [*first.versions, *(tuple(mapping[v] for v in names) for names in second.versions)]
+    return (
+        replace(
+            second,
+            leaves=(*first.leaves, *(replace(one, name=mapping[one.name]) for one in second.leaves
+                                     if one.name not in inputs)),
+            block=(*first.block, *renamed(second.block, mapping)),
+            types={**first.types, **{mapping[name]: type_ for name, type_ in second.types.items()}},
+            constants={**first.constants, **{mapping[name]: one for name, one in second.constants.items()}},
+            copies={**first.copies, **{mapping[one]: mapping[other] for one, other in second.copies.items()}},
+            callees=(*first.callees, *second.callees),
+            versions=tuple(versions),
+            region=seen,
+            written=first.written | {mapping[name] for name in second.written if name in mapping},
+            compiled={},
+            branching={},
+            ways={},
+            parts={},
+        ),
+        mapping,
+    )
+
+
+def _free(name: str, types: Any, taken: set[str]) -> str:
+    new, count = name, 0
+    while new in types or (count and new in taken):
+        count += 1
+        new = f"{name}_again_{count}"
+    taken.add(new)
+    return new
+
+
+def renamed(block: Block, names: dict[str, str]) -> Block:
+    """The block under new names."""
+    values: dict[str, Expr] = {old: Name(new) for old, new in names.items()}
+
+    def atoms(given: tuple[Atom, ...]) -> tuple[Atom, ...]:
+        return tuple(substitute(one, values) for one in given)  # type: ignore[misc]
+
+    def atom(given: Atom) -> Atom:
+        return substitute(given, values)  # type: ignore[return-value]
+
+    def one(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Assign():
+                return Assign(names[stmt.target], substitute(stmt.value, values), stmt.span)
+            case Store():
+                return replace(stmt, array=names[stmt.array], index=atoms(stmt.index), value=atom(stmt.value))
+            case If():
+                return replace(stmt, test=atom(stmt.test), body=inside(stmt.body), orelse=inside(stmt.orelse))
+            case For():
+                start, stop, step = atoms((stmt.start, stmt.stop, stmt.step))
+                return replace(
+                    stmt, var=names[stmt.var], start=start, stop=stop, step=step, body=inside(stmt.body)
+                )
+            case Loop():
+                return replace(stmt, body=inside(stmt.body))
+            case Push():
+                return replace(stmt, stack=names[stmt.stack], value=atom(stmt.value))
+            case Call():
+                return replace(stmt, targets=tuple(names[t] for t in stmt.targets), args=atoms(stmt.args))
+            case Raise() | Print():
+                return replace(stmt, args=atoms(stmt.args))
+            case Return():
+                return replace(stmt, values=atoms(stmt.values))
+        return stmt
+
+    def inside(stmts: Block) -> Block:
+        return tuple(one(stmt) for stmt in stmts)
+
+    return inside(block)

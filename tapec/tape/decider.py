@@ -1,0 +1,111 @@
+"""The numbers of the running program, where the lowering of a block depends on them.
+
+The residual program so far is run on the inputs.  What was decided becomes a check: the same
+program is used again only where every decision falls the same way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+import tapec_runtime
+from tapec.backend import printer
+from tapec.backend.jit import compile_function
+from tapec.backend.program import Program
+from tapec.errors import LoweringError
+from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.lower import Lowered
+from tapec.frontend.values import Sym
+from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Raise, Return, Stmt, reads, walk, writes
+from tapec.syntax.types import BOOL, Scalar
+from tapec.tape.live import LiveObjects
+from tapec.tape.snapshots import snapshot
+
+_LARGE = 20_000
+_serial = itertools.count(1)
+
+
+class Decisions:
+    """The `decider` of an evaluator that lowers a block over a running program."""
+
+    def __init__(self, ev: Evaluator, live: LiveObjects) -> None:
+        self.ev, self.live = ev, live
+        self.values: dict[str, Any] = {}
+        self.done = 0
+        self.made: list[tuple[int, Name, Any]] = []
+
+    def decide(self, sym: Sym, node: Any) -> Any:
+        if not isinstance(sym.type, Scalar):
+            self.ev.fail(LoweringError, "a decision on an array", node)
+        self._run()
+        assert isinstance(sym.atom, Name)
+        value = self._value(sym.atom.id)
+        kind = bool if sym.type.dtype == "bool" else float if sym.type.is_float else int
+        value = kind(value)
+        self.made.append((self.done, sym.atom, value))
+        return value
+
+    def _value(self, name: str) -> Any:
+        if name not in self.values:
+            if name in self.ev.constants:
+                self.values[name] = self.ev.constants[name]
+            else:
+                leaf = next(leaf for leaf in self.live.leaves if leaf.name == name)
+                self.values[name] = snapshot(leaf.obj)
+        return self.values[name]
+
+    def _run(self) -> None:
+        """Run the statements that were written since the last time."""
+        ev = self.ev
+        block = freeze(ev.root[self.done :])
+        self.done = len(ev.root)
+        if not block:
+            return
+        defined = {name for stmt in walk(block) for name in writes(stmt)}
+        # a temporary that was computed here keeps its name
+        ev.temporary -= defined
+        inputs = tuple(dict.fromkeys(n for stmt in walk(block) for n in reads(stmt) if n not in defined))
+        outputs = tuple(dict.fromkeys(n for stmt in block for n in writes(stmt)))
+        values = [self._value(name) for name in inputs]
+        results = _run(block, inputs, outputs, values, ev)
+        self.values.update(zip(outputs, results, strict=True))
+
+
+def _run(block: Block, inputs: tuple[str, ...], outputs: tuple[str, ...], values: list[Any], ev: Evaluator) -> Any:
+    """The values of names that a stretch of program defines."""
+    name = f"stretch_{next(_serial)}"
+    function = Function(name, inputs, (*block, Return(tuple(Name(n) for n in outputs))), ev.types)
+    text = printer.function(function, False)
+    if sum(int(np.size(value)) for value in values) <= _LARGE:
+        namespace: dict[str, Any] = {"np": np, "math": math, "tapec_runtime": tapec_runtime, **ev.constants}
+        exec(compile(text, f"<tapec {name}>", "exec"), namespace)
+        numbers = [np.float64(value) if type(value) is float else value for value in values]
+        try:
+            with np.errstate(all="ignore"):
+                results = namespace[name](*numbers)
+            return results if len(outputs) != 1 or isinstance(results, tuple) else (results,)
+        except ArithmeticError:
+            # Python raises where compiled code gives infinity
+            pass
+    program = Program(name, text, ev.constants, function, Lowered(function, None, ev.constants, {}), inputs)
+    results = compile_function(program)(*values)
+    return results if len(outputs) != 1 else (results,)
+
+
+def checks(ev: Evaluator) -> Block:
+    """The program up to its last decision; it raises where one falls another way."""
+    decisions = ev.decider
+    assert isinstance(decisions, Decisions)
+    out: list[Stmt] = []
+    done = 0
+    for place, atom, value in decisions.made:
+        out += freeze(ev.root[done:place])
+        done = place
+        name = ev.define("differs", BOOL)
+        out.append(Assign(name, Op("!=", (atom, Const(value))), ev.span))
+        out.append(If(Name(name), (Raise("ValueError", (Const("another way"),), ev.span),), (), ev.span))
+    return tuple(out)

@@ -1,0 +1,315 @@
+"""Objects of user classes, while a block is lowered: attributes that it sets, objects that it makes.
+
+What the block does to an object stays in the evaluator's state: one cell per attribute.  The
+objects themselves are left alone; the body sets them when it runs.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+import types
+from typing import TYPE_CHECKING, Any
+
+from tapec.errors import LoweringError, UnsupportedFunction
+from tapec.frontend.dicts import cell_value
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import NONE, Dct, Func, Instance, Items, Lst, Method, Static, Value, describe, number
+
+if TYPE_CHECKING:
+    from tapec.tape.live import LiveObjects
+
+PLAIN_DESCRIPTORS = (
+    types.FunctionType,
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+    types.BuiltinMethodType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    classmethod,
+    staticmethod,
+)
+_OPERATORS = {
+    "+": ("__add__", "__radd__"),
+    "-": ("__sub__", "__rsub__"),
+    "*": ("__mul__", "__rmul__"),
+    "/": ("__truediv__", "__rtruediv__"),
+    "//": ("__floordiv__", "__rfloordiv__"),
+    "%": ("__mod__", "__rmod__"),
+    "**": ("__pow__", "__rpow__"),
+    "@": ("__matmul__", "__rmatmul__"),
+}
+
+
+class BoundTo:
+    """A function with its first argument."""
+
+    def __init__(self, function: Any, owner: Value) -> None:
+        self.function, self.owner = function, owner
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return ev.call_object(self.function, [self.owner, *args], kwargs, node)
+
+
+class Super:
+    """`super()` in a method of `cls`."""
+
+    def __init__(self, objects: Objects, cls: type, owner: Value) -> None:
+        self.objects, self.cls, self.owner = objects, cls, owner
+
+    def lookup(self, name: str, node: Any) -> Value:
+        own = class_of(self.owner)
+        mro = own.__mro__
+        for base in mro[mro.index(self.cls) + 1 :]:
+            if name not in base.__dict__:
+                continue
+            if base is object and name == "__init__":
+                break
+            return self.objects.bound(base, base.__dict__[name], name, self.owner, node)
+        return Static(_nothing)
+
+
+def _nothing(*args: Any) -> None:
+    """What `object.__init__` does."""
+
+
+def class_of(value: Value) -> type:
+    if isinstance(value, Instance):
+        return value.cls
+    assert isinstance(value, Static)
+    return type(value.obj)
+
+
+def static_lookup(cls: type, name: str) -> Any:
+    """What a class defines under a name, without calling anything."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+class Objects:
+    """The attributes of live objects that the block sets, and the objects that it makes."""
+
+    def __init__(self, ev: Evaluator, live: LiveObjects) -> None:
+        self.ev, self.live = ev, live
+        self.cells: dict[tuple[int, str], Lst] = {}
+        self.written: dict[int, tuple[Any, dict[str, Lst]]] = {}
+
+    # live objects
+
+    def read(self, obj: Any, name: str, node: Any) -> Value | None:
+        """What the block has set an attribute to; None if it has not."""
+        cell = self.cells.get((id(obj), name))
+        if cell is None or cell not in self.ev.heap:
+            return None
+        return cell_value(self.ev, cell, name, node)
+
+    def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
+        """Attributes that getattr must not fetch; None where it may."""
+        ev = self.ev
+        own = self.read(obj, name, node)
+        if own is not None:
+            return own
+        found = static_lookup(type(obj), name)
+        if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+            return ev.call_object(found.fget, [Static(obj)], {}, node)
+        held = getattr(obj, "__dict__", {})
+        if isinstance(found, functools.cached_property) and name not in held:
+            return ev.call_object(found.func, [Static(obj)], {}, node)
+        if name in held or isinstance(found, PLAIN_DESCRIPTORS):
+            return None
+        if found is None or hasattr(type(found), "__get__"):
+            ev.fail(
+                LoweringError,
+                f"the attribute `{name}` is computed by code that cannot be followed",
+                node,
+                hint="bind it to a name before the tape",
+            )
+        return None
+
+    def store(self, owner: Value, name: str, value: Value, node: Any) -> None:
+        """`owner.name = value`."""
+        ev = self.ev
+        if not isinstance(owner, Static | Instance) or isinstance(getattr(owner, "obj", None), types.ModuleType | type):
+            ev.fail(LoweringError, f"an attribute of {describe(owner)} is set inside a tape's block", node)
+        cls = class_of(owner)
+        found = static_lookup(cls, name)
+        if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
+            ev.call_object(found.fset, [owner, value], {}, node)
+            return
+        custom = cls.__setattr__ is not object.__setattr__
+        if custom or (hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)):
+            ev.fail(LoweringError, f"setting `{name}` runs code that cannot be followed", node)
+        if isinstance(owner, Instance):
+            self._put(owner.cells, name, name, value, owner.home, node)
+            return
+        self._put(self.cells, (id(owner.obj), name), name, value, ev.root, node)
+        _, written = self.written.setdefault(id(owner.obj), (owner.obj, {}))
+        written[name] = self.cells[id(owner.obj), name]
+
+    def _put(self, cells: Any, key: Any, label: str, value: Value, home: list[Any], node: Any) -> None:
+        ev = self.ev
+        if key not in cells or cells[key] not in ev.heap:
+            if ev.block is not home:
+                ev.fail(LoweringError, f"the attribute `{label}` is set inside a branch or loop only", node)
+            cells[key] = Lst(label)
+        ev.heap[cells[key]] = Items((value,))
+
+    # objects that the block makes
+
+    def of_instance(self, owner: Instance, name: str, node: Any) -> Value:
+        """`owner.name`."""
+        ev, cls = self.ev, owner.cls
+        found = static_lookup(cls, name)
+        if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+            return ev.call_object(found.fget, [owner], {}, node)
+        cell = owner.cells.get(name)
+        if cell is not None and cell in ev.heap:
+            return cell_value(ev, cell, name, node)
+        if name == "__class__":
+            return Static(cls)
+        if isinstance(found, functools.cached_property):
+            made = ev.call_object(found.func, [owner], {}, node)
+            self._put(owner.cells, name, name, ev.materialise(made), owner.home, node)
+            return made
+        if found is None:
+            ev.fail(LoweringError, f"an object of {cls.__qualname__} has no attribute `{name}` here", node)
+        return self.bound(cls, found, name, owner, node)
+
+    def bound(self, cls: type, found: Any, name: str, owner: Value, node: Any) -> Value:
+        """What a class attribute gives when it is read through an object."""
+        if isinstance(found, types.FunctionType):
+            self.ev.wrap(found, node, ("attribute", cls, name))
+            return Static(BoundTo(found, owner))
+        if isinstance(found, staticmethod):
+            return self.ev.wrap(found.__func__, node, ("attribute", cls, name))
+        if isinstance(found, classmethod):
+            return Static(BoundTo(found.__func__, Static(class_of(owner))))
+        if hasattr(type(found), "__get__") and not isinstance(found, type):
+            self.ev.fail(LoweringError, f"the attribute `{name}` is computed by code that cannot be followed", node)
+        return self.ev.wrap(found, node, ("attribute", cls, name))
+
+    def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        """`cls(...)` of a class with source; None for other classes."""
+        ev = self.ev
+        initialise = static_lookup(cls, "__init__")
+        ordinary = type(cls) in (type, abc.ABCMeta) and static_lookup(cls, "__new__") is object.__dict__["__new__"]
+        if not ordinary or issubclass(cls, BaseException) or not cls.__flags__ & (1 << 9):
+            return None
+        made = Instance(cls, {}, ev.block)
+        fields = static_lookup(cls, "__dataclass_fields__")
+        generated = isinstance(initialise, types.FunctionType) and initialise.__code__.co_filename == "<string>"
+        if fields is not None and generated:
+            self._dataclass(made, cls, args, kwargs, node)
+        elif isinstance(initialise, types.FunctionType):
+            ev.wrap(initialise, node, ("attribute", cls, "__init__"))
+            ev.call_object(initialise, [made, *args], kwargs, node)
+        elif initialise is not object.__init__ or args or kwargs:
+            return None
+        return made
+
+    def _dataclass(self, made: Instance, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> None:
+        """What the generated `__init__` of a dataclass does."""
+        ev = self.ev
+        fields = [field for field in dataclasses.fields(cls) if field.init]
+        given = dict(zip([field.name for field in fields if not field.kw_only], args, strict=False)) | kwargs
+        if len(given) != len(args) + len(kwargs) or not given.keys() <= {field.name for field in fields}:
+            ev.fail(UnsupportedFunction, f"wrong arguments for `{cls.__name__}`", node)
+        for field in dataclasses.fields(cls):
+            if field.name in given:
+                value = given[field.name]
+            elif field.default_factory is not dataclasses.MISSING:
+                value = ev.call_object(field.default_factory, [], {}, node)
+            elif field.default is not dataclasses.MISSING:
+                value = ev.wrap(field.default, node, ("attribute", cls, field.name))
+            elif not field.init:
+                continue
+            else:
+                ev.fail(UnsupportedFunction, f"`{cls.__name__}` needs a value for `{field.name}`", node)
+            self._put(made.cells, field.name, field.name, ev.materialise(value), made.home, node)
+        if static_lookup(cls, "__post_init__") is not None:
+            ev.apply(self.of_instance(made, "__post_init__", node), [], {}, node)
+
+    # operators that classes define
+
+    def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
+        names = _OPERATORS.get(name, (name, None))
+        for method, owner, rest in zip(names, args[:2], (args[1:], args[:1]), strict=False):
+            if method is None or not isinstance(owner, Static | Instance):
+                continue
+            cls = class_of(owner)
+            found = static_lookup(cls, method)
+            if isinstance(found, types.FunctionType) and not cls.__module__.startswith(("numpy", "tapec")):
+                self.ev.wrap(found, node, ("attribute", cls, method))
+                return self.ev.call_object(found, [owner, *rest], {}, node)
+        return None
+
+    # built-in functions on objects
+
+    def specials(self) -> dict[Any, Any]:
+        return {getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr, super: self._super,
+                callable: self._callable}
+
+    def _getattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        name = _text(ev, args[1], node)
+        if len(args) > 2 and not self._has(args[0], name):
+            return args[2]
+        return ev.get_attribute(args[0], name, node)
+
+    def _hasattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        return number(self._has(args[0], _text(ev, args[1], node)))
+
+    def _has(self, owner: Value, name: str) -> bool:
+        if isinstance(owner, Instance):
+            cell = owner.cells.get(name)
+            return (cell is not None and cell in self.ev.heap) or static_lookup(owner.cls, name) is not None
+        if not isinstance(owner, Static):
+            return not isinstance(self.ev.get_attribute(owner, name, None), Method)
+        cell = self.cells.get((id(owner.obj), name))
+        if cell is not None and cell in self.ev.heap:
+            return True
+        there = name in getattr(owner.obj, "__dict__", {}) or hasattr(type(owner.obj), name)
+        slot = self.live.recipe.owners.get(id(owner.obj))
+        if slot is None:
+            self.live.recipe.complete = False
+        else:
+            self.live.recipe.guard(slot, f"hasattr({{v}}, {name!r}) is {there}")
+        return there
+
+    def _setattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        self.store(args[0], _text(ev, args[1], node), ev.materialise(args[2]), node)
+        return NONE
+
+    def _super(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        if args:
+            cls, owner = args
+        else:
+            first = ev.frame.source.node.args.args[0].id
+            found = ev.frame.names("__class__")
+            if found is None:
+                ev.fail(LoweringError, "`super()` outside a method", node)
+            cls, owner = found, ev.frame.env[first]
+        if not isinstance(cls, Static) or not isinstance(owner, Static | Instance):
+            ev.fail(LoweringError, f"`super` of {describe(owner)}", node)
+        return Static(Super(self, cls.obj, owner))
+
+    def _callable(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        [value] = args
+        if isinstance(value, Instance):
+            return number(static_lookup(value.cls, "__call__") is not None)
+        return number(isinstance(value, Func) or (isinstance(value, Static) and callable(value.obj)))
+
+
+def _text(ev: Evaluator, value: Value, node: Any) -> str:
+    if not isinstance(value, Static) or not isinstance(value.obj, str):
+        ev.fail(LoweringError, f"the name of an attribute is {describe(value)}", node)
+    return value.obj
+
+
+def attributes_of(value: Dct | Instance | dict[str, Lst]) -> dict[Any, Lst]:
+    """The cells of an object or dict."""
+    return value if isinstance(value, dict) else value.cells
+
+

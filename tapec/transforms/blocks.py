@@ -1,0 +1,212 @@
+"""Blocks of derivatives: loops over unit vectors, and what each run gives stored in its row or column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Print,
+    Return,
+    Stmt,
+    Store,
+)
+from tapec.syntax.types import INT64, Array, Scalar, Stack
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.reverse import Reversed
+from tapec.transforms.split import ListOfArrays, split
+from tapec.transforms.ssa import to_ssa
+
+Index = tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """How an adjoint of a result is pulled back.
+
+    run     returns the adjoints of the sources; `seed` is its parameter for the adjoint
+    before  what needs to run only once: it returns, after results, the values of parameters of `run`
+    kept    those that `run` leaves as they are
+    state   those that it changes
+    """
+
+    run: Function
+    seed: str
+    before: Function | None = None
+    kept: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(swept: Reversed) -> Row:
+        """Both sweeps in one."""
+        body = (*swept.forward, *swept.backward, Return(swept.adjoints))
+        return Row(Function("row", (*swept.params, *swept.seeds), body, swept.types), swept.seeds[0])
+
+
+def halves(swept: Reversed, constants: frozenset[str]) -> Row | None:
+    """The forward sweep once, the reverse sweep for each row; None if its state is more than plain arrays."""
+    try:
+        parts = split(swept, "row", constants)
+    except ListOfArrays:
+        return None
+    if any(isinstance(swept.types[name], Stack) for name in (*parts.kept, *parts.state)):
+        return None
+    if any(group & set(parts.state) for group in parts.pullback.shared):
+        return None
+    kinds = [swept.types[name] for name in parts.state]
+    if any(not isinstance(kind, Array) or (kind.layout == "F" and kind.ndim > 1) for kind in kinds):
+        return None
+    return Row(parts.pullback, swept.seeds[0], parts.augmented, parts.kept, parts.state)
+
+
+def fill_rows(
+    out: Emitter, value: Atom, row: Row, blocks: list[Name], constants: frozenset[str], batch: bool = False
+) -> None:
+    """Pull each unit vector of `value` back, into one line of each block."""
+    first: dict[str, Atom] = {}
+    if row.before is not None:
+        results = inline(out, row.before, {}, constants)
+        residuals = (*row.kept, *row.state)
+        first = dict(zip(residuals, results[len(results) - len(residuals) :], strict=True))
+
+    def body(inner: Emitter, unit: Atom, index: Index) -> None:
+        bound = {name: first[name] for name in row.kept} | {row.seed: unit}
+        for name in row.state:
+            bound[name] = inner.let(name, Op("copy", (first[name],)), row.run.types[name])
+        for block, adjoint in zip(blocks, inline(inner, row.run, bound, constants), strict=True):
+            fill(inner, block, adjoint, lambda rest: (*index, *rest), index[:1] if batch else ())
+
+    directions(out, f"{row.seed}_unit", value, row.run, body)
+
+
+def fill_columns(
+    out: Emitter,
+    source: str,
+    column: Function,
+    dot: str,
+    blocks: list[Name],
+    constants: frozenset[str],
+    batch: bool = False,
+) -> None:
+    """Push each unit vector of `source` forward by `column`, into one column of each block."""
+
+    def body(inner: Emitter, unit: Atom, index: Index) -> None:
+        example = index[:1] if batch else ()
+        for block, tangent in zip(blocks, inline(inner, column, {dot: unit}, constants), strict=True):
+            fill(inner, block, tangent, lambda rest: (*example, *rest, *index[len(example) :]), example)
+
+    directions(out, f"{dot}_unit", Name(source), column, body)
+
+
+def inline(
+    out: Emitter, function: Function, bound: dict[str, Atom], constants: frozenset[str], prints: bool = False
+) -> tuple[Atom, ...]:
+    """Write one run of `function` with some parameters bound to atoms; what it returns.
+
+    Its other parameters stand for the names in `out` that are called the same.
+    """
+    types = {**function.types, **{atom.id: out.types[atom.id] for atom in bound.values() if isinstance(atom, Name)}}
+    given = tuple(param for param in function.params if param not in bound)
+    params = (*given, *(atom.id for atom in bound.values() if isinstance(atom, Name) and atom.id not in given))
+    prologue = tuple(Assign(param, atom, out.span) for param, atom in bound.items())
+    whole = Function(function.name, params, (*prologue, *function.body), types)
+    single = to_ssa(whole, constants, frozenset(out.types))
+    out.types.update(single.types)
+    out.taken |= set(single.types)
+    out.extend(single.body[:-1] if prints else _without_prints(single.body[:-1]))
+    last = single.body[-1]
+    assert isinstance(last, Return)
+    return last.values
+
+
+def directions(
+    out: Emitter, label: str, like: Atom, run: Function, body: Callable[[Emitter, Atom, Index], None]
+) -> None:
+    """Loops over the unit vectors of the space of `like`; `body` gets each one and its place."""
+    type_ = out.type_of(like)
+    assert isinstance(type_, Scalar | Array)
+    if isinstance(type_, Scalar):
+        body(out, out.cast(Const(1.0), type_), ())
+        return
+    assert isinstance(like, Name)
+    # a name of its own within the run as well
+    out.taken |= set(run.types)
+    unit = out.zeros_like(label, like.id)
+    element = type_.element
+
+    def inside(inner: Emitter, index: Index) -> None:
+        inner.add(Store(unit, index, inner.cast(Const(1.0), element), False, out.span))
+        body(inner, Name(unit), index)
+        inner.add(Store(unit, index, inner.cast(Const(0.0), element), False, out.span))
+
+    out.each(like.id, inside)
+
+
+def extents(out: Emitter, atom: Atom) -> list[Atom]:
+    """The shape of a number or array."""
+    type_ = out.type_of(atom)
+    if not isinstance(type_, Array):
+        return []
+    return [out.let("n", Op("dim", (atom, Const(axis))), INT64) for axis in range(type_.ndim)]
+
+
+def allocated(out: Emitter, label: str, value: Atom, source: Atom, dtype: str, batch: bool = False) -> Name:
+    """An array of the shape of `value` followed by that of `source`; a name to be set, where that is a number.
+
+    batch  both are batches, and the array is one of blocks for each example
+    """
+    shape = [*extents(out, value), *extents(out, source)[1 if batch else 0 :]]
+    if not shape:
+        return Name(out.fresh(label, Scalar(dtype)))
+    return out.let(label, Op("empty", (Const(dtype), *shape)), Array(dtype, len(shape), "C"))
+
+
+def fill(out: Emitter, block: Name, value: Atom, place: Callable[[Index], Index], example: Index = ()) -> None:
+    """Store a number, or all elements of an array, at `place` in a block; of a batch only one example."""
+    target, type_ = out.types[block.id], out.type_of(value)
+    if isinstance(target, Scalar):
+        out.assign(block.id, out.cast(value, target))
+        return
+    assert isinstance(target, Array)
+    if isinstance(type_, Scalar):
+        out.add(Store(block.id, place(()), out.cast(value, target.element), False, out.span))
+        return
+    assert isinstance(value, Name) and isinstance(type_, Array)
+    bounds = extents(out, value)[len(example) :]
+    index = tuple(Name(out.fresh("ijklmn"[axis % 6], INT64)) for axis in range(len(bounds)))
+    emitters = [out, *(out.child() for _ in bounds)]
+    inner = emitters[-1]
+    item = inner.let("t", Op("load", (value, *example, *index)), type_.element)
+    inner.add(Store(block.id, place(index), inner.cast(item, target.element), False, out.span))
+    for axis in reversed(range(len(bounds))):
+        body = tuple(emitters[axis + 1].out)
+        emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), body, span=out.span))
+
+
+def _without_prints(block: Block) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        match stmt:
+            case Print():
+                pass
+            case If(body=body, orelse=orelse):
+                body, orelse = _without_prints(body), _without_prints(orelse)
+                if body or orelse:
+                    out.append(If(stmt.test, body, orelse, stmt.span))
+            case For(body=body):
+                out.append(replace(stmt, body=_without_prints(body)))
+            case Loop(body=body):
+                out.append(Loop(_without_prints(body), stmt.span))
+            case _:
+                out.append(stmt)
+    return tuple(out)

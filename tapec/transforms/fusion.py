@@ -1,0 +1,304 @@
+"""Which loops run forward and back in one pass.
+
+Where all that flows out of a loop is sums, and the adjoints of those sums are known before it
+begins, each trip can be reversed as soon as it has run: its values are still in their variables, and
+nothing is stored or computed again.
+
+    for i in range(n):                    total_bar = 1.0 / n
+        r = w * x[i] - y[i]               for i in range(n):
+        total = total + r * r      ->         r = w * x[i] - y[i]
+    return total / n                          total = total + r * r
+                                              w_bar += 2 * r * x[i] * total_bar
+
+A loop at the top level is fused if
+
+  - it has no `break`;
+  - the numbers that its trips hand on are sums, or have no derivative;
+  - its reversed trips only add to adjoints and shadows from outside, and read none but those of the sums;
+  - the adjoints of the sums follow from numbers that are set before the loop;
+  - what the reverse sweep does before it would come to the loop does not read what the trips add to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tapec.analyses.activity import Activity
+from tapec.analyses.memory import Memory
+from tapec.analyses.regions import Region, Regions
+from tapec.analyses.trips import Trips
+from tapec.syntax.core import Assign, Block, Call, Const, For, Function, Name, Op, Push, Stmt, Store, reads, walk, writes
+from tapec.syntax.types import Array, Scalar, Stack, Type
+from tapec.transforms.exits import Exits
+from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep
+
+
+@dataclass
+class Fused:
+    """The loops (by the id of their body's region), and what stands before the first of them.
+
+    first   the statement before which `before` is placed
+    before  statements of the reverse sweep that the fused loops need
+    """
+
+    loops: dict[int, RevLoop] = field(default_factory=dict)
+    first: Stmt | None = None
+    before: list[Stmt] = field(default_factory=list)
+
+
+class Fusion:
+    """Chooses the loops of one function; takes them, and what they need, out of the reverse sweep."""
+
+    def __init__(
+        self,
+        program: Function,
+        regions: Regions,
+        memory: Memory,
+        activity: Activity,
+        exits: Exits,
+        sweep: Sweep,
+    ) -> None:
+        self.types: dict[str, Type] = program.types
+        self.regions = regions
+        self.memory = memory
+        self.activity = activity
+        self.exits = exits
+        self.sweep = sweep
+        self.trips = Trips(program)
+        self.shadows = frozenset(sweep.shadows.names.values())
+        self.outer = frozenset(sweep.homes.get(id(regions.root), ()))
+
+    def choose(self, swept: RevBlock, seeding: Block) -> Fused:
+        """The fused loops; `swept.items` loses what is placed with them."""
+        found = Fused()
+        # the seeds stand first in the reverse sweep
+        items: list[Stmt | RevIf | RevLoop] = [*seeding, *swept.items]
+        taken: set[int] = set()
+        for place, item in enumerate(items):
+            if not isinstance(item, RevLoop) or not isinstance(item.primal, For):
+                continue
+            needed = self.needed(item, items[:place], taken)
+            if needed is None:
+                continue
+            moved = [s for s in items[:place] if id(s) in needed and not isinstance(s, RevIf | RevLoop)]
+            early: dict[str, Stmt] = {}
+            if not all(self.known_before(item.primal, s, early) for s in moved):
+                continue
+            taken |= {id(item), *needed}
+            found.loops[id(item.body.region)] = item
+            found.first = item.primal
+            found.before = [*early.values(), *moved]
+        if found.loops:
+            swept.items = [item for item in items if id(item) not in taken]
+        return found
+
+    # one loop
+
+    def needed(self, item: RevLoop, earlier: list[Stmt | RevIf | RevLoop], taken: set[int]) -> set[int] | None:
+        """The earlier statements of the reverse sweep (by id) that a fused loop needs; None if it is not fused."""
+        loop, region = item.primal, item.body.region
+        assert isinstance(loop, For)
+        if id(loop) in self.exits.of:
+            return None
+        sums = self.sums(loop, region)
+        if sums is None:
+            return None
+        inputs = {self.sweep.bars[name] for name in sums if name in self.sweep.bars}
+        added = self.added(item, inputs)
+        if added is None:
+            return None
+        needed = self.writers(inputs, earlier, taken)
+        if needed is None:
+            return None
+        for other in earlier:
+            if id(other) not in needed and id(other) not in taken and not self.only_adds(other, added):
+                return None
+        return needed | {id(s) for s in earlier if id(s) in taken and not isinstance(s, RevIf | RevLoop)}
+
+    def sums(self, loop: For, region: Region) -> list[str] | None:
+        """The sums that a loop hands on; None if it hands on something else that has a derivative."""
+        found: list[str] = []
+        inside = {id(stmt) for stmt in walk(loop.body)}
+        copies = {id(stmt) for stmt in end_copies(region, self.regions)}
+        for name in dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt)):
+            defs = self.regions.defs[name]
+            if all(id(stmt) in inside for stmt in defs):
+                continue
+            if any(id(stmt) in inside and id(stmt) not in copies for stmt in defs):
+                return None
+            if not isinstance(self.types[name], Scalar):
+                return None
+            if name in self.activity:
+                if self.trips.sum_of(name, inside) is None:
+                    return None
+                found.append(name)
+        return found
+
+    def added(self, item: RevLoop, inputs: set[str]) -> set[str] | None:
+        """The adjoints and shadows from outside that reversed trips add to; None if they do more than that."""
+        region = item.body.region
+        found: set[str] = set()
+        for stmt in statements(item.body):
+            if isinstance(stmt, Push | Call) and any(self.outside(name, region) for name in reads(stmt)):
+                return None
+            for name in {*writes(stmt), *reads(stmt)}:
+                if name in self.outer and name not in inputs:
+                    if not adds_to(stmt, name):
+                        return None
+                    found.add(name)
+                elif self.outside(name, region):
+                    if not adds_element(stmt, name) and not asks_extent(stmt):
+                        return None
+                    found.add(self.memory.aliases.find(name))
+        return found
+
+    def outside(self, name: str, region: Region) -> bool:
+        """Whether a name is a shadow, or a stack of adjoints, that outlives a trip."""
+        if not isinstance(self.types.get(name), Array | Stack):
+            return False
+        if name in self.sweep.bars.values() and name not in self.shadows:
+            return True
+        return name in self.shadows and not self.memory.local_to(name, region)
+
+    def writers(
+        self, names: set[str], earlier: list[Stmt | RevIf | RevLoop], taken: set[int]
+    ) -> set[int] | None:
+        """The statements that compute adjoints; None if they are not plain arithmetic on numbers."""
+        pending, found = set(names), set[int]()
+        wanted = set(names)
+        while pending:
+            name = pending.pop()
+            for place, item in enumerate(earlier):
+                if isinstance(item, RevIf | RevLoop):
+                    # a fused loop leaves the adjoints of its sums as they are
+                    if id(item) not in taken and any(name in writes(s) for s in flat(item)):
+                        return None
+                    continue
+                if name not in writes(item):
+                    continue
+                if clears(item) and not any(mentions(later, name) for later in earlier[place + 1 :]):
+                    continue
+                if not isinstance(item, Assign) or not isinstance(self.types.get(name), Scalar):
+                    return None
+                if id(item) not in found:
+                    found.add(id(item))
+                    for read in reads(item):
+                        if isinstance(self.types.get(read), Array | Stack):
+                            return None
+                        if read not in wanted and not self.primal(read):
+                            wanted.add(read)
+                            pending.add(read)
+        return found if self.read_last(wanted, found, earlier) else None
+
+    def read_last(self, names: set[str], found: set[int], earlier: list[Stmt | RevIf | RevLoop]) -> bool:
+        """Whether statements that stay read the names only when all that set them have been passed."""
+        for name in names:
+            setting = [p for p, s in enumerate(earlier) if id(s) in found and not isinstance(s, RevIf | RevLoop) and name in writes(s)]
+            before = earlier[: max(setting, default=0)]
+            if any(mentions(item, name) for item in before if id(item) not in found):
+                return False
+        return True
+
+    def primal(self, name: str) -> bool:
+        """Whether a name is the primal program's."""
+        return name in self.regions.home
+
+    def known_before(self, loop: For, stmt: Stmt, early: dict[str, Stmt]) -> bool:
+        """Whether the primal values that a statement reads can be had before a loop.
+
+        `early` takes the statements that compute those which the program sets later.
+        """
+        place = self.regions.place[id(loop)]
+        for name in reads(stmt):
+            if not self.primal(name) or name in early:
+                continue
+            if self.regions.home[name] is not self.regions.root:
+                return False
+            defs = self.regions.defs[name]
+            if all(self.regions.place[id(made)] < place for made in defs):
+                continue
+            if len(defs) != 1 or not self.pure(defs[0]) or not self.known_before(loop, defs[0], early):
+                return False
+            early[name] = defs[0]
+        return True
+
+    def pure(self, stmt: Stmt) -> bool:
+        """Whether a statement computes a number from numbers."""
+        if not isinstance(stmt, Assign) or not isinstance(self.types[stmt.target], Scalar):
+            return False
+        if not isinstance(stmt.value, Op):
+            return True
+        scalars = all(isinstance(self.types.get(name), Scalar) for name in reads(stmt))
+        return stmt.value.fn == "dim" or (scalars and not stmt.value.fn.startswith("np.random"))
+
+    def only_adds(self, item: Stmt | RevIf | RevLoop, added: set[str]) -> bool:
+        """Whether what stays behind does no more than add to what the trips add to."""
+        for stmt in flat(item):
+            for name in {*writes(stmt), *reads(stmt)}:
+                array = isinstance(self.types.get(name), Array | Stack)
+                if (self.memory.aliases.find(name) if array else name) not in added:
+                    continue
+                if not (adds_element(stmt, name) or asks_extent(stmt) if array else adds_to(stmt, name)):
+                    return False
+        return True
+
+
+def end_copies(region: Region, regions: Regions) -> list[Assign]:
+    """The copies that end a trip: what the loop's merge names hold in the next one."""
+    found: list[Assign] = []
+    for stmt in reversed(region.block):
+        if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name | Const):
+            break
+        if regions.home[stmt.target].inside(region):
+            break
+        found.append(stmt)
+    return found[::-1]
+
+
+def blocks_of(item: RevIf | RevLoop) -> tuple[RevBlock, ...]:
+    """The reversed blocks directly inside a reversed statement."""
+    return (item.body, item.orelse) if isinstance(item, RevIf) else (item.body,)
+
+
+def statements(block: RevBlock) -> Iterator[Stmt]:
+    """All core statements of a reversed block."""
+    for item in block.items:
+        yield from flat(item)
+
+
+def flat(item: Stmt | RevIf | RevLoop) -> Iterator[Stmt]:
+    """All core statements of a reversed statement."""
+    if isinstance(item, RevIf | RevLoop):
+        for block in blocks_of(item):
+            yield from statements(block)
+    else:
+        yield from walk((item,))
+
+
+def mentions(item: Stmt | RevIf | RevLoop, name: str) -> bool:
+    """Whether a reversed statement reads or sets a name."""
+    return any(name in reads(stmt) or name in writes(stmt) for stmt in flat(item))
+
+
+def clears(stmt: Stmt) -> bool:
+    """Whether a statement sets an adjoint to zero."""
+    return isinstance(stmt, Assign) and (stmt.value == Const(0.0) or isinstance(stmt.value, Op) and not list(reads(stmt)))
+
+
+def adds_element(stmt: Stmt, array: str) -> bool:
+    """Whether a statement adds to an element of an array, and uses it for nothing else."""
+    return isinstance(stmt, Store) and stmt.accumulate and stmt.array == array
+
+
+def asks_extent(stmt: Stmt) -> bool:
+    """Whether a statement reads an extent, and no element."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "dim"
+
+
+def adds_to(stmt: Stmt, name: str) -> bool:
+    """Whether a statement does nothing with a number but add to it."""
+    match stmt:
+        case Assign(target=target, value=Op(fn="+", args=(Name(id=first), second))):
+            return target == name == first and second != Name(name)
+    return False

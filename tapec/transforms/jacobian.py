@@ -1,0 +1,275 @@
+"""Jacobians: the derivatives of a function's results by its sources, a row or a column at a time.
+
+By rows, a reverse sweep runs once for each element of a result; by columns, the function with its
+tangents runs once for each element of a source.  Before that the function runs by itself, for
+the shapes.  All its runs must be alike: it works on copies of arrays that it writes, prints
+once, and may not draw random numbers.
+
+Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.memory import aliases
+from tapec.errors import NotDifferentiable
+from tapec.rules.library import DRAWS
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Call,
+    Const,
+    Function,
+    If,
+    Name,
+    Op,
+    Raise,
+    Return,
+    changed,
+    walk,
+)
+from tapec.syntax.types import Array, Scalar
+from tapec.transforms.blocks import Row, allocated, extents, fill, fill_columns, fill_rows, halves, inline
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.forward import forward
+from tapec.transforms.reverse import reverse
+from tapec.transforms.ssa import to_ssa
+
+# a reverse sweep costs about as much as two forward ones: Griewank & Walther, table 4.4
+_ROW = 2
+
+# how the blocks of each kind of derivative are computed
+JACOBIANS = {"jacobian": "auto", "jacfwd": "forward", "jacrev": "reverse", "hessian": "reverse"}
+
+
+def blocks_of(kind: str, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
+    """The function that returns the first derivatives of `function`, or its second ones, as blocks."""
+    first = jacobian(function, sources, constants, JACOBIANS[kind])
+    if kind != "hessian":
+        return first
+    try:
+        return jacobian(first, sources, constants, "forward")
+    except NotDifferentiable:
+        # a custom gradient has no forward mode
+        return jacobian(first, sources, constants, "reverse")
+
+
+def directed(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
+    """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
+    swept = reverse(function, sources, constants, unit_seed=True)
+    body = (*swept.forward, *swept.backward, Return(swept.adjoints))
+    gradient = Function(function.name, swept.params, body, swept.types)
+    made = forward(to_ssa(gradient, constants), sources, constants)
+    last = made.body[-1]
+    assert isinstance(last, Return)
+    vectors = made.params[len(swept.params) :]
+    out = Emitter(made.types, set(made.types), last.span)
+    for source, vector in zip(sources, vectors, strict=True):
+        _check_shape(out, source, vector)
+    return replace(made, body=(*out.out, *made.body[:-1], Return(last.values[1::2])))
+
+
+def _check_shape(out: Emitter, source: str, vector: str) -> None:
+    for ours, theirs in zip(extents(out, Name(source)), extents(out, Name(vector)), strict=True):
+        differs = out.atom(Op("!=", (ours, theirs)))
+        message = Const(f"the vector for `{source}` has another shape than `{source}`")
+        out.add(If(differs, (Raise("ValueError", (message,), out.span),), (), out.span))
+
+
+def jacobian(
+    function: Function,
+    sources: tuple[str, ...],
+    constants: frozenset[str] = frozenset(),
+    mode: str = "auto",
+    values: bool = False,
+    batch: bool = False,
+) -> Function:
+    """The function that returns, for each float result of `function`, a block for each source.
+
+    mode     "reverse" goes by rows, "forward" by columns, "auto" by what costs less: by the types
+             where results or sources are numbers alone, otherwise by the shapes at run time
+    values   return the float results themselves before the blocks
+    batch    all sources and results are batches, by their first axis: of a block only the part where
+             result and source belong to one example, of shape (batch, result's rest, source's rest)
+    returns  a function of the same parameters, in single assignment.  A block has the shape of the
+             result followed by that of the source, and the dtype of the source
+    raises   NotDifferentiable  for functions that draw random numbers
+    """
+    return _Jacobian(function, sources, constants, mode, batch).run(values)
+
+
+class _Jacobian:
+    def __init__(
+        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], mode: str, batch: bool
+    ) -> None:
+        self.batch = batch
+        self.function = function = _on_copies(function, constants)
+        last = function.body[-1]
+        assert isinstance(last, Return)
+        self.sources, self.constants, self.mode, self.span = sources, constants, mode, last.span
+        types = dict(function.types)
+        self.out = Emitter(types, set(types), last.span)
+        self.values = tuple(value for value in last.values if self.out.type_of(value).is_float)
+        # whether the function has run by itself
+        self.ran = False
+
+    def run(self, values: bool) -> Function:
+        out, params = self.out, self.function.params
+        if values:
+            self.check_draws(True)
+            out.extend(self.function.body[:-1])
+            self.ran = True
+        numbers_out = not any(isinstance(out.type_of(value), Array) for value in self.values)
+        numbers_in = not any(isinstance(out.types[source], Array) for source in self.sources)
+        columns = self.columns() if self.mode == "forward" or (self.mode == "auto" and not numbers_out) else None
+        if self.mode == "reverse" or columns is None:
+            blocks = self.separate_rows() if numbers_out else self.common(self.rows(), None)
+        elif numbers_in:
+            blocks = self.separate_columns(columns)
+        else:
+            blocks = self.common(self.rows() if self.mode == "auto" else None, columns)
+        body = (*out.out, Return((*(self.values if values else ()), *blocks), self.span))
+        return Function(self.function.name, params, body, out.types, self.function.doc)
+
+    # one run of each kind
+
+    def rows(self) -> list[Row]:
+        """For each value the function that returns the sources' adjoints."""
+        found = []
+        for value in self.values:
+            single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
+            swept = reverse(single, self.sources, self.constants)
+            found.append(halves(swept, self.constants) or Row.of(swept))
+        return found
+
+    def columns(self) -> list[tuple[Function, str]] | None:
+        """For each source the function that returns the values' tangents, and its parameter for the source's."""
+        found = []
+        try:
+            for source in self.sources:
+                single = replace(self.function, body=(*self.function.body[:-1], Return(self.values, self.span)))
+                made = forward(single, (source,), self.constants, "column")
+                last = made.body[-1]
+                assert isinstance(last, Return)
+                tangents = Return(last.values[1::2])
+                found.append((replace(made, body=(*made.body[:-1], tangents)), made.params[-1]))
+        except NotDifferentiable:
+            if self.mode == "forward":
+                raise
+            return None
+        return found
+
+    # without a run for the shapes
+
+    def separate_rows(self) -> list[Atom]:
+        """All values are numbers: one reverse sweep for each."""
+        blocks: list[Atom] = []
+        for count, value in enumerate(self.values):
+            single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
+            row = Row.of(reverse(single, self.sources, self.constants))
+            type_ = self.out.type_of(value)
+            assert isinstance(type_, Scalar)
+            one = self.out.cast(Const(1.0), type_)
+            blocks += inline(self.out, row.run, {row.seed: one}, self.constants, not self.ran and count == 0)
+        self.check_draws(len(self.values) > 1)
+        return blocks
+
+    def separate_columns(self, columns: list[tuple[Function, str]]) -> list[Atom]:
+        """All sources are numbers: one forward sweep for each."""
+        found: list[list[Atom]] = []
+        for count, (source, (column, dot)) in enumerate(zip(self.sources, columns, strict=True)):
+            type_ = self.out.types[source]
+            assert isinstance(type_, Scalar)
+            one = self.out.cast(Const(1.0), type_)
+            tangents = inline(self.out, column, {dot: one}, self.constants, not self.ran and count == 0)
+            found.append([self.converted(tangent, type_) for tangent in tangents])
+        self.check_draws(len(self.sources) > 1)
+        return [column[k] for k in range(len(self.values)) for column in found]
+
+    def converted(self, tangent: Atom, type_: Scalar) -> Atom:
+        """A tangent in the dtype of its source."""
+        own = self.out.type_of(tangent)
+        if isinstance(own, Scalar):
+            return self.out.cast(tangent, type_)
+        if own == Array(type_.dtype, own.ndim, own.layout):  # type: ignore[union-attr]
+            return tangent
+        block = allocated(self.out, "block", tangent, Const(1.0), type_.dtype)
+        fill(self.out, block, tangent, lambda index: index)
+        return block
+
+    # after a run for the shapes
+
+    def common(self, rows: list[Row] | None, columns: list[tuple[Function, str]] | None) -> list[Atom]:
+        """Blocks that either way fills; the shapes choose where both are there."""
+        self.check_draws(True)
+        out = self.out
+        if not self.ran:
+            out.extend(self.function.body[:-1])
+        grid = [[self.block(value, source) for source in self.sources] for value in self.values]
+        by_rows, by_columns = out.child(), out.child()
+        if rows is not None:
+            for value, line, row in zip(self.values, grid, rows, strict=True):
+                fill_rows(by_rows, value, row, line, self.constants, self.batch)
+        if columns is not None:
+            for k, (source, (column, dot)) in enumerate(zip(self.sources, columns, strict=True)):
+                lines = [line[k] for line in grid]
+                fill_columns(by_columns, source, column, dot, lines, self.constants, self.batch)
+        if rows is None or columns is None:
+            out.extend(by_rows.out or by_columns.out)
+        else:
+            weighted = Op("*", (Const(_ROW), self.size(self.values)))
+            test = out.atom(Op("<=", (weighted, self.size(tuple(Name(source) for source in self.sources)))))
+            out.add(If(test, tuple(by_rows.out), tuple(by_columns.out), self.span))
+        return [block for line in grid for block in line]
+
+    def block(self, value: Atom, source: str) -> Name:
+        label = f"{value.id if isinstance(value, Name) else 'result'}_by_{source}"
+        type_ = self.out.types[source]
+        assert isinstance(type_, Scalar | Array)
+        return allocated(self.out, label, value, Name(source), type_.dtype, self.batch)
+
+    def size(self, atoms: tuple[Atom, ...]) -> Atom:
+        """How many numbers there are in all of `atoms`."""
+        total: Atom = Const(0)
+        for atom in atoms:
+            count: Atom = Const(1)
+            for extent in extents(self.out, atom):
+                count = self.out.atom(Op("*", (count, extent)))
+            total = self.out.atom(Op("+", (total, count)))
+        return total
+
+    def check_draws(self, several: bool) -> None:
+        """Runs that draw different numbers would give rows of different functions."""
+        for stmt in walk(self.function.body):
+            name = stmt.function if isinstance(stmt, Call) else ""
+            if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
+                name = stmt.value.fn
+            if several and name.partition(";")[0] in DRAWS:
+                raise NotDifferentiable(
+                    f"a Jacobian of a function that calls `{name.partition(';')[0]}`",
+                    stmt.span,  # type: ignore[union-attr]
+                    reason="the function runs once for each row or column, and each run would draw other numbers",
+                    hint="draw before the function and pass the numbers as an argument",
+                )
+
+
+def _on_copies(function: Function, constants: frozenset[str]) -> Function:
+    """The function with copies of those array parameters that it writes."""
+    classes = aliases(function)
+    written = {classes.find(array) for stmt in walk(function.body) for array in changed(stmt)}
+    copied = [p for p in function.params if isinstance(function.types[p], Array) and classes.find(p) in written]
+    if not copied:
+        return function
+    types = dict(function.types)
+    out = Emitter(types, set(types), getattr(function.body[0], "span", None))
+    for param in copied:
+        type_ = types[param]
+        assert isinstance(type_, Array)
+        flips = type_.layout == "F" and type_.ndim > 1
+        turned = Array(type_.dtype, type_.ndim, "C")
+        # a copy is contiguous by rows
+        seen: Atom = out.let("t", Op("transpose", (Name(param),)), turned) if flips else Name(param)
+        made = Op("copy", (seen,))
+        out.assign(param, Op("transpose", (out.let("t", made, turned),)) if flips else made)
+    return to_ssa(replace(function, body=(*out.out, *function.body), types=types), constants)

@@ -1,0 +1,215 @@
+"""Calls and recursion: what is refused."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+import scipy.special
+
+from tests.errors import Refusals
+
+cases = Refusals()
+refused = cases.refused
+VECTOR = np.array([1.0, 2.0, 3.0])
+MATRIX = np.ones((3, 4))
+Pair = namedtuple("Pair", ["a", "b"])
+
+
+def scaled(x, factor, *, offset=0.0):
+    return x * factor + offset
+
+
+@refused(1.0)
+def no_source_and_no_rule(x):
+    return scipy.special.jv(2, x)
+
+
+@refused(VECTOR)
+def refused_with_a_reason(x):
+    return np.fft.fft(x)
+
+
+@refused(VECTOR)
+def complex_function(x):
+    return np.einsum("i,i", x, x)
+
+
+@refused(VECTOR)
+def unknown_method(x):
+    return x.tobytes()
+
+
+@refused(1.0)
+def calls_a_number(x):
+    return x(2.0)
+
+
+@refused(1.0)
+def known_function_of_unknown_values(x):
+    return x * np.finfo(x).eps
+
+
+@refused(1.0)
+def keyword_of_a_rule(x):
+    return np.sin(x, dtype=float)
+
+
+@refused(1.0)
+def arguments_of_a_rule(x):
+    return np.arctan2(x)
+
+
+@refused(1.0)
+def arguments_of_a_named_tuple(x):
+    return Pair(x).a
+
+
+@refused(1.0)
+def star_of_a_number(x):
+    return scaled(*x)
+
+
+@refused(1.0)
+def double_star_of_a_number(x):
+    return scaled(x, **x)
+
+
+@refused(1.0)
+def too_many_arguments(x):
+    return scaled(x, 2.0, 3.0)
+
+
+@refused(1.0)
+def unknown_keyword(x):
+    return scaled(x, factr=2.0)
+
+
+@refused(1.0)
+def two_values_for_a_parameter(x):
+    return scaled(x, 2.0, factor=3.0)
+
+
+@refused(1.0)
+def missing_argument(x):
+    return scaled(x)
+
+
+@refused(VECTOR)
+def out_is_no_array(x):
+    y = (x, x)
+    np.dot(x, x, out=y)
+    return x[0]
+
+
+@refused(1.0)
+def unknown_dtype(x):
+    return x * np.zeros(3, dtype="U3")[0]
+
+
+@refused(1.0)
+def complex_dtype(x):
+    return x * np.zeros(3, dtype=np.complex128)[0]
+
+
+@refused(1.0)
+def shape_of_floats(x):
+    return np.zeros(x)[0] * x
+
+
+@refused(1.0)
+def like_a_function(x):
+    return x * np.zeros_like(len)[0]
+
+
+@refused(1.0)
+def ragged_rows(x):
+    return np.array([[x, 2.0], [x]])[0, 0]
+
+
+@refused(VECTOR)
+def array_from_a_list_of_arrays(x):
+    return np.array([x, x])[0, 0]
+
+
+@refused(MATRIX)
+def reshape_with_an_order(x):
+    return x.reshape((4, 3), order="F")[0, 0]
+
+
+@refused(1.0)
+def reshape_of_a_number(x):
+    return np.reshape(x, (1,))[0]
+
+
+@refused(MATRIX)
+def two_unknown_extents(x):
+    return x.reshape(-1, -1)[0, 0]
+
+
+@refused(1.0)
+def transpose_of_a_number(x):
+    return np.transpose(x)
+
+
+@refused(MATRIX, 1)
+def axes_of_the_run(x, k):
+    return x.transpose(k, 0)[0, 0]
+
+
+@refused(MATRIX, 1)
+def swapped_axes_of_the_run(x, k):
+    return x.swapaxes(k, 0)[0, 0]
+
+
+@refused(MATRIX, 1)
+def expanded_axis_of_the_run(x, k):
+    return np.expand_dims(x, k)[0, 0, 0]
+
+
+@refused(VECTOR)
+def inert_function_of_a_function(x):
+    return x[np.argsort(len)[0]]
+
+
+@refused(VECTOR)
+def keyword_of_an_inert_function(x):
+    return x[np.argsort(x, kind=(x, x))[0]]
+
+
+@refused(np.ones((2, 3, 4)))
+def no_such_operation(x):
+    return np.linalg.det(x)
+
+
+def endless(x, t):
+    return x if x > 3.0 else endless(x * 2.0, (x, t))
+
+
+@refused(1.0)
+def recursion_with_tuples(x):
+    return endless(x, (x, x))
+
+
+def filled(a, n):
+    if n == 0:
+        return a
+    return filled(a * 2.0, n - 1)
+
+
+@refused(VECTOR)
+def recursion_that_returns_arrays(x):
+    return filled(x, 3).sum()
+
+
+def unsettled(x, n):
+    if n == 0:
+        return 1
+    if n == 1:
+        return (x, x)
+    return unsettled(x, n - 1)
+
+
+@refused(1.0, 3)
+def recursion_without_one_type(x, n):
+    return unsettled(x, n)

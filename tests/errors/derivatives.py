@@ -1,0 +1,201 @@
+"""Derivatives inside functions, custom gradients, checks: what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tapec
+from tests.errors import Refusals
+
+cases = Refusals()
+refused, misuse = cases.refused, cases.misuse
+VECTOR = np.array([1.0, 2.0, 3.0])
+
+
+def square(x):
+    return x * x
+
+
+def listed(x):
+    return [x, x * x]
+
+
+@refused(1.0, 0)
+def wrt_of_the_run(x, n):
+    return tapec.grad(square, n)(x)
+
+
+@refused(1.0)
+def product_without_a_vector(x):
+    return tapec.hvp(square)()
+
+
+@refused(1.0)
+def product_with_two_vectors(x):
+    return tapec.hvp(square)(x, (x, x))
+
+
+@refused(1.0)
+def inner_argument_out_of_range(x):
+    return tapec.grad(square, 2)(x)
+
+
+@refused(1.0)
+def inner_argument_by_a_wrong_name(x):
+    return tapec.grad(square, "y")(x)
+
+
+@refused(1.0)
+def inner_source_of_integers(x):
+    return tapec.grad(square)(3) * x
+
+
+@refused(1.0)
+def inner_function_of_lists(x):
+    return tapec.grad(listed)(x)
+
+
+@refused(VECTOR)
+def inner_target_is_an_array(x):
+    return tapec.grad(square)(x).sum()
+
+
+@refused(VECTOR)
+def inner_jacobian_of_integers(x):
+    return tapec.jacobian(len)(x) * x[0] if x[0] > 5.0 else tapec.jacobian(lambda a: a.size)(x)[0]
+
+
+@refused(VECTOR, call=tapec.jacobian)
+def jacobian_of_random_numbers(x):
+    return x * np.random.rand()
+
+
+@misuse
+def jacobian_by_a_list():
+    tapec.jacobian(lambda p: p[0] * p[1])([VECTOR, 2.0])
+
+
+@misuse
+def pulls_back_into_mixed_structures():
+    tapec.vjp(lambda p: p[0] * p[1], (1.0, 2))
+
+
+@misuse
+def vector_after_extra_arguments():
+    tapec.hvp(lambda *x: x[0])(1.0, 1.0)
+
+
+def power(a, n):
+    return a[0] if n == 0 else a[0] * power(a, n - 1)
+
+
+def slope(a):
+    return tapec.grad(power)(a, 3)[0]
+
+
+@refused(VECTOR)
+def second_derivative_of_a_recursion(x):
+    return slope(x)
+
+
+@misuse
+def a_derivative_at_a_jump():
+    tapec.check_grads(lambda x: np.floor(x), (1.0,))
+
+
+@misuse
+def custom_gradient_of_a_number():
+    tapec.custom_gradient(3.0)
+
+
+@misuse
+def custom_gradient_with_keywords():
+    @tapec.custom_gradient
+    def f(x, *, scale):
+        return x, lambda bar: bar
+
+
+@misuse
+def custom_gradient_without_a_gradient():
+    @tapec.custom_gradient
+    def f(x):
+        return x * x
+
+    f(1.0)
+
+
+@misuse
+def compiled_custom_gradient_without_a_gradient():
+    @tapec.custom_gradient
+    def f(x):
+        return x * x
+
+    tapec.grad(lambda x: f(x))(1.0)
+
+
+@misuse
+def custom_gradient_of_two_values():
+    @tapec.custom_gradient
+    def f(x):
+        return (x, x), lambda bar: bar
+
+    tapec.grad(lambda x: f(x)[0])(1.0)
+
+
+@misuse
+def custom_gradient_of_a_tuple():
+    @tapec.custom_gradient
+    def f(t):
+        return t[0], lambda bar: bar
+
+    tapec.grad(lambda x: f((x, x)))(1.0)
+
+
+@misuse
+def custom_gradient_that_reads_a_list():
+    @tapec.custom_gradient
+    def f(x):
+        kept = [x, 2.0]
+
+        def pull(bar):
+            return bar * kept[1]
+
+        return x * x, pull
+
+    tapec.grad(lambda x: f(x))(1.0)
+
+
+@misuse
+def custom_gradient_with_too_many_results():
+    @tapec.custom_gradient
+    def f(x):
+        def pull(bar):
+            return bar, bar
+
+        return x * x, pull
+
+    tapec.grad(lambda x: f(x))(1.0)
+
+
+@misuse
+def custom_gradient_of_another_rank():
+    @tapec.custom_gradient
+    def f(x):
+        def pull(bar):
+            return 2.0
+
+        return x * x, pull
+
+    tapec.grad(lambda x: f(x).sum())(VECTOR)
+
+
+@misuse
+def custom_gradient_of_another_kind():
+    @tapec.custom_gradient
+    def f(x):
+        def pull(bar):
+            return np.ones(3) * bar
+
+        return x * x, pull
+
+    tapec.grad(lambda x: f(x))(1.0)

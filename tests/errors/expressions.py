@@ -1,0 +1,236 @@
+"""Expressions: what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.errors import Refusals
+
+cases = Refusals()
+refused = cases.refused
+VECTOR = np.array([1.0, 2.0, 3.0])
+WORDS = np.array(["a", "b"])
+HUGE = 2**70
+IMAGINARY = 2.0j
+DATE = np.datetime64("2020-01-01")
+OBJECT = object()
+
+
+@refused(1.0)
+def undefined_name(x):
+    return x * missing  # noqa: F821
+
+
+@refused(1.0)
+def undefined_attribute(x):
+    return x * np.missing
+
+
+@refused(1.0)
+def complex_literal(x):
+    return x * 2j
+
+
+@refused(1.0)
+def complex_constant(x):
+    return x * IMAGINARY
+
+
+@refused(1.0)
+def huge_literal(x):
+    return x * 1208925819614629174706176
+
+
+@refused(1.0)
+def huge_constant(x):
+    return x * HUGE
+
+
+@refused(1.0)
+def date_constant(x):
+    return x * DATE
+
+
+@refused(1.0)
+def array_of_words(x):
+    return x * WORDS[0]
+
+
+@refused(1.0)
+def adds_a_string(x):
+    return x + "text"
+
+
+@refused(1.0)
+def subtracts_strings(x):
+    "a" - "b"
+    return x
+
+
+@refused(1.0)
+def compares_a_function(x):
+    return x if len < x else 0.0
+
+
+@refused(1.0, 2)
+def repeats_a_tuple(x, n):
+    t = (x, x) * n
+    return t[0]
+
+
+@refused(1.0)
+def multiplies_objects(x):
+    return x * OBJECT
+
+
+@refused(1.0)
+def arithmetic_on_a_list(x):
+    return -[x]
+
+
+@refused(1.0)
+def bits_of_floats(x):
+    return x & 3
+
+
+@refused(1.0, 2.0)
+def identity_of_numbers(x, y):
+    return x if x is y else y
+
+
+@refused(VECTOR)
+def membership_in_an_array(x):
+    return x[0] if 2.0 in x else x[1]
+
+
+@refused(1.0)
+def star_of_a_number(x):
+    t = [*x]
+    return t[0]
+
+
+@refused(VECTOR)
+def truth_of_an_array(x):
+    return x[0] if x else x[1]
+
+
+@refused(VECTOR)
+def conditional_expression_of_two_types(x):
+    y = x if x[0] > 0.0 else x[0]
+    return y.sum()
+
+
+@refused(VECTOR)
+def a_number_is_needed(x):
+    s = 0.0
+    for i in range(x):
+        s += x[i]
+    return s
+
+
+@refused(1.0)
+def matrix_product_of_a_number(x):
+    return x @ x
+
+
+@refused(1.0)
+def type_of_a_string(x):
+    t = str
+    return t(x)
+
+
+@refused(1.0)
+def length_of_a_number(x):
+    return x * len(x)
+
+
+@refused(1.0)
+def list_times_a_number(x):
+    values = [x, x] + x
+    return values[0]
+
+
+@refused(VECTOR)
+def extends_by_an_array(x):
+    values = [x[0]]
+    values.extend(x)
+    return values[0]
+
+
+@refused(VECTOR)
+def pops_from_an_empty_list(x):
+    values = []
+    return values.pop() * x[0]
+
+
+@refused(VECTOR)
+def list_of_a_number(x):
+    return list(x[0])[0]
+
+
+@refused(VECTOR)
+def tuple_of_an_array(x):
+    return tuple(x)[0]
+
+
+@refused(1.0)
+def result_is_a_function(x):
+    return len
+
+
+@refused(1.0)
+def a_generator(x):
+    return sum(v * x for v in {1, 2})
+
+
+@refused(1.0)
+def a_set(x):
+    s = {x, 2.0}
+    return x
+
+
+@refused(1.0)
+def calls_a_coroutine(x):
+    return coroutine(x)
+
+
+async def coroutine(x):
+    return x
+
+
+@refused(1.0)
+def a_formatted_string(x):
+    print(f"value {x}")
+    return x
+
+
+@refused(1.0)
+def a_compared_formatted_string(x):
+    return x if f"{x}" == "1.0" else 0.0
+
+
+@refused(1.0)
+def a_printed_tuple(x):
+    print((x, x))
+    return x
+
+
+@refused(1.0)
+def print_with_an_end(x):
+    print(x, end="")
+    return x
+
+
+@refused(1.0)
+def imports(x):
+    import math
+
+    return math.sin(x)
+
+
+@refused(1.0)
+def matches(x):
+    match x:
+        case 1.0:
+            return x
+    return x * x

@@ -1,0 +1,82 @@
+"""Subscripts: what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.errors import Refusals
+
+cases = Refusals()
+refused = cases.refused
+VECTOR = np.array([1.0, 2.0, 3.0])
+MATRIX = np.ones((3, 4))
+PLACES = np.array([0, 2])
+SETTINGS = {"low": 1.0}
+
+
+@refused(1.0)
+def subscript_of_a_number(x):
+    return x[0]
+
+
+@refused(VECTOR)
+def too_many_subscripts(x):
+    return x[0, 1]
+
+
+@refused(VECTOR)
+def float_subscript(x):
+    return x[1.0]
+
+
+@refused(VECTOR)
+def word_subscript(x):
+    return x["a"]
+
+
+@refused(np.ones((2, 3)))
+def two_ellipses(x):
+    return x[..., None, 0, ...].sum()
+
+
+@refused(VECTOR)
+def array_index_of_floats(x):
+    return x[x].sum()
+
+
+@refused(MATRIX, PLACES)
+def arrays_and_slices(x, k):
+    return x[k, k][0] + x[None, k, k].sum()
+
+
+@refused(np.ones((2, 3, 4)), PLACES)
+def integer_apart_from_an_array(x, k):
+    return x[0, :, k].sum()
+
+
+@refused({"a": 1.0, "b": 2.0})
+def missing_key(p):
+    return p["c"]
+
+
+@refused(1.0)
+def missing_setting(x):
+    return x * SETTINGS["high"]
+
+
+@refused(1.0, 2)
+def slice_of_a_tuple(x, n):
+    t = (x, x * x, 2.0)
+    return t[:n][0]
+
+
+@refused(1.0)
+def beyond_a_tuple(x):
+    t = (x, x * x)
+    return t[2]
+
+
+@refused(1.0, 0)
+def into_an_empty_tuple(x, k):
+    t = ()
+    return x * t[k]

@@ -1,0 +1,234 @@
+"""What is asked of the API, and arguments: what is refused."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+import tapec
+from tests.errors import Refusals
+
+cases = Refusals()
+refused, misuse = cases.refused, cases.misuse
+VECTOR = np.array([1.0, 2.0, 3.0])
+
+
+class Model:
+    def loss(self, x):
+        return x * x
+
+
+def square(x):
+    return x * x
+
+
+@refused(1.0, wrt="y")
+def unknown_parameter(x):
+    return x
+
+
+@refused(1.0, wrt=1)
+def parameter_out_of_range(x):
+    return x
+
+
+@refused(1.0, wrt=1.5)
+def strange_wrt(x):
+    return x
+
+
+@refused(1, wrt=0)
+def integer_source(x):
+    return x * 2.0
+
+
+@refused(1.0, None, wrt=1)
+def constant_source(x, y=None):
+    return x * 2.0
+
+
+@refused(VECTOR)
+def target_is_an_array(x):
+    return x * 2.0
+
+
+@refused(VECTOR)
+def target_is_a_tuple(x):
+    return x[0], x[1]
+
+
+@refused(VECTOR)
+def target_is_an_integer(x):
+    return len(x)
+
+
+@refused(VECTOR)
+def target_is_nothing(x):
+    x[0] = 1.0
+
+
+@refused(VECTOR, call=tapec.jacobian)
+def block_of_an_integer(x):
+    return x * 2.0, len(x)
+
+
+@refused(1.0 + 2.0j)
+def complex_argument(x):
+    return x
+
+
+@refused("text", wrt=0)
+def string_source(x):
+    return 1.0
+
+
+@refused(np.array(["a"]))
+def array_of_words(x):
+    return 1.0
+
+
+@refused({1: 2.0})
+def dict_with_numbers_as_keys(x):
+    return x
+
+
+@refused(object())
+def object_argument(x):
+    return x
+
+
+@refused(1.0)
+def keyword_only_parameter(x, *, scale=1.0):
+    return x * scale
+
+
+@refused(1.0, wrt=2)
+def source_among_extra_arguments(*x):
+    return x[0]
+
+
+@refused(VECTOR, VECTOR[:2])
+def overlapping_arguments(x, y):
+    y[0] = 2.0
+    return x.sum() * y[1]
+
+
+@misuse
+def the_same_array_as_two_sources():
+    def f(x, y):
+        x[0] = 2.0
+        return x.sum() * y.sum()
+
+    shared = VECTOR.copy()
+    tapec.grad(f, wrt=(0, 1))(shared, shared)
+
+
+@misuse
+def bound_method():
+    tapec.grad(Model().loss)
+
+
+@misuse
+def not_a_function():
+    tapec.grad(3.0)
+
+
+@misuse
+def source_is_not_known():
+    namespace = {}
+    exec("def f(x):\n    return x * x\n", namespace)
+    tapec.grad(namespace["f"])(1.0)
+
+
+@misuse
+def tangents_are_no_tuple():
+    tapec.jvp(square, 1.0, 1.0)
+
+
+@misuse
+def too_few_tangents():
+    tapec.jvp(square, (1.0,), ())
+
+
+@misuse
+def tangent_of_another_structure():
+    tapec.jvp(lambda t: t[0], ((1.0, 2.0),), ((1.0,),))
+
+
+@misuse
+def tangent_of_another_shape():
+    tapec.jvp(np.sum, (VECTOR,), (np.ones(2),)) if False else tapec.jvp(lambda x: x.sum(), (VECTOR,), (np.ones(2),))
+
+
+@misuse
+def tangent_of_a_number_is_an_array():
+    tapec.jvp(square, (1.0,), (np.ones(2),))
+
+
+@misuse
+def cotangent_of_another_structure():
+    _, pullback = tapec.vjp(lambda x: (x, x), 1.0)
+    pullback(1.0)
+
+
+@misuse
+def unknown_mode():
+    tapec.jacobian(square, mode="sideways")
+
+
+@misuse
+def checks_no_tuple():
+    tapec.check_grads(square, 1.0)
+
+
+@misuse
+def checks_no_order():
+    tapec.check_grads(square, (1.0,), order=0)
+
+
+@misuse
+def checks_no_floats():
+    tapec.check_grads(square, (1,))
+
+
+@misuse
+def custom_gradient_has_no_forward_mode():
+    @tapec.custom_gradient
+    def f(x):
+        def pull(bar):
+            return bar * 2.0
+
+        return x * x, pull
+
+    tapec.jvp(lambda x: f(x), (1.0,), (1.0,))
+
+
+@misuse
+def emits_a_large_table():
+    table = np.zeros(5000)
+    tapec.emit(lambda x: x * table[1], signature="f8")
+
+
+@misuse
+def annotation_is_missing():
+    tapec.emit(square)
+
+
+@misuse
+def unreadable_signature():
+    tapec.emit(square, signature="f8[")
+
+
+@misuse
+def unknown_type_in_a_signature():
+    tapec.emit(square, signature="f9")
+
+
+@misuse
+def signature_of_no_type():
+    tapec.emit(square, signature="3")
+
+
+@misuse
+def signature_of_a_number():
+    tapec.emit(square, signature=(numba.optional(numba.float64),))

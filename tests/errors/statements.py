@@ -1,0 +1,138 @@
+"""Statements and loops: what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.errors import Refusals
+
+cases = Refusals()
+refused = cases.refused
+VECTOR = np.array([1.0, 2.0, 3.0])
+
+
+@refused(1.0)
+def try_statement(x):
+    try:
+        y = x * x
+    except ValueError:
+        y = x
+    return y
+
+
+@refused(1.0)
+def with_statement(x):
+    with open("file") as file:
+        file.write("text")
+    return x
+
+
+@refused(1.0)
+def yields(x):
+    yield x
+
+
+@refused(1.0)
+def global_statement(x):
+    global VECTOR
+    return x
+
+
+@refused(1.0)
+def class_statement(x):
+    class Inner:
+        pass
+
+    return x
+
+
+@refused(1.0)
+def dict_comprehension(x):
+    d = {k: x for k in range(3)}
+    return d[0]
+
+
+@refused(1.0)
+def some_ways_only(x):
+    if x > 0.0:
+        return x * x
+
+
+@refused(VECTOR)
+def array_on_some_ways_only(x):
+    for i in range(3):
+        if x[i] > 0.0:
+            return x, i
+
+
+@refused(1.0)
+def loop_over_a_number(x):
+    s = 0.0
+    for v in x:
+        s += v
+    return s
+
+
+@refused(VECTOR)
+def range_of_floats(x):
+    s = 0.0
+    for i in range(x[0]):
+        s += i * x[1]
+    return s
+
+
+@refused(VECTOR)
+def range_with_step_zero(x):
+    s = 0.0
+    for i in range(0, 3, 0):
+        s += x[i]
+    return s
+
+
+@refused(VECTOR)
+def carries_two_types(x):
+    s = 1.0
+    for i in range(3):
+        s = x * s
+    return x.sum()
+
+
+@refused(VECTOR)
+def carries_two_structures(x):
+    t = (x[0],)
+    for i in range(3):
+        t = (x[i], x[i])
+    return t[0]
+
+
+@refused(VECTOR)
+def list_of_two_types_in_branches(x):
+    values = [x[0]]
+    if x[1] > 0.0:
+        values.append(x)
+    return values[0]
+
+
+@refused(VECTOR)
+def list_of_two_types_in_a_loop(x):
+    values = []
+    for i in range(3):
+        values.append(x)
+    return values[0].sum()
+
+
+@refused(VECTOR)
+def branches_with_two_types(x):
+    if x[0] > 0.0:
+        y = x
+    else:
+        y = x[0]
+    return y.sum()
+
+
+@refused(VECTOR)
+def break_of_an_array_test(x):
+    s = 0.0
+    while x:
+        s += x[0]
+    return s

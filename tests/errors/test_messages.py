@@ -1,0 +1,118 @@
+"""Every error that tapec raises has a case with its full text."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tapec
+from tapec import errors
+from tests.errors import Refusal, golden, read, write
+
+SUBJECTS = (
+    *("assignment", "statements", "expressions", "containers", "indexing", "calls"),
+    *("derivatives", "requests", "sources"),
+)
+SOURCE = Path(tapec.__file__).resolve().parent
+# what only a mistake in the compiler or its tables could bring about
+GUARDS = frozenset(
+    {
+        "'cannot assign to this'",
+        "f'`{value.fn}` has no derivative rule'",
+        "f'`{fn}` has no derivative rule'",
+        "f'`{fn}` has no derivative with respect to a number'",
+        "f'the derivative needs `{expr.fn}` of ({kinds})'",
+        "f'the list `{key.label}` holds different types after each branch'",
+        "'a list holds elements of different types'",
+        "'the types of the variables that this loop carries do not settle'",
+        "f'the result of `{label}` has no one type'",
+        "f'Numba cannot index {owner.type} this way'",
+        "'the keys of this dict are not known here'",
+        "f'`{name}` is a {type(value).__name__}, which cannot be printed'",
+    }
+)
+CASES = [(subject, case) for subject in SUBJECTS for case in importlib.import_module(f"tests.errors.{subject}").cases]
+
+
+@pytest.mark.parametrize(("subject", "case"), CASES, ids=str)
+def test_message(subject: str, case: Refusal, request: pytest.FixtureRequest):
+    message = case.message()
+    path = golden(subject)
+    known = read(path) if path.exists() else {}
+    if request.config.getoption("--record") and known.get(str(case)) != message:
+        write(path, {str(one): (known | {str(case): message}).get(str(one), "") for s, one in CASES if s == subject})
+        return
+    assert message == known.get(str(case)), "the message changed: review it, then --record"
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_no_message_without_a_case(subject: str, request: pytest.FixtureRequest):
+    names = [str(case) for one, case in CASES if one == subject]
+    if request.config.getoption("--record"):
+        known = read(golden(subject))
+        write(golden(subject), {name: known[name] for name in names if name in known})
+    assert list(read(golden(subject))) == names
+
+
+def refusals() -> dict[str, tuple[str, range, ast.expr]]:
+    """The errors that the compiler makes: a name for each, its file, its lines and the message's expression.
+
+    Tapes have tests of their own.
+    """
+    classes = {value.__name__ for value in vars(errors).values() if isinstance(value, type)} - {"Span"}
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        if file.startswith(("tape/", "gradient_tape", "frontend/unrolled")) and file != "tape/custom.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and (name := _name(node.func)) in {*classes, "fail"}:
+                message = node.args[1 if name == "fail" else 0]
+                lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                found[f"{file}:{node.lineno}: {ast.unparse(message)}"] = file, lines, message
+    return found
+
+
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _pattern(message: ast.expr) -> re.Pattern[str]:
+    """What texts an f-string can give."""
+    parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+    return re.compile("".join(re.escape(str(p.value)) if isinstance(p, ast.Constant) else ".*" for p in parts))
+
+
+def lines_of(error: BaseException | None) -> Iterator[tuple[str, int]]:
+    """The lines of the compiler that an error, or what caused it, passed through."""
+    while error is not None:
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            yield frame.f_code.co_filename.removeprefix(f"{SOURCE}/"), line
+        error = error.__cause__ or error.__context__
+
+
+def test_every_refusal_has_a_case():
+    raised = [case.error() for _, case in CASES]
+    places = {place for error in raised for place in lines_of(error)}
+    texts = [error.message for error in raised if isinstance(error, errors.TapecError)]
+
+    def covered(file: str, lines: range, message: ast.expr) -> bool:
+        if ast.unparse(message) in GUARDS:
+            return True
+        if not isinstance(message, ast.Constant | ast.JoinedStr):  # text that was made before
+            return any((file, line) in places for line in lines)
+        return any(_pattern(message).fullmatch(text) for text in texts)
+
+    assert [name for name, place in refusals().items() if not covered(*place)] == []
+
+
+def test_every_class_has_a_case():
+    raised = {type(case.error()).__name__ for _, case in CASES}
+    classes = {name for name, value in vars(errors).items() if isinstance(value, type)} - {"Span", "TapecError"}
+    assert classes - raised <= {"LoweringError"}, "LoweringError is that of tapes"

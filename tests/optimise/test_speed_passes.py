@@ -1,0 +1,295 @@
+"""Passes for speed: what they turn programs into, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapec.optimise.ascending import ascend
+from tapec.optimise.distribute import distribute
+from tapec.optimise.hoist import hoist_allocations
+from tapec.optimise.settle import settle_stores
+from tapec.optimise.sums import sum_in_variables
+from tests.optimise.reading import check
+
+
+def same(change, text: str) -> None:
+    """A pass leaves a function as it is."""
+    check(change, text, text)
+
+
+def test_a_loop_runs_upward_if_each_trip_has_elements_of_its_own():
+    check(
+        ascend,
+        before="""
+        def f(a, a_bar, n, y):
+            k = n - 1
+            total = 0.0
+            for i in range(k, -1, -1):
+                t = a[i]
+                a_bar[i] += t * y
+                total_1 = total + t
+                total = total_1
+            return total
+        """,
+        after="""
+        def f(a, a_bar, n, y):
+            k = n - 1
+            total = 0.0
+            for i in range(n):
+                t = a[i]
+                a_bar[i] += t * y
+                total_1 = total + t
+                total = total_1
+            return total
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "trip",
+    [
+        "a[i] = x\nt = a[j]",  # another trip's element
+        "k = i - 1\nt = a[k]\na[i] = t",  # the next trip reads what this one stores
+        "s_1 = s * x\ns = s_1",  # not a sum
+        "s_1 = s + x\na[i] = s_1\ns = s_1",  # a partial sum is seen
+        "print(i)",
+        "x_stack.append(x)",
+        "t = y_stack.pop()",
+        "k = i - 3\na[k] = x",  # a[-1] may be a[n - 1]
+    ],
+)
+def test_a_loop_keeps_its_direction_where_trips_depend_on_each_other(trip: str):
+    body = "\n".join(f"        {line}" for line in trip.splitlines())
+    same(
+        ascend,
+        f"""
+def f(a, x, j, n, s, x_stack, y_stack):
+    for i in range(n, -1, -1):
+{body}
+    return s
+""",
+    )
+
+
+def test_what_the_last_trip_leaves_fixes_the_order():
+    same(
+        ascend,
+        """
+        def f(a, n):
+            for i in range(n, -1, -1):
+                t = a[i]
+            return t
+        """,
+    )
+
+
+def test_an_element_is_stored_once():
+    check(
+        settle_stores,
+        before="""
+        def f(a, i, s, y):
+            t = a[i]
+            a[i] = 0.0
+            u = t * y
+            a[i] += u
+            a[i] += s
+            return y
+        """,
+        after="""
+        def f(a, i, s, y):
+            t = a[i]
+            u = t * y
+            t_1 = u + s
+            a[i] = t_1
+            return y
+        """,
+    )
+
+
+def test_neighbours_are_other_elements_if_no_subscript_is_negative():
+    check(
+        settle_stores,
+        before="""
+        def f(a, n, s):
+            for i in range(n):
+                k = i + 1
+                a[i] = 0.0
+                a[k] += s
+                a[i] += s
+            return s
+        """,
+        after="""
+        def f(a, n, s):
+            for i in range(n):
+                k = i + 1
+                a[k] += s
+                a[i] = s
+            return s
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["t = a[k]", "a[k] = s", "a_1[i] = s", "i_1 = i\n    i = k", "raise ValueError()", "print(a)"],
+)
+def test_a_store_does_not_move_past_what_may_see_it(between: str):
+    same(
+        settle_stores,
+        f"""
+def f(a, a_2, i, k, s, c):
+    a_1 = a[1:]
+    a[i] = 0.0
+    {between}
+    a[i] += s
+    return s
+""",
+    )
+
+
+def test_a_scattered_addition_gets_a_loop_of_its_own():
+    check(
+        distribute,
+        before="""
+        def f(a, a_1, n, s):
+            for i in range(1, n):
+                j = i - 1
+                u = a_1[i]
+                t = u * s
+                a[i] += t
+                a[j] += t
+            return s
+        """,
+        after="""
+        def f(a, a_1, n, s):
+            n_1 = max(n, 0)
+            t_kept = np.empty(n_1)
+            for i in range(1, n):
+                j = i - 1
+                u = a_1[i]
+                t = u * s
+                a[i] += t
+                t_kept[i] = t
+            for i_1 in range(1, n):
+                t_1 = t_kept[i_1]
+                t_2 = i_1 - 1
+                a[t_2] += t_1
+            return s
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("loop", "read"),
+    [
+        ("range(1, n)", "j = i - 1\nk = i + 1\nu = a[j]"),  # a later trip reads what this one added to
+        ("range(n, 0, -1)", "j = i + 1\nk = i - 1\nu = a[j]"),
+        ("range(n)", "k = i - 1\nu = a[i]"),  # a[-1] may be any element
+    ],
+)
+def test_an_addition_stays_where_a_later_trip_may_see_it(loop: str, read: str):
+    body = "\n".join(f"        {line}" for line in read.splitlines())
+    same(
+        distribute,
+        f"""
+def f(a, n, s):
+    for i in {loop}:
+{body}
+        t = u * s
+        a[k] += t
+    return s
+""",
+    )
+
+
+def test_a_sum_in_an_element_becomes_a_variable():
+    check(
+        sum_in_variables,
+        before="""
+        def f(a, a_1, n, k, y):
+            for i in range(n):
+                t = a_1[i]
+                a[k] += t
+            return y
+        """,
+        after="""
+        def f(a, a_1, n, k, y):
+            a_sum = 0.0
+            for i in range(n):
+                t = a_1[i]
+                a_sum += t
+            t_1 = 0 < n
+            if t_1:
+                a[k] += a_sum
+            return y
+        """,
+    )
+
+
+@pytest.mark.parametrize("other", ["u = a[i]", "a[i] = y", "k = i"])
+def test_an_element_that_the_loop_may_see_is_added_to_at_once(other: str):
+    same(
+        sum_in_variables,
+        f"""
+def f(a, n, k, y):
+    for i in range(n):
+        {other}
+        a[k] += y
+    return y
+""",
+    )
+
+
+def test_an_allocation_leaves_the_loop():
+    check(
+        hoist_allocations,
+        before="""
+        def f(a, n, y):
+            for k in range(n):
+                n_1 = a.shape[0]
+                a_1 = np.empty(n_1)
+                a_1[0] = y
+                t = a_1[0]
+                a[k] = t
+            return y
+        """,
+        after="""
+        def f(a, n, y):
+            n_1 = a.shape[0]
+            a_1 = np.empty(n_1)
+            for k in range(n):
+                a_1[0] = y
+                t = a_1[0]
+                a[k] = t
+            return y
+        """,
+    )
+
+
+def test_memory_that_outlives_its_trip_is_made_anew():
+    same(
+        hoist_allocations,
+        """
+        def f(a, n, y):
+            a_2 = a
+            for k in range(n):
+                a_1 = np.empty(3)
+                a_1[0] = y
+                a_2 = a_1
+            return a_2
+        """,
+    )
+
+
+def test_an_allocation_that_may_raise_stays():
+    same(
+        hoist_allocations,
+        """
+        def f(a, n, y):
+            for k in range(n):
+                n_1 = n - 2
+                a_1 = np.empty(n_1)
+                a_1[0] = y
+            return y
+        """,
+    )

@@ -1,0 +1,62 @@
+"""Run what stands after each stage of the pipeline, without the JIT, against the program itself.
+
+The primal of the stages core and typed must return what the program returns, the derivative of the
+stages adjoint and optimised its value and the gradients of the compiled derivative; all must leave
+the arguments as the program does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+from unittest import mock
+
+import numba
+import numpy as np
+
+from tapec.backend.program import Program
+from tapec.backend.signature import arguments
+from tapec.backend.stages import STAGES, stage_text
+from tapec.options import Options
+from tapec.pipeline import build
+from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, any_single, clone, leaves, same
+
+TOLERANCE = 1e-9
+
+
+def check_stages(f: FunctionType, args: Args, derivative: Derivative) -> None:
+    """Raise Mismatch unless every stage computes what the compiled derivative of `f` at `args` does."""
+    seeds = [seed for seed in leaves(derivative.cotangent) if seed is not None] if derivative.split else []
+    tolerance = SINGLE_TOLERANCE if any_single((args, derivative.value)) else TOLERANCE
+    for stage in STAGES:
+        run = _stage_function(f, args, derivative, stage)
+        mine = clone(args)
+        with np.errstate(all="ignore"):
+            found = run(*mine) if stage in ("core", "typed") else run(*mine, *clone(tuple(seeds)))
+        if stage in ("adjoint", "optimised"):
+            found, gradients = found
+            same(f"gradient of stage {stage}", gradients, derivative.gradients, tolerance)
+        same(f"value of stage {stage}", found, derivative.value, tolerance)
+        same(f"arguments after stage {stage}", mine, derivative.after, tolerance)
+
+
+def _stage_function(f: FunctionType, args: Args, derivative: Derivative, stage: str) -> Callable[..., Any]:
+    """The function that a stage's text defines, run by the interpreter."""
+    structure = arguments(tuple(numba.typeof(arg) for arg in args), list(inspect.signature(f).parameters))
+
+    def made(kind: str, options: Options) -> Program:
+        kind = "vjp" if kind == "value_and_grad" and derivative.split else kind
+        return build(f, structure, kind, derivative.wrt, options)
+
+    return execute(stage_text(f, stage, made))
+
+
+def execute(text: str) -> Callable[..., Any]:
+    """The last function that a module's text defines, run by the interpreter."""
+    namespace: dict[str, Any] = {"__name__": "stage"}
+    # Numba's decorators leave functions as they are
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        exec(compile(text, "<stage>", "exec"), namespace)
+    return [value for value in namespace.values() if isinstance(value, FunctionType)][-1]

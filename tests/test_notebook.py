@@ -1,0 +1,137 @@
+"""Code in notebook cells: IPython keeps their text, and tapec reads it there."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("IPython") is None, reason="IPython is not installed")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+RUNNER = """
+import json, sys
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance(colors="nocolor", history_length=0, cache_size=0)
+shell.history_manager.enabled = False
+shell.autoindent = False
+for cell in json.loads(sys.argv[1]):
+    done = shell.run_cell(cell, store_history=False)
+    error = done.error_in_exec or done.error_before_exec
+    if error is not None:
+        print("raised:", type(error).__name__, str(error).partition(chr(10))[0])
+"""
+
+
+def run(folder: Path, *cells: str) -> list[str]:
+    """What the cells print, and the errors that end them."""
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
+    environment = {**os.environ, "PYTHONPATH": paths, "IPYTHONDIR": str(folder), "TAPEC_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, json.dumps(cells)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=folder,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return [line for line in done.stdout.splitlines() if not line.startswith((" ", "---", "Traceback"))]
+
+
+IMPORTS = "import numpy as np\nimport tapec\nfrom tapec import GradientTape, Variable"
+
+
+def test_a_gradient_of_a_function_from_another_cell(tmp_path: Path):
+    found = run(
+        tmp_path,
+        IMPORTS,
+        "def loss(x):\n    s = 0.0\n    for v in x:\n        s += v * v\n    return s",
+        "gradient = tapec.grad(loss)\nprint(gradient(np.array([1.0, 2.0])).tolist())",
+    )
+    assert found == ["[2.0, 4.0]"]
+
+
+def test_a_function_that_is_defined_anew(tmp_path: Path):
+    found = run(
+        tmp_path,
+        IMPORTS,
+        "scale = 2.0\ndef loss(x):\n    return scale * x * x",
+        "print(tapec.grad(loss)(3.0))",
+        "def loss(x):\n    return x ** 3",
+        "print(tapec.grad(loss)(3.0))",
+    )
+    assert found == ["12.0", "27.0"]
+
+
+def test_a_tape_in_a_cell(tmp_path: Path):
+    found = run(
+        tmp_path,
+        IMPORTS,
+        "x = Variable(3.0)",
+        "with GradientTape() as tape:\n    y = x * x\nprint(tape.gradient(y, x))",
+        # the tape of one cell, the gradient of the next
+        "with GradientTape(persistent=True) as tape:\n    z = 1.0\n    for k in range(3):\n        z = z * x",
+        "print(tape.gradient(z, x))",
+    )
+    assert [float(line) for line in found] == [6.0, 27.0]
+
+
+def test_a_training_loop_over_cells(tmp_path: Path):
+    found = run(
+        tmp_path,
+        IMPORTS,
+        "w = Variable(np.zeros(2))\ninputs = np.array([[1.0, 2.0], [3.0, 1.0]])\ntargets = np.array([5.0, 5.0])",
+        "def error(w):\n    return ((inputs @ w - targets) ** 2).sum()",
+        "for step in range(200):\n"
+        "    with GradientTape() as tape:\n"
+        "        loss = error(w.value())\n"
+        "    w.assign_sub(0.05 * tape.gradient(loss, w))",
+        "print(np.round(w.numpy(), 3).tolist())",
+    )
+    assert found == ["[1.0, 2.0]"]
+
+
+def test_cells_with_magics(tmp_path: Path):
+    found = run(
+        tmp_path,
+        IMPORTS,
+        "%precision 4\ndef cube(x):\n    return x ** 3\n%time slope = tapec.grad(cube)(2.0)",
+        "print(slope)",
+        # IPython keeps the text of the cell, but not under the name of the code that %%time makes
+        "%%time\ndef square(x):\n    return x * x\ntapec.grad(square)(2.0)",
+    )
+    assert "12.0" in found
+    assert found[-1] == "raised: SourceUnavailable the source of `square` cannot be found"
+
+
+def test_an_error_names_the_line_of_the_cell(tmp_path: Path):
+    found = run(
+        tmp_path,
+        IMPORTS,
+        "def broken(x):\n    y = x * x\n    try:\n        return y\n    finally:\n        pass",
+        "try:\n    tapec.grad(broken)(1.0)\nexcept tapec.errors.TapecError as error:\n"
+        "    print(error.span.line, error.span.text.strip())",
+    )
+    assert found == ["3 try:"]
+
+
+def test_a_decorated_function_and_a_compiled_tape(tmp_path: Path):
+    found = run(
+        tmp_path,
+        IMPORTS,
+        "@tapec.function\ndef slope(x):\n"
+        "    with GradientTape() as tape:\n        tape.watch(x)\n        y = x * x * x\n"
+        "    return tape.gradient(y, x)",
+        "print(slope(2.0))",
+        "@tapec.value_and_grad\ndef square(x):\n    return x * x",
+        "print(square(4.0))",
+    )
+    assert found == ["12.0", "(16.0, 8.0)"]

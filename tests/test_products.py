@@ -1,0 +1,161 @@
+"""`vjp` by split reversal: what it returns, how often it can be pulled, and what it is independent of."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec import products
+from tapec.errors import UsageError
+from tests.oracles import check
+
+Pair = collections.namedtuple("Pair", "w b")
+TABLE = np.arange(3.0)
+
+
+@dataclasses.dataclass
+class Model:
+    w: np.ndarray
+    b: float
+
+
+def overwritten(x, a, n):
+    y = x.copy()
+    s = 0.0
+    for k in range(n):
+        for i in range(1, x.shape[0]):
+            y[i] = np.sin(y[i - 1]) * a + y[i]
+        s += y[k] ** 2
+    return y, s
+
+
+def through_views(x):
+    y = x[1:]
+    z = x[::2]
+    for i in range(y.shape[0]):
+        y[i] = y[i] * x[i]
+    return z
+
+
+def swapped_buffers(x, n):
+    a, b = x.copy(), np.zeros_like(x)
+    for _ in range(n):
+        for i in range(1, len(x) - 1):
+            b[i] = a[i - 1] * a[i] + a[i + 1]
+        a, b = b, a
+    return a
+
+
+def grown(x):
+    s = 0.0
+    i = 0
+    while s < 3.0:
+        if x[i % 3] > 0.5:
+            s += x[i % 3] ** 2
+        else:
+            s += 0.3 * x[i % 3]
+        i += 1
+    return s * x
+
+
+def one_side(x, c):
+    if c > 0:
+        t = x * 2
+        u = np.sin(t)
+        return u * u
+    return x
+
+
+def product(x, *rest):
+    for r in rest:
+        x = x * r
+    return x
+
+
+CASES = [
+    (overwritten, (np.linspace(0.1, 1.0, 6), 0.7, 3)),
+    (overwritten, (np.linspace(0.1, 1.0, 6), 0.7, 0)),
+    (through_views, (np.arange(1.0, 6.0),)),
+    (swapped_buffers, (np.arange(1.0, 6.0), 3)),
+    (grown, (np.array([0.2, 0.6, 0.9]),)),
+    (one_side, (np.arange(3.0), 1.0)),
+    (one_side, (np.arange(3.0), -1.0)),
+    (product, (2.0, 3.0, np.arange(3.0))),
+    (lambda x: TABLE * x, (np.ones(3),)),
+    (lambda x: x[::-1] * x, (np.arange(4.0)[::-1],)),
+    (lambda x: x * 2, (np.zeros((0, 3)),)),
+    (lambda x: x * x, (np.array(3.0),)),
+    (lambda x: x, (np.arange(3.0),)),
+    (lambda x, n: (x, n, 2.0), (np.arange(3.0), 4)),
+    (lambda a, b: a @ b, (np.arange(6.0).reshape(2, 3), np.ones((3, 2)))),
+    (lambda x: x * x, (np.arange(3, dtype=np.float32),)),
+]
+
+
+@pytest.mark.parametrize(("f", "args"), CASES, ids=lambda value: getattr(value, "__name__", ""))
+def test_pulls_agree_with_forward_mode_and_repeat(f, args):
+    check(f, args, split=True)
+
+
+def test_structures_come_back_as_they_were():
+    def cost(p):
+        return (p.w * p.b).sum()
+
+    for given in (Pair(np.arange(3.0), 2.0), Model(np.arange(3.0), 2.0)):
+        _, pullback = tapec.vjp(cost, given)
+        (found,) = pullback(1.0)
+        assert type(found) is type(given)
+        np.testing.assert_array_equal(found.w, [2.0, 2.0, 2.0])
+        assert found.b == 3.0
+    _, pullback = tapec.vjp(lambda items: items[0] * items[1], [2.0, 3.0])
+    assert pullback(1.0) == ([3.0, 2.0],)
+
+
+def test_the_forward_sweep_runs_once():
+    def noisy(x):
+        print(x)
+        return x * x
+
+    _, pullback = tapec.vjp(noisy, 3.0)
+    text = products._seeded(noisy, "augmented", (0,), 1, 0).source()
+    assert "print" in text
+    types = products._seeded(noisy, "augmented", (0,), 1, 0).overloads
+    (given,) = types
+    assert pullback(1.0) == (6.0,)
+    assert "print" not in products._pullback(noisy, (0,), given, 1).source()
+
+
+def test_residuals_hold_no_temporaries():
+    tapec.vjp(overwritten, np.ones(4), 0.5, 2)
+    text = products._seeded(overwritten, "augmented", (0, 1), 3, 0).source()
+    kept = text.rsplit("return ", 1)[1]
+    assert "i_1" not in kept and kept.count("_store") == 3
+
+
+def test_arguments_that_share_memory_are_pulled_on_copies():
+    x = np.arange(4.0)
+    value, pullback = tapec.vjp(lambda a, b: a * b, x, x)
+    x[:] = 0.0
+    np.testing.assert_array_equal(value, [0.0, 1.0, 4.0, 9.0])
+    for adjoint in pullback(np.ones(4)):
+        np.testing.assert_array_equal(adjoint, [0.0, 1.0, 2.0, 3.0])
+
+
+def test_an_integer_argument_has_no_adjoint():
+    _, pullback = tapec.vjp(lambda x, n: x * n, 2.0, 3)
+    assert pullback(1.0) == (3.0, None)
+
+
+def test_floats_beside_integers_in_one_argument_are_an_error():
+    with pytest.raises(UsageError, match="argument 0 has floats beside other values"):
+        tapec.vjp(lambda p: p[0] * p[1], (2.0, 3))
+
+
+def test_a_cotangent_of_another_structure_is_an_error():
+    _, pullback = tapec.vjp(lambda x: (x, x), 2.0)
+    with pytest.raises(UsageError, match="another structure"):
+        pullback(1.0)

@@ -1,0 +1,184 @@
+"""Write docs/language.md: what a function may contain.
+
+    python -m tools.language [--check]
+
+The tables come from the handlers of the frontend, from `tapec.rules` and from `tapec.errors`.  A
+construct that has a handler and no description here, or neither a handler nor words for its
+refusal, is an error; so is, with --check, a page that differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from tapec import errors
+from tapec.frontend.constructs import WORDS
+from tapec.frontend.lower import new_evaluator
+from tapec.frontend.operators import SIGNS
+from tapec.frontend.special import METHOD_HANDLERS, SPECIAL
+from tapec.rules.library import REFUSED, STATIC
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "language.md"
+TEMPLATE = Path(__file__).resolve().parent / "language.md"
+
+STATEMENTS = {
+    "Assign": ("`x = y`, `a, b = b, a`, `x[i] = y`, `x[1:] = y`", "to names, elements and slices; unpacking, `*` too"),
+    "AnnAssign": ("`x: float = y`", "the annotation is not looked at"),
+    "AugAssign": ("`x += y`", "any operator; to names, elements and slices; arrays are changed in place"),
+    "Expr": ("`f(x)`", "a call for what it does; docstrings"),
+    "Pass": ("`pass`", ""),
+    "Assert": ("`assert test, message`", "raises as in Python"),
+    "Raise": ("`raise ValueError(message)`", "built-in exceptions"),
+    "FunctionDef": ("`def g(x): ...`", "inside a function; it may read what surrounds it"),
+    "Delete": ("`del x`", "of names"),
+    "If": ("`if`, `elif`, `else`", "a static test, such as `x is None` or `a.ndim == 2`, compiles one branch only"),
+    "For": (
+        "`for ... in`, `else`",
+        "over `range` with any step, arrays (rows of a matrix), tuples, lists, dicts, `enumerate`, `zip`, "
+        "`reversed`, `np.ndindex`, `np.ndenumerate`, `numba.prange`. A loop over a tuple is unrolled, so that its "
+        "items may differ in type",
+    ),
+    "While": ("`while`, `else`", ""),
+    "Break": ("`break`", "`continue` and `return` too, anywhere"),
+    "With": ("`with`", "over tapes"),
+}
+
+EXPRESSIONS = {
+    "Constant": ("`1`, `2.5`, `True`, `\"text\"`, `None`", "text is inert"),
+    "Name": ("`x`", "variables, parameters, closures, what a module defines; any letters"),
+    "Attribute": ("`a.shape`, `p.field`, `module.name`", "of arrays, named tuples, modules and known objects"),
+    "BinOp": ("`x + y`", "{arithmetic}, `@`"),
+    "UnaryOp": ("`-x`", "{unary}"),
+    "Compare": ("`x < y <= z`", "{comparisons}; chained too; `is` of known objects, `in` of a tuple or list"),
+    "BoolOp": ("`x and y`, `x or y`", "as in Python, the second operand is computed only where it is needed"),
+    "IfExp": ("`x if test else y`", ""),
+    "NamedExpr": ("`(y := x)`", ""),
+    "Tuple": ("`(x, y)`", "packing, slices with static bounds, `+`, `*` by a constant, named fields"),
+    "List": ("`[x, y]`", "literals, elements, `append`, `extend`, `pop`; a list that grows in a loop holds numbers"),
+    "Dict": ("`{\"a\": x}`", "keys that are known; which keys there are may not depend on a branch or loop"),
+    "ListComp": ("`[x for x in a if x > 0]`", ""),
+    "Subscript": (
+        "`a[i, 1:-1, ..., None]`",
+        "elements, slices with any step, negative indices, integer arrays, boolean masks; for load, store and `+=`",
+    ),
+    "Call": ("`f(x, *args, key=y)`", "see below"),
+    "Lambda": ("`lambda x: x * y`", "closures over numbers and arrays"),
+    "JoinedStr": ("`f\"{name}\"`", "of known text; in the message of an exception also of numbers"),
+}
+
+# parts of other constructs
+INSIDE = frozenset({"Slice", "Starred", "FormattedValue", "Return", "Continue", "Interpolation", "TemplateStr"})
+
+
+def described(texts: dict[str, tuple[str, str]], handlers: Iterable[type]) -> list[tuple[str, str]]:
+    """The rows of the constructs that have a handler; KeyError if one has no description."""
+    names = {handler.__name__ for handler in handlers} - INSIDE
+    if names != texts.keys():
+        raise KeyError(f"handlers and descriptions differ: {sorted(names ^ texts.keys())}")
+    return list(texts.values())
+
+
+def signs(kind: type[ast.AST]) -> str:
+    """The operators of a kind, in the order of the frontend's table."""
+    known = {sub.__name__ for sub in kind.__subclasses__()}
+    found = [sign for node, sign in SIGNS.items() if node.__name__ in known]
+    spelt = {"neg": "-", "pos": "+"}
+    return " ".join(f"`{spelt.get(sign, sign)}`" for sign in found)
+
+
+def refused(handlers: Iterable[type]) -> str:
+    """Constructs without a handler, by their words; KeyError if one has none."""
+    handled = {handler.__name__ for handler in handlers} | INSIDE
+    nodes = [node for base in (ast.stmt, ast.expr) for node in base.__subclasses__() if node.__module__ == "ast"]
+    if unknown := {node.__name__ for node in nodes} - handled - WORDS.keys():
+        raise KeyError(f"constructs without words: {sorted(unknown)}")
+    found = {words for name, words in WORDS.items() if name not in handled}
+    return ", ".join(sorted(found, key=lambda words: words.replace("`", "").lower()))
+
+
+def builtin_functions() -> str:
+    names = sorted(name for name, value in vars(builtins).items() if _is_special(value))
+    return ", ".join(f"`{name}`" for name in [*names, "numba.prange"])
+
+
+def _is_special(value: object) -> bool:
+    from tapec.rules import function_name
+
+    try:
+        return value in SPECIAL or function_name(value) is not None
+    except TypeError:
+        return False
+
+
+def created() -> str:
+    """NumPy's functions and scalar types that have handlers, without other names for the same."""
+    values = {name: getattr(np, name) for name in dir(np)}
+    names = sorted(name for name, value in values.items() if _handled(value) and value.__name__ == name)
+    return ", ".join(f"`np.{name}`" for name in names if not hasattr(builtins, name))
+
+
+def _handled(value: object) -> bool:
+    try:
+        return value in SPECIAL
+    except TypeError:
+        return False
+
+
+def classes() -> Iterator[tuple[str, str]]:
+    """The error classes with the first line of what they say of themselves."""
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and issubclass(value, errors.TapecError) and value is not errors.TapecError:
+            yield f"`{name}`", (value.__doc__ or "").splitlines()[0]
+
+
+def table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [titles, ("---",) * len(titles), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in lines)
+
+
+def page() -> str:
+    """The text of docs/language.md."""
+    ev = new_evaluator()
+    statements, expressions = ev.statement_handlers, ev.expression_handlers
+    operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
+    rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]
+    parts = {
+        "statements": table(("statement", ""), described(STATEMENTS, statements)),
+        "expressions": table(("expression", ""), rows),
+        "builtins": builtin_functions(),
+        "created": created(),
+        "methods": ", ".join(f"`.{name}()`" for name in sorted(METHOD_HANDLERS)),
+        "static": ", ".join(f"`{name}`" for name in sorted(STATIC)),
+        "refused": refused([*statements, *expressions]),
+        "functions": table(("function", "reason"), [(f"`{name}`", reason) for name, reason in sorted(REFUSED.items())]),
+        "errors": table(("error", ""), classes()),
+    }
+    text = TEMPLATE.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = text.replace("{{" + name + "}}", part)
+    return text
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; the exit code is 1 if the page is out of date."""
+    parser = argparse.ArgumentParser(prog="python -m tools.language", description="Write docs/language.md.")
+    parser.add_argument("--check", action="store_true", help="do not write; fail if the page would change")
+    text = page()
+    if not parser.parse_args(arguments).check:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if text != PAGE.read_text(encoding="utf-8"):
+        print(f"{PAGE} is not what `python -m tools.language` writes", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
