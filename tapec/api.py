@@ -56,14 +56,15 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str) -> Any:
     from tapec.backend.program import resolve_wrt
 
     resolve_wrt(function, wrt)
-    return _make(function, wrt, kind)
+    return _make(function, wrt, kind, f if hasattr(f, "__tapec_key__") else None)
 
 
-def _make(function: types.FunctionType, wrt: Any, kind: str) -> Any:
+def _make(function: types.FunctionType, wrt: Any, kind: str, given: Any = None) -> Any:
+    """The derivative; `given` is the derivative that is differentiated, if it is one."""
     from tapec.backend.dispatcher import make_derivative, signature_function
     from tapec.backend.fingerprint import Request
 
-    labels = list(inspect.signature(function).parameters)
+    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
     own = len(labels) if kind == "hvp" else None
 
     def make_program(argument_types: tuple[Any, ...]) -> Any:
@@ -76,7 +77,8 @@ def _make(function: types.FunctionType, wrt: Any, kind: str) -> Any:
     # the direction of a Hessian-vector product follows the arguments
     extra = "v" if kind == "hvp" else ""
     carrier = signature_function(function, function.__name__, function.__doc__ or "", extra)
-    made = make_derivative(carrier, make_program, (_make, function, wrt, kind), Request(function, kind, wrt, own))
+    recipe = (_make, function, wrt, kind) if given is None else (derivative, given, wrt, kind)
+    made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own))
     made.__tapec_lower__ = _Inline(function, wrt, kind)
     return made
 
@@ -128,7 +130,7 @@ def emit(
         signature = from_annotations(function)
     elif isinstance(signature, str):
         signature = parse(signature)
-    labels = list(inspect.signature(function).parameters)
+    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
     kind = "value_and_grad" if value else "grad"
     program = build(function, arguments(tuple(signature), labels), kind, wrt, options)
     return module_text(program, function)
@@ -149,7 +151,7 @@ def show_stage(f: Callable[..., Any], wrt: Any, signature: Any, stage: str) -> s
     from tapec.pipeline import build
 
     function = plain_function(f)
-    structure = arguments(tuple(signature), list(inspect.signature(function).parameters))
+    structure = arguments(tuple(signature), list(inspect.signature(function, follow_wrapped=False).parameters))
     return stage_text(function, stage, lambda kind, options: build(function, structure, kind, wrt, options))
 
 

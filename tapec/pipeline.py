@@ -17,7 +17,7 @@ from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import NotDifferentiable
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import definition
-from tapec.optimise import tidy
+from tapec.optimise import prepare, tidy
 from tapec.optimise.defined import define_copied
 from tapec.options import Options
 from tapec.syntax.core import Atom, Expr, Function, Name, Note, Return
@@ -136,7 +136,10 @@ def _build(
 
         return _finish(made, blocks, lowered, structure, options)
     unit_seed = kind in ("grad", "value_and_grad")
-    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=unit_seed and options.level > 1)
+    fuse = unit_seed and options.level > 1
+    if fuse:
+        core = prepare(core, constants)
+    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse)
     if kind in ("augmented", "pullback"):
         parts = split(swept, core.name if core.name.isidentifier() else "function", constants)
         if kind == "augmented":
@@ -214,7 +217,7 @@ def _check_floats(result: Any, function: types.FunctionType) -> None:
 
 
 def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
-    names = list(inspect.signature(function).parameters)
+    names = list(inspect.signature(function, follow_wrapped=False).parameters)
     return tuple(names[k] if k < len(names) else f"{names[-1]}_{k}" for k in range(count))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import itertools
+import linecache
 import types
 from collections.abc import Callable
 from typing import Any, Literal
@@ -16,10 +18,13 @@ from tapec.frontend.source import undecorated
 from tapec_runtime import variables
 
 _KEPT = 512
+_serial = itertools.count(1)
 
 
 def plain_function(f: Any) -> types.FunctionType:
-    """The Python function behind `f`; UsageError if there is none."""
+    """The Python function behind `f`, one that calls it for a derivative; UsageError if there is none."""
+    if hasattr(f, "__tapec_lower__") and hasattr(f, "__tapec_key__"):
+        return _calling(f)
     if isinstance(f, types.MethodType):
         raise UsageError(
             f"`{f.__qualname__}` is a bound method", hint="differentiate a function of the arrays it uses"
@@ -31,12 +36,39 @@ def plain_function(f: Any) -> types.FunctionType:
 
 
 @functools.lru_cache(maxsize=_KEPT)
+def _calling(derivative: Any) -> types.FunctionType:
+    """A function with source that calls a derivative."""
+    carrier: types.FunctionType = getattr(derivative, "py_func", None) or derivative.carrier
+    parameters = inspect.signature(carrier).parameters
+    call = "derivative"
+    while call in parameters:
+        call += "_"
+    namespace: dict[str, Any] = {call: derivative, "__name__": carrier.__module__}
+    heads, passed = [], []
+    for parameter in parameters.values():
+        star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        passed.append(f"{star}{parameter.name}")
+        heads.append(passed[-1])
+        if parameter.default is not parameter.empty:
+            namespace[f"default_{parameter.name}"] = parameter.default
+            heads[-1] += f"=default_{parameter.name}"
+    name = carrier.__name__ if carrier.__name__.isidentifier() else "function"
+    text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join(passed)})\n"
+    file = f"<derivative of {name} {next(_serial)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), namespace)
+    made: types.FunctionType = namespace[name]
+    made.__doc__ = carrier.__doc__
+    return made
+
+
+@functools.lru_cache(maxsize=_KEPT)
 def _seeded(function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int) -> Any:
     """A derivative that takes tangents or cotangents after the arguments."""
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
-    labels = list(inspect.signature(function).parameters)
+    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
 
     def make_program(argument_types: tuple[Any, ...]) -> Any:
         from tapec.backend.signature import arguments
@@ -125,7 +157,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     from tapec.backend import structured
 
     function = plain_function(f)
-    labels = list(inspect.signature(function).parameters)
+    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
     plain = tuple(structured.plain(p, labels[min(k, len(labels) - 1)]) for k, p in enumerate(primals))
     wrt = tuple(k for k, p in enumerate(plain) if _differentiable(p, k))
     value, pull = _split_reversal(function, wrt, plain) or _joint_reversal(function, wrt, plain)
@@ -202,7 +234,7 @@ def _pullback(function: types.FunctionType, wrt: tuple[int, ...], given: tuple[A
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
-    labels = list(inspect.signature(function).parameters)
+    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
 
     def make_program(_: tuple[Any, ...]) -> Any:
         from tapec.backend.signature import arguments

@@ -143,7 +143,7 @@ def from_annotations(function: Callable[..., Any]) -> tuple[types.Type, ...]:
     plain: Any = getattr(function, "py_func", function)
     found: list[types.Type] = []
     skipped = ""
-    for parameter in inspect.signature(plain).parameters.values():
+    for parameter in inspect.signature(plain, follow_wrapped=False).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.annotation is parameter.empty:

@@ -15,6 +15,7 @@ from typing import Any
 
 from llvmlite import binding, ir
 from numba.core import cgutils, config, types
+from numba.core.registry import cpu_target
 from numba.extending import lower_builtin, type_callable
 
 from tapec_runtime.lanes import Lane
@@ -45,6 +46,9 @@ def elementwise(symbol: str, library: Callable[..., Any], usual: Formula | None 
             code = _Code(formula, symbol, usual)
             type_callable(function)(code.resolve)
             lower_builtin(function, *[types.Any] * code.arity)(code.lower)
+            # a compilation that is under way may be what asked for this module
+            cpu_target.typing_context.refresh()
+            cpu_target.target_context.refresh()
         return function
 
     return declare
@@ -165,7 +169,7 @@ def _inline_after_vectorisation(library: Any) -> None:
     library._optimize_final_module = optimise_and_inline
 
 
-class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
+class _Attributes(ir.values.FunctionAttributes):
     """Attributes of a function or a call, also those that llvmlite has no list of."""
 
     def add(self, name: str) -> None:

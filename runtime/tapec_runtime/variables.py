@@ -152,6 +152,21 @@ class Variable(NDArrayOperatorsMixin):
         self._value = _stored(new, self.dtype)
         return self
 
+    def take(self, value: Any) -> None:
+        """Replace the value by one that a compiled function has made and nobody else holds.
+
+        raises  ValueError for another shape
+        """
+        held = self._value
+        if isinstance(held, np.ndarray):
+            if value.shape != held.shape or value.dtype != held.dtype:
+                self.assign(value)
+                return
+            value.setflags(write=False)
+            self._value = value
+        else:
+            self._value = held.dtype.type(value)
+
     def assign_add(self, delta: Any) -> Variable:
         """Add to the value; returns the variable.  Raises as `assign`."""
         return self.assign(self._value + plain(delta))

@@ -220,6 +220,7 @@ class Interpreted:
         self._recipe = recipe
         self._request = request
         self._signature = inspect.signature(signature_of)
+        self.carrier = signature_of
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
         self.__name__ = signature_of.__name__
@@ -346,15 +347,22 @@ def remake(maker: Callable[..., Any], *args: Any) -> Any:
 def signature_function(function: types.FunctionType, name: str, doc: str, extra: str = "") -> types.FunctionType:
     """A function with the signature of `function`, for Numba to fold keyword arguments by.
 
-    A last parameter of the name `extra` takes the defaults away.
+    Numba knows no keyword-only parameters: here they are ordinary ones, after the others.  A last
+    parameter of the name `extra` takes the defaults away.
     """
-    signature = inspect.signature(function)
+    signature = inspect.signature(function, follow_wrapped=False)
+    variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in signature.parameters.values())
     namespace: dict[str, Any] = {}
     parts: list[str] = []
     for param in signature.parameters.values():
         text = f"*{param.name}" if param.kind is inspect.Parameter.VAR_POSITIONAL else param.name
-        if param.kind is inspect.Parameter.KEYWORD_ONLY:
-            raise UnsupportedType(f"`{function.__name__}` has a keyword-only parameter `{param.name}`")
+        if param.kind is inspect.Parameter.KEYWORD_ONLY and variadic:
+            raise UnsupportedType(f"`{function.__name__}` has a keyword-only parameter `{param.name}` beside `*args`")
+        if param.default is inspect.Parameter.empty and any("=" in part for part in parts):
+            raise UnsupportedType(
+                f"`{function.__name__}` has a keyword-only parameter `{param.name}` without default after one with",
+                hint="give it a default",
+            )
         if extra and param.kind is inspect.Parameter.VAR_POSITIONAL:
             raise UnsupportedType(f"`{function.__name__}` takes extra arguments, and so cannot take one after them")
         if param.default is not inspect.Parameter.empty and not extra:

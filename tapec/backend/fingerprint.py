@@ -252,8 +252,7 @@ class Walk:
             self.feed("jitted", sorted((key, repr(item)) for key, item in obj.targetoptions.items()))
             self.value(obj.py_func)
         elif isinstance(obj, types.FunctionType):
-            wrapped = getattr(obj, "__wrapped__", None)
-            self.value(wrapped) if wrapped is not None else self._node(obj)
+            self._node(obj)
         elif isinstance(obj, types.MethodType):
             self.feed("method")
             self.value((obj.__func__, obj.__self__))

@@ -48,13 +48,13 @@ class Program:
 
 def _variadic(function: types.FunctionType) -> bool:
     """Whether a function takes extra positional arguments."""
-    return any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(function).parameters.values())
+    return any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(function, follow_wrapped=False).parameters.values())
 
 
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
     """Positions of the parameters that `wrt` names, and whether it was a single one."""
     single = not isinstance(wrt, tuple | list)
-    names = list(inspect.signature(function).parameters)
+    names = list(inspect.signature(function, follow_wrapped=False).parameters)
     positions: list[int] = []
     for one in (wrt,) if single else wrt:
         if isinstance(one, str):

@@ -243,7 +243,7 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
     if not isinstance(cls, Static) or not isinstance(cls.obj, type) or not issubclass(cls.obj, Exception):
         ev.fail(UnsupportedSyntax, "only built-in exceptions can be raised", node)
     if ev.deciding:
-        raise Raised(cls.obj)
+        raise Raised(cls.obj, args[0] if args else None)
     ev.emit(Raise(cls.obj.__name__, tuple(Const(arg) for arg in args), ev.span))
     ev.dead = True
 
@@ -258,7 +258,10 @@ def _text(ev: Evaluator, node: Any) -> Value:
 
 
 def function_def(ev: Evaluator, node: gast.FunctionDef) -> None:
-    ev.frame.env[node.name] = operators.closure(ev, node)
+    made = operators.closure(ev, node)
+    for decorator in reversed(node.decorator_list):
+        made = ev.decorated(decorator, made, node)
+    ev.frame.env[node.name] = made
 
 
 def delete(ev: Evaluator, node: gast.Delete) -> None:

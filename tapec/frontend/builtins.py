@@ -14,6 +14,7 @@ from tapec.frontend.assign import print_
 from tapec.frontend.creation import as_array
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.list_methods import copied, list_from_array, new_list
+from tapec.frontend.sequences import items_of, known_items
 from tapec.frontend.values import Dct, Instance, Items, Iteration, Lst, Static, Sym, Tup, Value, describe, is_array, number
 from tapec.syntax.types import Scalar
 
@@ -37,15 +38,21 @@ def prange(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def enumerate_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     start = kwargs.get("start", args[1] if len(args) > 1 else number(0))
-    return Iteration("enumerate", (ev.materialise(args[0]), start))
+    return Iteration("enumerate", (_sequence(ev, args[0], node), start))
+
+
+def _sequence(ev: Evaluator, value: Value, node: Any) -> Value:
+    """Something that can be looped over by places."""
+    value = ev.materialise(value)
+    return Tup(known_items(ev, value, node)) if isinstance(value, Dct | Static) else value
 
 
 def zip_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return Iteration("zip", tuple(ev.materialise(arg) for arg in args))
+    return Iteration("zip", tuple(_sequence(ev, arg, node) for arg in args))
 
 
 def reversed_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return Iteration("reversed", (ev.materialise(args[0]),))
+    return Iteration("reversed", (_sequence(ev, args[0], node),))
 
 
 def ndindex(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -129,6 +136,9 @@ def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return Tup(value.items)
     if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
         return Tup(contents.values)
+    items = items_of(ev, value, node)
+    if items is not None:
+        return Tup(items)
     ev.fail(UnsupportedSyntax, "cannot make a tuple of unknown length", node)
 
 
@@ -140,8 +150,11 @@ def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return new_list(ev, Items(value.items))
     if isinstance(value, Lst):
         return new_list(ev, copied(ev, ev.heap[value]))
-    if is_array(value):
+    if is_array(value) and not ev.deciding:
         return new_list(ev, list_from_array(ev, value))
+    items = items_of(ev, value, node)
+    if items is not None:
+        return new_list(ev, Items(items))
     ev.fail(UnsupportedSyntax, f"cannot make a list of {describe(value)}", node)
 
 

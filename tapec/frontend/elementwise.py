@@ -15,7 +15,7 @@ import numpy as np
 from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator, OpenLoop
-from tapec.frontend.values import Lazy, Sym, Tup, Value, describe, is_array, number
+from tapec.frontend.values import Lazy, Sym, Tup, Value, describe, is_array, number, plain_number
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Type
 
@@ -36,6 +36,8 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
     """The extent of an axis, read once per array."""
     assert isinstance(array.atom, Name)
     key = (array.atom.id, axis)
+    if array.atom.id in ev.constants:
+        return number(ev.constants[array.atom.id].shape[axis])
     if key not in ev.dims:
         base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "n"
         ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom
@@ -65,6 +67,7 @@ def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = Non
 
 
 def _operand(ev: Evaluator, arg: Value, node: Any) -> Value:
+    arg = plain_number(arg)
     if isinstance(arg, Sym | Lazy):
         return arg
     if isinstance(arg, Tup):
@@ -115,6 +118,7 @@ class Broadcast:
     extents   one per output axis
     narrow    axes (array, axis) that are known to have extent 1 and are read at 0
     replaced  arrays that take the place of those whose extents had to be compared at run time
+    steps     instead, in a loop: 1 for an axis (array, axis) that is read along the output's, 0 for one that is repeated
     keys      what identifies each extent
     """
 
@@ -122,13 +126,15 @@ class Broadcast:
     narrow: frozenset[tuple[str, int]] = frozenset()
     replaced: dict[str, Sym] = field(default_factory=dict)
     keys: tuple[tuple[Any, int], ...] = ()
+    steps: dict[tuple[str, int], Sym] = field(default_factory=dict)
 
 
 def broadcast(ev: Evaluator, value: Value) -> Broadcast:
     """Work out the shape of an elementwise expression; emits the checks that are needed.
 
     Arrays whose extents are not known to fit are compared at run time.  Where they differ and may
-    be broadcast, copies of full shape take their place, so that the loops stay simple.
+    be broadcast, copies of full shape take their place, so that the loops stay simple; in a loop, where a
+    copy would be made trip after trip, subscripts have a factor of 1 or 0 instead.
     """
     arrays = list(dict.fromkeys(_array_leaves(value)))
     ndim = max(_rank(array) for array in arrays)
@@ -147,6 +153,8 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
             narrow |= {(_id(a), k) for a, k, key in members if key == (Const(1), 0)}
     if not doubtful:
         return Broadcast(tuple(extents), frozenset(narrow), {}, tuple(keys))
+    if ev.loops:
+        return _stepped(ev, arrays, ndim)
     replaced = _aligned(ev, arrays, ndim)
     first = replaced[_id(next(a for a in arrays if _rank(a) == ndim))]
     return Broadcast(
@@ -155,6 +163,35 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
         replaced,
         tuple(dim_key(ev, first, axis) for axis in range(ndim)),
     )
+
+
+def _stepped(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
+    """The shape of an expression whose arrays are read with steps of 1 or 0."""
+    extents, steps = [], {}
+    for axis in range(ndim):
+        members = _members(ev, arrays, ndim, axis)
+        # a known extent other than 1 is the result's
+        members.sort(key=lambda m: not isinstance(m[2][0], Const) or m[2] == (Const(1), 0))
+        extent = dim(ev, members[0][0], members[0][1])
+        for array, own, key in members[1:]:
+            if key != members[0][2] and (extent.constant is None or extent.constant == 1):
+                extent = ev.op("ifelse", ev.op("==", extent, number(1)), dim(ev, array, own), extent)
+        for array, own, _ in members:
+            step = _step(ev, "stretch", extent, dim(ev, array, own))
+            if step is not None:
+                steps[_id(array), own] = step
+        extents.append(extent)
+    return Broadcast(tuple(extents), keys=tuple((extent.atom, 0) for extent in extents), steps=steps)
+
+
+def _step(ev: Evaluator, check: str, extent: Sym, own: Sym) -> Sym | None:
+    """0 for an axis that is repeated, 1 for another one, None if that is known; ValueError at run time for a misfit."""
+    if own.atom == extent.atom:
+        return None
+    ev.call_library(check, (extent, own))
+    if own.constant is not None:
+        return number(0) if own.constant == 1 else None
+    return ev.op("ifelse", ev.op("==", own, extent), number(1), number(0))
 
 
 def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:
@@ -241,7 +278,8 @@ def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Br
         offset = len(index) - _rank(value)
         array = shape.replaced.get(_id(value), value)
         own = tuple(
-            number(0) if (_id(value), axis) in shape.narrow else index[offset + axis] for axis in range(_rank(value))
+            number(0) if (_id(value), axis) in shape.narrow else _stride(ev, index[offset + axis], shape, _id(value), axis)
+            for axis in range(_rank(value))
         )
         assert isinstance(array.type, Array)
         return ev.assign(Op("load", (array.atom, *(i.atom for i in own))), array.type.element)
@@ -262,6 +300,12 @@ def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Br
         ]
     natural = ev.scalar_type(value.fn, args)
     return ev.cast(ev.op(value.fn, *args, type_=natural), type_)
+
+
+def _stride(ev: Evaluator, index: Sym, shape: Broadcast, array: str, axis: int) -> Sym:
+    """The subscript of an axis: `index`, or 0 where the axis is repeated."""
+    step = shape.steps.get((array, axis))
+    return index if step is None else ev.op("*", index, step)
 
 
 def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadcast) -> Sym:
@@ -310,6 +354,7 @@ def store_elements(ev: Evaluator, target: Sym, value: Value, accumulate: bool = 
     shape = Broadcast(extents)
     if is_array(value):
         shape = broadcast_into(ev, target, value)
+        extents = shape.extents
 
     def body(index: tuple[Sym, ...]) -> None:
         item = ev.cast(_lazy_element(ev, value, index[rank - _value_rank(value):], shape), type_.element)
@@ -333,6 +378,8 @@ def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
     extents = tuple(dim(ev, target, axis) for axis in range(ndim))
     narrow: set[tuple[str, int]] = set()
     replaced: dict[str, Sym] = {}
+    if ev.loops and not ev.same_extents:
+        return _stepped_into(ev, target, value, extents)
     for array in dict.fromkeys(_array_leaves(value)):
         offset = ndim - _rank(array)
         differ = number(False)
@@ -347,6 +394,24 @@ def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
             replaced[_id(array)] = _fitted(ev, array, differ, extents[offset:])
             narrow = {(name, own) for name, own in narrow if name != _id(array)}
     return Broadcast(extents, frozenset(narrow), replaced)
+
+
+def _stepped_into(ev: Evaluator, target: Sym, value: Value, extents: tuple[Sym, ...]) -> Broadcast:
+    """How `value` is read at the indices of `target` in a loop: with steps of 1 or 0."""
+    found, steps = list(extents), {}
+    for array in dict.fromkeys(_array_leaves(value)):
+        offset = len(extents) - _rank(array)
+        for own in range(_rank(array)):
+            if dim_key(ev, target, own + offset) == dim_key(ev, array, own):
+                continue
+            extent = dim(ev, array, own)
+            step = _step(ev, "fit", extents[own + offset], extent)
+            if step is not None:
+                steps[_id(array), own] = step
+            elif extent.constant is not None:
+                # it fits: the target's extent is known now
+                found[own + offset] = extent
+    return Broadcast(tuple(found), steps=steps)
 
 
 def _fitted(ev: Evaluator, array: Sym, differ: Sym, extents: tuple[Sym, ...]) -> Sym:

@@ -21,7 +21,7 @@ from tapec.frontend import numba_types
 from tapec.frontend.constructs import words
 from tapec.frontend.liveness import Liveness
 from tapec.frontend.source import FunctionSource
-from tapec.frontend.values import Contents, Items, Lst, State, Sym, Value, describe, is_array, number
+from tapec.frontend.values import Contents, Items, Lst, State, Sym, Value, describe, is_array, number, plain_number
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -194,6 +194,7 @@ class Evaluator:
         self.wrap: Callable[..., Value]
         self.binary: Callable[..., Value]
         self.select: Callable[..., Value]
+        self.compare: Callable[..., Value]
         self.get_attribute: Callable[..., Value]
         self.load: Callable[..., Value]
         self.materialise: Callable[..., Any]
@@ -218,6 +219,7 @@ class Evaluator:
         self.write_into: Callable[..., None]
         self.call_object: Callable[..., Value]
         self.apply: Callable[..., Value]
+        self.decorated: Callable[..., Value]
         self.call_library: Callable[..., Any]
         self.resolver: Callable[..., Callable[[str], Value | None]]
         self.source_of: Callable[..., FunctionSource]
@@ -357,6 +359,7 @@ class Evaluator:
 
     def scalar(self, value: Value, node: Any = None) -> Sym:
         """`value` as a number; a 0-d array gives its element."""
+        value = plain_number(value)
         if isinstance(value, Sym) and isinstance(value.type, Scalar):
             return value
         if isinstance(value, Sym) and isinstance(value.type, Array) and value.type.ndim == 0:

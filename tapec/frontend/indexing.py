@@ -36,6 +36,7 @@ from tapec.frontend.values import (
     is_none,
     is_scalar,
     number,
+    plain_number,
     static_int,
 )
 from tapec.syntax.core import Assign, Atom, Const, Name, Op, Store
@@ -70,7 +71,7 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
 
 
 def _subs(index: Value) -> tuple[Value, ...]:
-    return index.items if isinstance(index, Tup) else (index,)
+    return tuple(map(plain_number, index.items if isinstance(index, Tup) else (index,)))
 
 
 def _expanded(ev: Evaluator, owner: Sym, index: Value, node: Any) -> tuple[Value, ...]:

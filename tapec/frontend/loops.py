@@ -69,9 +69,9 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     live = ev.frame.liveness.after.get(id(node), frozenset())
     head = ev.frame.liveness.head.get(id(node), frozenset())
     names = assigned([node])
-    if _unrolls(ev, iteration) and not _has_break(node.body):
-        count = static_int(ev.iteration_length(iteration, node))
-        assert count is not None
+    # beside an array of unknown length, the items of a tuple are picked by their number
+    count = static_int(ev.iteration_length(iteration, node)) if _unrolls(ev, iteration) else None
+    if count is not None and not _has_break(node.body):
         for k in range(count):
             ev.bind_target(node.target, ev.iteration_item(iteration, number(k), node), node)
             ev.statements(node.body)

@@ -20,6 +20,7 @@ from tapec.frontend import (
     conditions,
     context,
     creation,
+    decorators,
     elementwise,
     indexing,
     inline,
@@ -90,6 +91,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.truth = bound(conditions.truth)
     ev.wrap = bound(attributes.wrap)
     ev.binary = bound(operators.binary)
+    ev.compare = bound(operators.compare_values)
     ev.select = bound(conditions.select)
     ev.load = bound(indexing.load)
     ev.get_attribute = bound(attributes.get_attribute)
@@ -114,6 +116,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.method = bound(special.method)
     ev.write_into = bound(special.write_out)
     ev.apply = bound(calls.apply)
+    ev.decorated = bound(decorators.decorated)
     ev.call_object = bound(calls.call_object)
     ev.call_library = bound(calls.internal)
     ev.resolver = bound(inline.resolver)
@@ -148,6 +151,7 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     """Lower `function` for arguments given as a structure of types.
 
     An argument is a core type, a tuple of arguments, a `Static` for one that is known, or `SameAs`.
+    Those of keyword-only parameters follow the others.
     """
     source = source_of(function)
     ev = new_evaluator()
@@ -167,6 +171,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
         return Sym(Name(ident), given)
 
     extra = source.node.args.vararg
+    positional = len(names) if extra is None else len(arguments)
+    names += [arg.id for arg in source.node.args.kwonlyargs]
     labels = [
         names[k] if k < len(names) else f"{extra.id if extra is not None else 'arg'}_{k - len(names)}"
         for k in range(len(arguments))
@@ -175,7 +181,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     for label, given in zip(labels, arguments, strict=True):
         values.append(values[given.position] if isinstance(given, SameAs) else parameter(label, given))
     try:
-        result = inline.call_function(ev, function, values, {}, None)
+        keywords = dict(zip(names[positional:], values[positional:], strict=False))
+        result = inline.call_function(ev, function, values[:positional], keywords, None)
     except DeadCode:
         result = Static(None)
     leaves: list[Atom] = []

@@ -23,6 +23,7 @@ from tapec.frontend.values import (
     Poison,
     Static,
     Sym,
+    Template,
     Tup,
     Value,
     describe,
@@ -30,7 +31,7 @@ from tapec.frontend.values import (
     number,
 )
 from tapec.syntax.core import Assign, Atom, Const, Name, Op
-from tapec.syntax.types import Array, Scalar, Type
+from tapec.syntax.types import Array, Scalar, Text, Type
 
 
 @dataclass
@@ -48,6 +49,7 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
         return _merge_missing(ev, name, first, second, ways)
     if isinstance(first, Maybe) or isinstance(second, Maybe):
         return _merge_maybe(ev, name, first, second, ways)
+    first, second = _text(first), _text(second)
     if isinstance(first, Sym) and isinstance(second, Sym):
         type_ = numba_types.unify(first.type, second.type)
         if type_ is None:
@@ -62,6 +64,13 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
         items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
         return Tup(tuple(item for item in items if item is not None), first.cls)
     return _poison(name, first, second)
+
+
+def _text(value: Value) -> Value:
+    """Known text as a value of the run: another way may bring other text."""
+    if isinstance(value, Static) and isinstance(value.obj, str) and not isinstance(value.obj, Template):
+        return Sym(Const(value.obj), Text())
+    return value
 
 
 def _poison(name: str, first: Value, second: Value) -> Poison:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import enum
+import types
 from typing import Any
 
 import gast
@@ -20,6 +22,7 @@ from tapec.frontend.values import (
     Lazy,
     Lst,
     Maybe,
+    MaybeNone,
     Poison,
     Slice,
     Static,
@@ -32,6 +35,7 @@ from tapec.frontend.values import (
     is_none,
     is_scalar,
     number,
+    plain_number,
     static_int,
 )
 from tapec.rules import function_name
@@ -142,6 +146,7 @@ def _is_pure(ev: Evaluator, func: Any) -> bool:
 
 
 def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) -> Value:
+    left, right = plain_number(left), plain_number(right)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
     if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
@@ -198,10 +203,18 @@ def compare(ev: Evaluator, node: gast.Compare) -> Value:
     return rest(left, 0)
 
 
+def compare_values(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> Value:
+    """`left fn right`, for an operator's sign."""
+    op = next(cls for cls, sign in SIGNS.items() if sign == fn)
+    return comparison(ev, op(), left, right, node)
+
+
 def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> Value:
     for side in (left, right):
         if isinstance(side, Static) and isinstance(side.obj, Template):
             ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node)
+    if isinstance(op, gast.Is | gast.IsNot) and isinstance(left, MaybeNone) and is_none(right):
+        return Sym(left.present, BOOL) if isinstance(op, gast.IsNot) else ev.op("not", Sym(left.present, BOOL))
     if isinstance(op, gast.Is | gast.IsNot):
         same = _identical(ev, left, right, node)
         return number(same if isinstance(op, gast.Is) else not same)
@@ -209,6 +222,7 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         found = _contains(ev, right, left, node)
         return found if isinstance(op, gast.In) else ev.op("not", found)
     fn = SIGNS[type(op)]
+    left, right = plain_number(left), plain_number(right)
     if _is_text(left) and _is_text(right) and fn in ("==", "!=") and not (
         isinstance(left, Static) and isinstance(right, Static)
     ):
@@ -217,11 +231,18 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
     if isinstance(left, Static | Func) or isinstance(right, Static | Func):
         if fn not in ("==", "!="):
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
+        for side, other in ((left, right), (right, left)):
+            # an object of a class may say that it equals a number; these do not
+            if isinstance(side, Static) and not isinstance(other, Static) and not isinstance(side.obj, _UNEQUAL):
+                ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
         equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)
         return number(equal if fn == "==" else not equal)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
         return _tuples_equal(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
+
+
+_UNEQUAL = (type(None), str, bytes, type, enum.Enum, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 
 
 def _is_text(value: Value) -> bool:

@@ -44,20 +44,14 @@ class FunctionSource:
 
 
 def undecorated(function: Any) -> types.FunctionType | None:
-    """The plain Python function behind a Numba dispatcher or a wrapper of `functools.wraps`."""
-    seen = 0
-    while seen < 20:
-        if isinstance(function, types.FunctionType):
-            wrapped = getattr(function, "__wrapped__", None)
-            if wrapped is None:
-                return function
-            function = wrapped
-        elif isinstance(inner := getattr(function, "py_func", None), types.FunctionType):
-            function = inner
-        else:
-            return None
-        seen += 1
-    return None
+    """The plain Python function behind a Numba dispatcher.
+
+    A function that wraps another one by `functools.wraps` is a function of its own.
+    """
+    if isinstance(function, types.FunctionType):
+        return function
+    inner = getattr(function, "py_func", None)
+    return inner if isinstance(inner, types.FunctionType) else None
 
 
 def source_of(function: types.FunctionType) -> FunctionSource:

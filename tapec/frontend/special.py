@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numba
@@ -10,7 +11,7 @@ from numba.misc.special import literally
 
 import tapec_runtime
 from tapec.errors import TypeMismatch
-from tapec.frontend import dicts, indexing, iteration
+from tapec.frontend import decorators, dicts, indexing, iteration, sequences
 from tapec.frontend.arguments import DTYPES, Args, Kwargs
 from tapec.frontend.builtins import (
     divmod_,
@@ -60,7 +61,8 @@ def method(
 ) -> Value | None:
     """Methods that need more than the library."""
     if isinstance(owner, Lst):
-        return list_method(ev, owner, name, args, node)
+        own = list_method(ev, owner, name, args, node)
+        return sequences.list_method(ev, owner, name, args, kwargs, node) if own is None else own
     if isinstance(owner, Dct):
         return dicts.method(ev, owner, name, args, kwargs, node)
     if isinstance(owner, Tup) and name == "_replace" and owner.cls is not None:
@@ -132,6 +134,10 @@ SPECIAL: dict[Any, Any] = {
     len: len_,
     range: range_,
     numba.prange: prange,
+    numba.njit: decorators.jitted,
+    numba.jit: decorators.jitted,
+    functools.wraps: decorators.wraps,
+    decorators.unchanged: decorators.first,
     enumerate: enumerate_,
     zip: zip_,
     reversed: reversed_,
@@ -142,6 +148,7 @@ SPECIAL: dict[Any, Any] = {
     tuple: tuple_,
     list: list_,
     dict: dicts.dict_,
+    **sequences.SPECIAL,
     print: print_call,
     type: type_,
     divmod: divmod_,

@@ -5,6 +5,7 @@ Numbers and arrays are names of core (`Sym`).  Everything else is structure and 
 
 from __future__ import annotations
 
+import enum
 import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,13 @@ class Sym(Value):
     def constant(self) -> Any:
         """The literal's value; None if this is not a literal."""
         return self.atom.value if isinstance(self.atom, Const) else None
+
+
+@dataclass(frozen=True)
+class MaybeNone(Sym):
+    """A gradient that is None unless `present` holds when the program runs; in arithmetic, a zero."""
+
+    present: Atom = Const(True)
 
 
 @dataclass(frozen=True)
@@ -200,8 +208,16 @@ def is_array(value: Value) -> bool:
     return isinstance(value, Lazy) or (isinstance(value, Sym) and isinstance(value.type, Array))
 
 
+def plain_number(value: Value) -> Value:
+    """A member of an `IntEnum` as the number that it is."""
+    if isinstance(value, Static) and isinstance(value.obj, enum.Enum) and isinstance(value.obj, int):
+        return number(int(value.obj))
+    return value
+
+
 def static_int(value: Value) -> int | None:
     """The value of an integer literal, else None."""
+    value = plain_number(value)
     if isinstance(value, Sym) and isinstance(value.atom, Const):
         constant = value.atom.value
         if isinstance(constant, int) and not isinstance(constant, bool):

@@ -15,20 +15,32 @@ from tapec.optimise.defined import define_copied
 from tapec.optimise.distribute import distribute
 from tapec.optimise.elementary import vectorise_functions
 from tapec.optimise.hoist import hoist_allocations
+from tapec.optimise.privatise import privatise
 from tapec.optimise.renest import renest
+from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
 from tapec.optimise.sums import sum_in_variables
+from tapec.optimise.unroll import unroll
 from tapec.syntax.core import Function
 
 Pass = Callable[[Function, frozenset[str]], Function]
 
 # each takes a function, and the names that it reads but does not set
+# before differentiation, for kinds that do
+PREPARE: tuple[Pass, ...] = (single_values, drop_dead, privatise, unroll, single_values, replace_small_arrays, single_values, drop_dead)
 CLEAN: tuple[Pass, ...] = (single_values, drop_dead)
 SPEED: tuple[Pass, ...] = (sum_in_variables, *CLEAN, settle_stores, distribute, ascend, hoist_allocations, *CLEAN)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
+
+
+def prepare(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """Rewrite a program so that its derivative is faster; core form stays what the transforms expect."""
+    for change in PREPARE:
+        function = change(function, constants)
+    return function
 
 
 def tidy(function: Function, constants: frozenset[str] = frozenset(), level: int = 2, math: str = "fast") -> Function:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Note, Op, Store, walk
+from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Note, Op, Stmt, Store, walk
 from tapec.syntax.types import FLOAT64, Type
 
-_NAMES = "exp expm1 log log1p sinh cosh tanh sin cos tan".split()
+_NAMES = ("exp", "expm1", "log", "log1p", "sinh", "cosh", "tanh", "sin", "cos", "tan")
 
 # the runtime's function for an operation
 VECTORISED = {
@@ -36,7 +36,7 @@ class _Calls:
 
     def block(self, block: Block, vectorised: bool = False) -> Block:
         """A block with its calls replaced, if it stands in a loop that LLVM may vectorise."""
-        out = []
+        out: list[Stmt] = []
         for stmt in block:
             match stmt:
                 case Assign(target=target, value=Op() as value) if vectorised:

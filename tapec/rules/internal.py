@@ -23,6 +23,20 @@ def broadcast_extent(first, second):  # type: ignore[no-untyped-def]
     return extent
 
 
+def stretch(extent, own):  # type: ignore[no-untyped-def]
+    """Raise unless an operand's axis of extent `own` fits the result's, or is repeated."""
+    if own != extent:
+        if own != 1:
+            raise ValueError("operands could not be broadcast together")
+
+
+def fit(extent, own):  # type: ignore[no-untyped-def]
+    """Raise unless an axis of extent `own` fits the target's, or is repeated."""
+    if own != extent:
+        if own != 1:
+            raise ValueError("could not broadcast input array into the shape of the target")
+
+
 def fit_extent(target, own):  # type: ignore[no-untyped-def]
     """1 if an axis of extent `own` is read along one of extent `target`, 0 if it is repeated."""
     step = 1
@@ -175,6 +189,8 @@ INTERNAL: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         broadcast_extent,
+        stretch,
+        fit,
         fit_extent,
         expanded,
         gather,

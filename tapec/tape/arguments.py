@@ -6,36 +6,39 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import LoweringError
+from tapec.errors import LoweringError, UnsupportedType, UsageError
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import NONE, Dct, Items, Lst, Maybe, Static, Sym, Tup, Value, describe, is_none, number
-from tapec.syntax.types import Array
+from tapec.syntax.core import Const, Op
+from tapec.syntax.types import INT64, Array
 from tapec.tape.derive import Derivative
 from tapec_runtime.variables import UnconnectedGradients
 
 
-def numbers(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> None:
-    """Collect the numbers and arrays of a target."""
+def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool = False) -> None:
+    """Collect the numbers and arrays of a target; of output gradients (`none`) also what is None."""
     match value:
         case Sym():
             out.append(value)
         case Tup(items=items):
             for item in items:
-                numbers(ev, item, out, node)
+                numbers(ev, item, out, node, none)
         case Lst():
             contents = ev.heap[value]
             if not isinstance(contents, Items):
                 ev.fail(LoweringError, "a target in a list whose length is not known", node)
             for item in contents.values:
-                numbers(ev, item, out, node)
+                numbers(ev, item, out, node, none)
         case Dct():
             for key in dicts.keys_of(ev, value, node):
-                numbers(ev, dicts.get(ev, value, key, node), out, node)
+                numbers(ev, dicts.get(ev, value, key, node), out, node, none)
         case Maybe(value=inner):
-            numbers(ev, inner, out, node)
+            numbers(ev, inner, out, node, none)
+        case Static(obj=None) if none:
+            out.append(None)
         case _:
-            ev.fail(LoweringError, f"{describe(value)} is not a target", node)
+            ev.fail(UnsupportedType, f"{describe(value)} is not a target", node)
 
 
 def sources(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> Any:
@@ -68,23 +71,29 @@ def zero_policy(ev: Evaluator, value: Value, node: Any) -> bool:
     try:
         return UnconnectedGradients(obj) is UnconnectedGradients.ZERO
     except ValueError:
-        ev.fail(LoweringError, f"unconnected_gradients is {describe(value)}", node)
+        ev.fail(UsageError, f"unconnected_gradients is {describe(value)}", node, hint='it is "none" or "zero"')
 
 
-def seeds(ev: Evaluator, given: Value, targets: list[Sym], derivative: Derivative, node: Any) -> list[Sym]:
+def seeds(
+    ev: Evaluator, targets: list[Sym], weights: list[Sym | None], derivative: Derivative, node: Any
+) -> list[Sym]:
     """The weights of the targets: those given, or ones."""
     if not derivative.seeds:
         return []
-    if is_none(given):
-        return [_ones(ev, target) for target in targets]
-    found: list[Sym] = []
-    numbers(ev, given, found, node)
-    if len(found) != len(targets):
-        ev.fail(LoweringError, f"{len(found)} output gradients for {len(targets)} targets", node)
     return [
-        seed if isinstance(seed.type, Array) else ev.cast(seed, target.type)
-        for seed, target in zip(found, targets, strict=True)
+        _ones(ev, target) if weight is None else _like(ev, weight, target, node)
+        for target, weight in zip(targets, weights, strict=True)
     ]
+
+
+def _like(ev: Evaluator, weight: Sym, target: Sym, node: Any) -> Sym:
+    """A weight in its target's dtype."""
+    if not isinstance(target.type, Array):
+        return ev.cast(weight, target.type)
+    if isinstance(weight.type, Array) and weight.type.dtype == target.type.dtype:
+        return weight
+    dtype = Static(np.dtype(target.type.dtype))
+    return ev.sym(ev.materialise(ev.call_object(np.array, [weight, dtype], {}, node)))
 
 
 def _ones(ev: Evaluator, target: Sym) -> Sym:
@@ -94,17 +103,36 @@ def _ones(ev: Evaluator, target: Sym) -> Sym:
 
 
 def adjoint(
-    ev: Evaluator, source: Sym, positions: tuple[int, ...] | None, adjoints: list[Value], zero: bool
+    ev: Evaluator,
+    source: Sym,
+    positions: tuple[int, ...] | None,
+    adjoints: list[Value],
+    zero: bool,
+    target: Sym | None = None,
+    batch: bool = False,
 ) -> Value:
-    """One entry of the answer: the sum over a variable's versions."""
+    """One entry of the answer: the sum over a variable's versions.
+
+    target  that of a Jacobian, whose shape stands before the source's
+    """
     if positions is None:
         if not zero or not source.type.is_float:
             return NONE
-        if isinstance(source.type, Array):
-            made: Value = ev.materialise(ev.call_object(np.zeros_like, [source], {}, None))
-            return made
-        return ev.cast(number(0.0), source.type)
+        return _zeros(ev, source, target, batch)
     total = adjoints[positions[0]]
     for position in positions[1:]:
         total = ev.materialise(ev.binary("+", total, adjoints[position]))
     return total
+
+
+def _zeros(ev: Evaluator, source: Sym, target: Sym | None, batch: bool) -> Value:
+    shape: list[Value] = []
+    for one in (target, source):
+        if one is not None and isinstance(one.type, Array):
+            own = [ev.assign(Op("dim", (one.atom, Const(axis))), INT64) for axis in range(one.type.ndim)]
+            shape += own[1:] if batch and one is source else own
+    if not shape:
+        return ev.cast(number(0.0), source.type)
+    dtype = Static(np.dtype(source.type.dtype))  # type: ignore[union-attr]
+    made: Value = ev.materialise(ev.call_object(np.zeros, [Tup(tuple(shape)), dtype], {}, None))
+    return made

@@ -1,6 +1,8 @@
 """`tapec.function`: a function with tapes in its body, compiled as a whole.
 
 Arguments, variables and live objects are inputs, as for a tape's block; at run time no tape exists.
+Where a tape is watched, reset or asked in a branch or loop that depends on numbers, the function is
+compiled for the way that it goes, and for every other way when it goes there.
 """
 
 from __future__ import annotations
@@ -19,19 +21,23 @@ from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, UsageError
-from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
 from tapec.frontend.inline import call_function
-from tapec.frontend.lower import Lowered, flatten_result, new_evaluator
+from tapec.frontend.lower import Lowered, new_evaluator
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Items, Static, Sym, Tup, Value
 from tapec.optimise import tidy
 from tapec.options import Options
 from tapec.pipeline import callees_text
-from tapec.syntax.core import Atom, Function, Name, Return, Store, walk
-from tapec.tape.live import LiveObjects, Restart, Shared
+from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
+from tapec.tape.decider import Decisions, checks
+from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
+from tapec.tape.outcome import Outcome
+from tapec.tape.run import Checks, compiled_checks
 from tapec_runtime.variables import Variable
 
 _PLANS = 64
+_WAYS = 32
 _RESTARTS = 200
 
 
@@ -39,20 +45,37 @@ _RESTARTS = 200
 class Compiled:
     """One specialisation.
 
-    enter      fetches the inputs from the arguments, or gives None where their structure differs
-    run        inputs -> flat results, then new values of variables
-    result     the structure of what the function returns
-    assigned   positions of variables among the inputs, in the order of their new values
+    enter      fetches the inputs from the arguments, then objects that are returned as they are; gives
+               None where their structure differs
+    checks     raises where a decision falls another way than it did; None if there are none
+    leaves     the inputs
+    run        inputs -> results
+    build      results, inputs, returned objects -> what the function returns
+    variables  positions of variables among the inputs
+    assigned   positions of variables that are assigned; their new values end the results
     written    positions of inputs that are written in place
     source     the generated text
     """
 
     enter: Any
+    checks: Checks | None
+    leaves: tuple[Leaf, ...]
     run: Any
-    result: Any
+    build: Any
+    variables: tuple[int, ...]
     assigned: tuple[int, ...]
     written: tuple[int, ...]
     source: str
+
+    def fits(self, objects: tuple[Any, ...]) -> bool:
+        """Whether every decision falls as it did when the function was lowered."""
+        if self.checks is None:
+            return True
+        try:
+            self.checks.run(self.leaves, objects)
+        except Exception:  # noqa: BLE001  whatever the program raises on the way: another way
+            return False
+        return True
 
 
 class CompiledFunction:
@@ -66,19 +89,31 @@ class CompiledFunction:
         functools.update_wrapper(self, function)
         # update_wrapper would make other decorators look through to the plain function
         del self.__wrapped__  # type: ignore[attr-defined]
+        parameters = self._signature.parameters.values()
+        plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        self._names = tuple(p.name for p in parameters) if plain else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        arguments = bound.arguments
+        if not kwargs and self._names is not None and len(args) == len(self._names):
+            arguments = dict(zip(self._names, args, strict=True))
+        else:
+            bound = self._signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            arguments = bound.arguments
         for plan in self._plans:
             found = plan.enter(arguments, {})
-            if found is not None:
-                return _run(plan, found[0])
-        plan, objects = _lower(self.py_func, arguments)
+            if found is not None and (plan.checks is None or plan.fits(found[0])):
+                return _run(plan, *found)
+        if sum(plan.checks is not None for plan in self._plans) >= _WAYS:
+            raise LoweringError(
+                f"`{self.py_func.__name__}` asks its tapes differently in each of {_WAYS} calls",
+                reason="it is compiled for every way through the branches and loops that decide about its tapes",
+                hint="watch, reset and ask outside of branches and loops",
+            )
+        plan, objects, extra = _lower(self.py_func, arguments)
         if plan.enter is not None:
             self._plans = [plan, *self._plans][:_PLANS]
-        return _run(plan, objects)
+        return _run(plan, objects, extra)
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -108,101 +143,136 @@ def compiled_function(f: Callable[..., Any]) -> CompiledFunction:
     return CompiledFunction(plain)
 
 
-def _run(plan: Compiled, objects: tuple[Any, ...]) -> Any:
+def _run(plan: Compiled, objects: tuple[Any, ...], extra: tuple[Any, ...]) -> Any:
+    if plan.written:
+        _check_sharing(plan, objects)
+    inputs = objects
+    if plan.variables:
+        values = list(objects)
+        for position in plan.variables:
+            values[position] = objects[position].value()
+        inputs = tuple(values)
+    results = plan.run(*inputs)
+    if plan.assigned:
+        for position, value in zip(plan.assigned, results[len(results) - len(plan.assigned) :], strict=True):
+            objects[position].take(value)
+    return plan.build(results, objects, extra)
+
+
+def _check_sharing(plan: Compiled, objects: tuple[Any, ...]) -> None:
     for position in plan.written:
         for other, value in enumerate(objects):
             shared = other != position and isinstance(value, np.ndarray)
             if shared and np.may_share_memory(objects[position], value):
                 raise LoweringError("an argument that is written in place shares memory with another one")
-    inputs = [obj.value() if isinstance(obj, Variable) else obj for obj in objects]
-    results = plan.run(*inputs)
-    for position, value in zip(plan.assigned, results[len(results) - len(plan.assigned) :], strict=True):
-        objects[position].assign(value)
-    return _structured(plan.result, results)
 
 
-def _structured(structure: Any, leaves: tuple[Any, ...]) -> Any:
-    if structure is None:
-        return None
-    if structure[0] in ("tuple", "list"):
-        items = [_structured(item, leaves) for item in structure[2]]
-        if structure[0] == "list":
-            return items
-        return tuple(items) if structure[1] is None else structure[1](*items)
-    return leaves[structure[0]]
+_Found = tuple[Compiled, tuple[Any, ...], tuple[Any, ...]]
 
 
-def _lower(f: types.FunctionType, arguments: dict[str, Any]) -> tuple[Compiled, tuple[Any, ...]]:
+def _lower(f: types.FunctionType, arguments: dict[str, Any]) -> _Found:
+    """A specialisation; its inputs; objects that it returns.
+
+    Integers are inputs, if that is not enough structure; at last every decision is taken beforehand.
+    """
+    first: TapecError | None = None
+    for pin, decide in ((False, False), (True, False), (True, True)):
+        if decide and not isinstance(first, LoweringError):
+            break
+        shared = Shared(dict(arguments), None, pin=pin, decide=decide, overlays=False)
+        try:
+            return _restarted(f, arguments, shared)
+        except TapecError as error:
+            # what the later attempts cannot do either is best told by the first that knows the structure
+            first = first if decide else error
+    assert first is not None
+    raise first
+
+
+def _restarted(f: types.FunctionType, arguments: dict[str, Any], shared: Shared) -> _Found:
     source = source_of(f)
-    shared = Shared(dict(arguments), None, overlays=False)
     for _ in range(_RESTARTS):
         try:
             return _attempt(f, source, arguments, shared)
         except Restart as restart:
             shared.preload += restart.chain
-        except TapecError:
-            if shared.pin:
-                raise
-            # integers as inputs were not enough: they may be structure
-            shared.pin = True
     raise LoweringError(f"`{f.__name__}` reaches too much mutable structure below its loops and branches")
 
 
-def _attempt(
-    f: types.FunctionType, source: FunctionSource, arguments: dict[str, Any], shared: Shared
-) -> tuple[Compiled, tuple[Any, ...]]:
+def _attempt(f: types.FunctionType, source: FunctionSource, arguments: dict[str, Any], shared: Shared) -> _Found:
     ev = new_evaluator()
     live = LiveObjects(ev, shared)
+    if shared.decide:
+        ev.decider = Decisions(ev, live)
     live.recipe.root(f)
-    definition: Any = source.node
-    ev.span = source.span(definition)
-    positional: list[Value] = []
-    named: dict[str, Value] = {}
-    for parameter in inspect.signature(f).parameters.values():
-        value = ev.wrap(arguments[parameter.name], None, ("name", parameter.name))
-        if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Tup):
-            positional += value.items
-        elif parameter.kind is parameter.KEYWORD_ONLY:
-            named[parameter.name] = value
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            raise UsageError(f"`{f.__name__}` takes `**{parameter.name}`, which cannot be compiled")
-        else:
-            positional.append(value)
-    try:
-        result = call_function(ev, f, positional, named, None)
-    except DeadCode:
-        result = Static(None)
+    ev.span = source.span(source.node)
+    # that of the caller, which has no variables
+    ev.frame = Frame(source, lambda ident: None)
+    result = _called(ev, f, arguments)
     for obj, _, made in live.lists:
         contents = ev.heap[made]
         if not isinstance(contents, Items) or len(contents.values) != len(obj):
             raise LoweringError(
                 f"`{f.__name__}` changes a list that it did not make", hint="return the new list instead"
             )
-    leaves: list[Atom] = []
-    structure = flatten_result(ev, result, leaves, ev.span)
+    outcome = Outcome(ev, live)
+    built = outcome.text(result)
     assigned = _assigned(ev, live)
-    leaves += assigned.values()
-    block = (*freeze(ev.root), Return(tuple(leaves)))
-    params = tuple(leaf.name for leaf in live.leaves)
-    core = Function(f.__name__ if f.__name__.isidentifier() else "function", params, block, ev.types)
+    block: Block = (*freeze(ev.root), Return((*outcome.atoms, *assigned.values())))
+    leaves = tuple(live.leaves)
     constants = frozenset(ev.constants)
+    name = f.__name__ if f.__name__.isidentifier() else "function"
+    core = Function(name, tuple(leaf.name for leaf in leaves), block, ev.types)
     final = tidy(core, constants)
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
-    lowered = Lowered(core, structure, ev.constants, ev.roots, callees=callees)
+    lowered = Lowered(core, None, ev.constants, ev.roots, callees=callees)
     text = printer.function(final, True)
-    program = Program(core.name, text, ev.constants, final, lowered, params)
+    program = Program(name, text, ev.constants, final, lowered, core.params)
     if callees:
         program = replace(program, prelude=callees_text(program, lowered, Options()))
-    enter = live.recipe.finish([leaf.slot for leaf in live.leaves], []) if live.recipe.complete else None
+    enter = live.recipe.finish([leaf.slot for leaf in leaves], outcome.slots) if live.recipe.complete else None
     stored = frozenset(root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ()))
     live.check_writes(stored)
     live.check_callees()
-    written = tuple(k for k, leaf in enumerate(live.leaves) if leaf.name in stored)
-    run = _several(compile_function(program), len(leaves))
-    compiled = Compiled(enter, run, structure, tuple(assigned), written, text)
-    inputs = tuple(leaf.obj for leaf in live.leaves)
+    compiled = Compiled(
+        enter,
+        compiled_checks(checks(ev), ev.types, ev.constants, callees) if shared.decide else None,
+        tuple(replace(leaf, obj=None) for leaf in leaves),
+        _several(compile_function(program), len(outcome.atoms) + len(assigned)),
+        outcome.builder(built),
+        tuple(k for k, leaf in enumerate(leaves) if isinstance(leaf.obj, Variable)),
+        tuple(assigned),
+        tuple(k for k, leaf in enumerate(leaves) if leaf.name in stored),
+        text,
+    )
+    found = compiled, tuple(leaf.obj for leaf in leaves), tuple(outcome.objects)
     live.release()
-    return compiled, inputs
+    return found
+
+
+def _called(ev: Evaluator, f: types.FunctionType, arguments: dict[str, Any]) -> Value:
+    """Lower the call; what it returns."""
+    positional: list[Value] = []
+    named: dict[str, Value] = {}
+    for parameter in inspect.signature(f).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            raise UsageError(f"`{f.__name__}` takes `**{parameter.name}`, which cannot be compiled")
+        value = ev.wrap(arguments[parameter.name], None, ("name", parameter.name))
+        if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Tup):
+            positional += value.items
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            named[parameter.name] = value
+        else:
+            positional.append(value)
+    try:
+        return call_function(ev, f, positional, named, None)
+    except DeadCode:
+        pass
+    except Raised as error:
+        # every decision is taken: the program does nothing else
+        message = (Const(str(error.value)),) if error.value is not None else ()
+        ev.root.append(Raise(error.cls.__name__, message, ev.span))
+    return Static(None)
 
 
 def _several(run: Any, count: int) -> Any:

@@ -34,7 +34,7 @@ def with_gradient(f: Callable[..., Any]) -> Any:
     if function is None:
         raise UsageError(f"{f!r} is not a function with Python source")
     names: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in inspect.signature(function, follow_wrapped=False).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             raise UsageError(f"`{function.__name__}` has a parameter `{parameter}`, which custom_gradient cannot take")
         names.append(parameter.name)

@@ -304,6 +304,10 @@ class LiveObjects:
             contents = self.ev.heap[value.cell]
             assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
             current = contents.values[0]
+        known = self.versions[id(value.variable)][1]
+        if _id(current) not in known:
+            # where ways meet
+            known.append(_id(current))
         return VariableSym(current.atom, current.type, value.variable, value.cell)
 
     def _another(self, default: Any) -> Evaluator:
@@ -367,6 +371,8 @@ class LiveObjects:
     def assign(self, symbol: VariableSym, value: Value) -> VariableSym:
         """A new version of a variable, without history."""
         ev, old = self.ev, symbol.type
+        if any(region.entered and region.end is None and ev.block is not region.block for region in self.regions):
+            ev.fail(LoweringError, f"{symbol.variable.name} is assigned inside a branch or loop of a tape's block")
         if isinstance(old, Scalar):
             made = self._constant(ev.cast(ev.scalar(value), old))
         else:
@@ -395,7 +401,7 @@ class LiveObjects:
         lists = [(slot, numbers(self.ev.heap.get(made))) for _, slot, made in self.lists]
         dicts = [(slot, made) for made, (_, slot) in self.dicts.items()]
         owners = self.recipe.owners
-        objects = [(owners.get(id(obj), -1), dict(cells)) for obj, cells in self.objects.written.values()]
+        objects = [(owners.get(id(obj), -id(obj)), dict(cells)) for obj, cells in self.objects.written.values()]
         outer = [(slot, dict(cells)) for _, slot, cells in self.outer.values()]
         return [*lists, *dicts, *objects, *outer]
 
@@ -492,7 +498,7 @@ class LiveObjects:
         if id(holder) not in self.outer:
             place = self.recipe.owners.get(id(function), -1)
             reached = place >= 0 or path == "module"
-            slot = self.recipe.new(holder, path.format(place)) if reached else -1
+            slot = self.recipe.new(holder, path.format(place)) if reached else -id(holder)
             self.recipe.complete = self.recipe.complete and reached
             self.outer[id(holder)] = holder, slot, {}
         cells = self.outer[id(holder)][2]

@@ -34,7 +34,8 @@ class Recording:
 
     def __init__(self, frame: Any, tape: Any, earlier: Recording | None) -> None:
         plan, objects, holders = plan_for(frame, tape)
-        self.code, self.holders, self.unnamed, self.pauses = frame.f_code, holders, "", 0
+        self.code, self.unnamed, self.pauses = frame.f_code, "", 0
+        self.holders = {slot: obj for (slot, _), obj in zip(plan.lists, holders, strict=True)}
         self.inputs: dict[str, Any] = {}
         mapping: dict[str, str] = {}
         if earlier is None:
@@ -77,6 +78,7 @@ class Recording:
             if frame is not None:
                 _catch_return(frame, self)
         self._harvest(frame, self.own)
+        self.holders = {}
 
     def returned(self, value: Any) -> None:
         """What the block returned."""
@@ -135,9 +137,8 @@ class Recording:
         for name, value in plan.final.items():
             if name in variables:
                 self.names.harvest(value, variables[name], heap, self.mapping)
-        for obj, (_, contents) in zip(self.holders, plan.lists, strict=True):
-            self.names.harvest(contents, obj, heap, self.mapping)
-        self.holders = ()
+        for slot, contents in plan.lists:
+            self.names.harvest(contents, self.holders[slot], heap, self.mapping)
 
     def tracked(self) -> frozenset[int]:
         """The objects that depend on watched ones."""

@@ -9,15 +9,11 @@ from tapec.errors import LoweringError
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator, Raised, freeze
 from tapec.frontend.values import NONE, Dct, Items, Lst, Static, Sym, Tup, Value, describe
-from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, Store, reads, walk, writes
-from tapec.syntax.types import Array
-from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
+from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes
 from tapec.tape.decide import depends_on_the_way, straightened
-from tapec.tape.derive import Derivative, Request, connections, derive
-from tapec.tape.held import canonical, duplicate, held_values, replace_everywhere
+from tapec.tape.derive import Request, connections
+from tapec.tape.held import duplicate, held_values, replace_everywhere
 from tapec.tape.live import LiveObjects, VariableSym
-from tapec.transforms.emitter import Emitter
-from tapec.transforms.nested import splice
 
 
 class Ended(Exception):
@@ -51,6 +47,7 @@ class Region:
         self.stopped: set[str] = set()
         self.variables: dict[int, VariableSym] = {}
         self.was_reset = False
+        self.paused_at = 0
         self.native = False
         self.pauses: list[Any] = []
         self.mark: Callable[[], Any] | None = None
@@ -112,7 +109,8 @@ class Region:
         match value:
             case VariableSym():
                 self.variables[id(value.variable)] = value
-                if isinstance(value.atom, Name):
+                if isinstance(value.atom, Name) and value.atom.id not in self.watched:
+                    self._check_place(ev, node)
                     self.watched[value.atom.id] = None
             case Sym(type=type_) if type_.is_float:
                 self._watch_number(ev, value, node)
@@ -138,28 +136,34 @@ class Region:
         name = value.atom.id if isinstance(value.atom, Name) else ""
         if name in self.watched:
             return
+        self._check_place(ev, node)
         self._check_merged(ev, name, node)
-        if name and self._is_tracked(ev, name, node):
+        in_pause = self.paused and self._made_in_pause(name)
+        if name and not in_pause and self._is_tracked(ev, name, node):
             return
         inside = [stmt for stmt in walk(self.recorded())]
-        if name and not any(name in writes(s) or name in reads(s) for s in inside):
+        if name and not in_pause and not any(name in writes(s) or name in reads(s) for s in inside):
             self.watched[name] = None
             return
-        if ev.block is not self.block:
-            ev.fail(
-                LoweringError,
-                "a watch inside a branch or loop, of a value that the tape used before",
-                node,
-                hint="watch the value before it is used",
-            )
         copied = duplicate(ev, value)
         assert isinstance(copied.atom, Name)
+        if in_pause:
+            self.stopped.add(copied.atom.id)
         if name:
             ev.copies[copied.atom.id] = name
             replace_everywhere(ev, {name: copied})
         else:
             self._replace_literal(ev, value, copied, node)
         self.watched[copied.atom.id] = None
+
+    def _made_in_pause(self, name: str) -> bool:
+        inside = walk(freeze(self.block[self.paused_at :]))
+        return any(name in writes(stmt) for stmt in inside)
+
+    def _check_place(self, ev: Evaluator, node: Any) -> None:
+        """Inside a branch or loop a watch would hold on some ways only."""
+        if ev.block is not self.block:
+            ev.fail(LoweringError, "a watch inside a branch or loop", node, hint="watch the value before it")
 
     def _is_tracked(self, ev: Evaluator, name: str, node: Any) -> bool:
         """Whether a value was computed from watched ones, so that all its uses are recorded anyway."""
@@ -243,32 +247,14 @@ class Region:
 
     # gradients
 
-    def request(
-        self, ev: Evaluator, targets: tuple[Atom, ...], sources: tuple[tuple[str, ...], ...], block: Block
-    ) -> Derivative:
-        return derive(
-            Request(
-                block,
-                ev.types,
-                frozenset(ev.constants),
-                targets,
-                sources,
-                frozenset(self.watched),
-                frozenset(self.stopped),
-                frozenset(ev.copies),
-            )
-        )
-
-    def differentiate(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        """Write a gradient into the program where it is asked for."""
-        given = dict(zip(("target", "sources", "output_gradients", "unconnected_gradients"), args, strict=False))
-        given |= kwargs
+    def ask(self, ev: Evaluator, node: Any) -> None:
+        """Whether the tape answers where the program is."""
         if self.recording:
-            self._misused(ev, "a tape's gradient while it is recording", node, "ask after the block")
+            self.misused(ev, "a tape's gradient while it is recording", node, "ask after the block")
         if not self.entered:
-            self._misused(ev, "the gradient of a tape that was never entered", node)
+            self.misused(ev, "the gradient of a tape that was never entered", node)
         if self.used and not self.persistent:
-            self._misused(ev, "a second gradient of a tape that is not persistent", node)
+            self.misused(ev, "a second gradient of a tape that is not persistent", node)
         if self.mark is not None:
             self.pauses.append(self.mark())
         if self.end == -1 or ev.block is not self.block:
@@ -278,83 +264,20 @@ class Region:
                 node,
                 hint="ask for it where the tape's block stands",
             )
-        self.used = True
-        targets: list[Sym] = []
-        numbers(ev, given["target"], targets, node)
-        targets = [t for t in targets if t.type.is_float]
-        found: list[Sym] = []
-        structure = sources(ev, given["sources"], found, node)
-        versions = tuple(self._versions(ev, value) for value in found)
-        atoms = tuple(t.atom for t in targets)
-        block = self.recorded()
-        self._check_stores(ev, block, node)
-        derivative = self.request(ev, atoms, versions, block)
-        weights = seeds(ev, given.get("output_gradients", NONE), targets, derivative, node)
-        zero = zero_policy(ev, given.get("unconnected_gradients", NONE), node)
-        adjoints = self._written(ev, derivative, weights)
-        return structure([adjoint(ev, v, positions, adjoints, zero)
-                          for v, positions in zip(found, derivative.adjoints, strict=True)])
 
-    def _misused(self, ev: Evaluator, message: str, node: Any, hint: str = "") -> NoReturn:
+    def misused(self, ev: Evaluator, message: str, node: Any, hint: str = "") -> NoReturn:
         """What raises RuntimeError when the program runs."""
         if ev.deciding:
-            raise Raised(RuntimeError)
+            raise Raised(RuntimeError, f"{message} ({ev.where(node)})")
         ev.fail(LoweringError, message, node, hint=hint)
-
-    def _versions(self, ev: Evaluator, value: Sym) -> tuple[str, ...]:
-        if isinstance(value, VariableSym) and isinstance(ev.live, LiveObjects):
-            return tuple(ev.live.versions[id(value.variable)][1])
-        if not isinstance(value.atom, Name) or not value.type.is_float:
-            return ()
-        return (canonical(ev.copies, value.atom.id, self.watched),)
-
-    def _check_stores(self, ev: Evaluator, block: Block, node: Any) -> None:
-        """The stretch is run once more for its derivative: nothing that it reads may have changed."""
-        inside = {name for stmt in walk(block) for name in writes(stmt)}
-        read = {name for stmt in walk(block) for name in reads(stmt)} - inside
-        roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in read))
-        after = freeze(self.block[self.end :]) if self.end is not None else ()
-        for stmt in (*walk(block), *walk(after)):
-            if isinstance(stmt, Store) and ev.roots.get(stmt.array, frozenset()) & roots:
-                ev.fail(
-                    LoweringError,
-                    "an array from outside a nested tape is written in place",
-                    node,
-                    hint="copy it inside the tape",
-                )
-
-    def _written(self, ev: Evaluator, derivative: Derivative, weights: list[Sym]) -> list[Value]:
-        """The derivative's statements, written into the current block; the adjoints."""
-        function = derivative.function
-        if not derivative.function.params:
-            return []
-        emitter = Emitter(ev.types, ev.taken, ev.span)
-        zeros: dict[str, Atom] = {}
-        for zero, name in derivative.zeros:
-            if isinstance(ev.types[name], Array):
-                zeros[zero] = Name(emitter.zeros_like(zero, name))
-            else:
-                zeros[zero] = emitter.cast(Const(0.0), ev.types[name])  # type: ignore[arg-type]
-        for stmt in emitter.out:
-            ev.emit(stmt)
-            for name in writes(stmt):
-                if isinstance(ev.types.get(name), Array):
-                    ev.roots[name] = frozenset({name})
-        bound = dict(zip((z for z, _ in derivative.zeros), zeros.values(), strict=True))
-        bound |= {seed: value.atom for seed, value in zip(derivative.seeds, weights, strict=True)}
-        prologue = tuple(Assign(param, atom, ev.span) for param, atom in bound.items())
-        params = (*derivative.inputs, *(a.id for a in bound.values() if isinstance(a, Name)))
-        types = {**ev.types, **function.types}
-        last = function.body[-1]
-        assert isinstance(last, Return)
-        count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
-        whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *function.body), types)
-        return splice(ev, whole)[count:]
 
 
 _METHODS = frozenset(
-    {"watch", "gradient", "stop_recording", "reset", "watched_variables", "__enter__", "__exit__"}
-)
+    {
+        "watch", "watched_variables", "gradient", "jacobian", "batch_jacobian", "stop_recording", "reset",
+        "__enter__", "__exit__",
+    }
+)  # fmt: skip
 
 
 class _Bound:
@@ -367,7 +290,7 @@ class _Bound:
         region = self.region
         args = [ev.materialise(arg) for arg in args]
         if self.name == "watch":
-            if not region.recording:
+            if not region.entered or region.end is not None:
                 return NONE
             for value in (*args, *kwargs.values()):
                 region.observe(ev, value, node)
@@ -388,7 +311,10 @@ class _Bound:
             if region.native:
                 raise Ended(region)
             return NONE
-        return region.differentiate(ev, args, kwargs, node)
+        # `answers` knows regions
+        from tapec.tape.answers import answer
+
+        return answer(region, self.name, ev, args, kwargs, node)
 
 
 class _Stop:
@@ -402,7 +328,7 @@ class _Stop:
         if not self.region.recording:
             ev.fail(LoweringError, "stop_recording of a tape that is not recording", node)
         self.region.paused = True
-        self.place = len(self.region.block)
+        self.place = self.region.paused_at = len(self.region.block)
 
     def __tapec_exit__(self, ev: Evaluator, node: Any) -> None:
         region = self.region
@@ -412,7 +338,7 @@ class _Stop:
         for stmt in walk(inside):
             if isinstance(stmt, Store) and not ev.roots.get(stmt.array, frozenset()) <= defined:
                 ev.fail(LoweringError, "an array is written in place while recording is stopped", node)
-        region.stop(ev, defined, node)
+        region.stop(ev, defined - set(region.watched), node)
 
 
 def make_tape(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numba
 import numpy as np
 
 import tapec_runtime
@@ -135,7 +136,7 @@ def _python(program: Program) -> Any:
     file = f"<tapec {program.name} as Python>"
     text = program.text
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace: dict[str, Any] = {"np": np, "math": math, "tapec_runtime": tapec_runtime, **program.namespace}
+    namespace: dict[str, Any] = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime, **program.namespace}
     exec(compile(text, file, "exec"), namespace)
     return namespace[program.name]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import UnsupportedSyntax
+from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Static, Tup, Value
 from tapec_runtime.variables import Variable
@@ -18,7 +18,40 @@ class ForeignTape:
     def __getattr__(self, name: str) -> Any:
         if name in ("watch", "reset"):
             return _NoEffect()
+        if name == "stop_recording":
+            return _Elsewhere
+        if name in ("gradient", "jacobian", "batch_jacobian"):
+            return _OfAnotherBlock(name)
         raise AttributeError(name)
+
+    def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
+        """Entered again inside this block: nothing that this block's tape would notice."""
+
+    __tapec_exit__ = __tapec_enter__
+
+
+class _Elsewhere:
+    """The pause of a tape of another block."""
+
+    @staticmethod
+    def __tapec_lower__(ev: Evaluator, args: Any, kwargs: Any, node: Any) -> Value:
+        return Static(ForeignTape())
+
+
+class _OfAnotherBlock:
+    """A derivative that a tape of another block is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __tapec_lower__(self, ev: Evaluator, args: Any, kwargs: Any, node: Any) -> Value:
+        ev.fail(
+            LoweringError,
+            f"the `{self.name}` of a tape whose block is not part of this one",
+            node,
+            reason="its record is not part of this block's source",
+            hint="ask for it before this block, where its answer is a constant, or enter that tape inside",
+        )
 
 
 class _NoEffect:

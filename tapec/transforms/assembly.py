@@ -60,8 +60,8 @@ class Assembly:
         out: list[Stmt] = []
         merges = self.merges_after(block, region)
         for stmt in block:
-            if stmt is self.fused.first:
-                out += self.before_fused()
+            if replay is None and id(stmt) in self.fused.before:
+                out += self.before_fused(stmt)
             match stmt:
                 case If(test=test, body=body, orelse=orelse):
                     inner, other = self.regions.body[id(stmt)]
@@ -106,11 +106,11 @@ class Assembly:
             found.setdefault(id(last), []).append(name)
         return found
 
-    def before_fused(self) -> list[Stmt]:
-        """The adjoints of the whole program, as far as fused loops need them."""
+    def before_fused(self, stmt: Stmt) -> list[Stmt]:
+        """The adjoints of a block, as far as its fused loops need them."""
         out = self.emitter.child()
-        self.zeros(self.sweep.homes.get(id(self.regions.root), ()), out)
-        return [*out.out, *self.fused.before]
+        self.zeros(self.sweep.homes.get(id(self.fused.begun[id(stmt)]), ()), out)
+        return [*out.out, *self.fused.before[id(stmt)]]
 
     def zeros(self, bars: Iterable[str], out: Emitter) -> None:
         """Where the adjoints of numbers begin."""
@@ -244,7 +244,7 @@ class Assembly:
             type_ = self.types[bar]
             if isinstance(type_, Stack):
                 out.assign(bar, Op("stack", _stack_args(type_.element)))
-        if region is not self.regions.root or not self.fused.loops:
+        if region not in self.fused.begun.values():
             self.zeros(block.adjoints, out)
         out.extend(before)
         for item in block.items:

@@ -10,7 +10,7 @@ nothing is stored or computed again.
     return total / n                          total = total + r * r
                                               w_bar += 2 * r * x[i] * total_bar
 
-A loop at the top level is fused if
+A loop is fused if it stands at the top level, or in a trip that is reversed at once itself, and
 
   - it has no `break`;
   - the numbers that its trips hand on are sums, or have no derivative;
@@ -36,15 +36,15 @@ from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep
 
 @dataclass
 class Fused:
-    """The loops (by the id of their body's region), and what stands before the first of them.
+    """The loops (by the id of their body's region), and what stands before them.
 
-    first   the statement before which `before` is placed
-    before  statements of the reverse sweep that the fused loops need
+    before  by the id of the first fused loop of a block: the statements of the reverse sweep that it needs
+    begun   blocks (by the id of their region) whose adjoints start at zero there
     """
 
     loops: dict[int, RevLoop] = field(default_factory=dict)
-    first: Stmt | None = None
-    before: list[Stmt] = field(default_factory=list)
+    before: dict[int, list[Stmt]] = field(default_factory=dict)
+    begun: dict[int, Region] = field(default_factory=dict)
 
 
 class Fusion:
@@ -67,14 +67,23 @@ class Fusion:
         self.sweep = sweep
         self.trips = Trips(program)
         self.shadows = frozenset(sweep.shadows.names.values())
-        self.outer = frozenset(sweep.homes.get(id(regions.root), ()))
+        self.homes = {
+            bar: region for region in self.all_regions() for bar in sweep.homes.get(id(region), ())
+        }
+        self.found = Fused()
+        self.inputs: dict[int, set[str]] = {}
 
-    def choose(self, swept: RevBlock, seeding: Block) -> Fused:
-        """The fused loops; `swept.items` loses what is placed with them."""
-        found = Fused()
-        # the seeds stand first in the reverse sweep
+    def all_regions(self) -> Iterator[Region]:
+        yield self.regions.root
+        for inner in self.regions.body.values():
+            yield from inner
+
+    def choose(self, swept: RevBlock, seeding: Block = ()) -> Fused:
+        """The fused loops; `swept.items` loses what is placed with them, and begins with the seeds."""
         items: list[Stmt | RevIf | RevLoop] = [*seeding, *swept.items]
         taken: set[int] = set()
+        first: Stmt | None = None
+        before: list[Stmt] = []
         for place, item in enumerate(items):
             if not isinstance(item, RevLoop) or not isinstance(item.primal, For):
                 continue
@@ -86,12 +95,15 @@ class Fusion:
             if not all(self.known_before(item.primal, s, early) for s in moved):
                 continue
             taken |= {id(item), *needed}
-            found.loops[id(item.body.region)] = item
-            found.first = item.primal
-            found.before = [*early.values(), *moved]
-        if found.loops:
+            self.found.loops[id(item.body.region)] = item
+            first, before = item.primal, [*early.values(), *moved]
+            self.choose(item.body)
+        if first is not None:
+            self.found.before[id(first)] = before
+            self.found.begun[id(first)] = swept.region
+        if first is not None or seeding:
             swept.items = [item for item in items if id(item) not in taken]
-        return found
+        return self.found
 
     # one loop
 
@@ -114,6 +126,7 @@ class Fusion:
         for other in earlier:
             if id(other) not in needed and id(other) not in taken and not self.only_adds(other, added):
                 return None
+        self.inputs[id(item)] = inputs
         return needed | {id(s) for s in earlier if id(s) in taken and not isinstance(s, RevIf | RevLoop)}
 
     def sums(self, loop: For, region: Region) -> list[str] | None:
@@ -143,7 +156,7 @@ class Fusion:
             if isinstance(stmt, Push | Call) and any(self.outside(name, region) for name in reads(stmt)):
                 return None
             for name in {*writes(stmt), *reads(stmt)}:
-                if name in self.outer and name not in inputs:
+                if name in self.homes and name not in inputs and not self.homes[name].inside(region):
                     if not adds_to(stmt, name):
                         return None
                     found.add(name)
@@ -171,8 +184,8 @@ class Fusion:
             name = pending.pop()
             for place, item in enumerate(earlier):
                 if isinstance(item, RevIf | RevLoop):
-                    # a fused loop leaves the adjoints of its sums as they are
-                    if id(item) not in taken and any(name in writes(s) for s in flat(item)):
+                    # a fused loop leaves the adjoints of its own sums as they are
+                    if not (id(item) in taken and name in self.inputs[id(item)]) and any(name in writes(s) for s in flat(item)):
                         return None
                     continue
                 if name not in writes(item):
@@ -213,12 +226,15 @@ class Fusion:
         for name in reads(stmt):
             if not self.primal(name) or name in early:
                 continue
-            if self.regions.home[name] is not self.regions.root:
+            home, here = self.regions.home[name], self.regions.of[id(loop)]
+            if not here.inside(home):
                 return False
             defs = self.regions.defs[name]
-            if all(self.regions.place[id(made)] < place for made in defs):
+            set_before = [self.regions.place[id(made)] < place for made in defs]
+            # what a loop around this one carries is there when a trip begins
+            if all(set_before) or (home is not here and any(set_before)):
                 continue
-            if len(defs) != 1 or not self.pure(defs[0]) or not self.known_before(loop, defs[0], early):
+            if home is not here or len(defs) != 1 or not self.pure(defs[0]) or not self.known_before(loop, defs[0], early):
                 return False
             early[name] = defs[0]
         return True

@@ -113,10 +113,8 @@ class _Reverse(Assembly):
         seeds, seeding = self.seed(last, shadows)
         self.fused = Fused()
         if self.fuse:
-            self.fused = Fusion(program, self.regions, self.memory, self.activity, self.exits, self.sweep).choose(
-                swept, seeding
-            )
-        if self.fused.loops:
+            fusion = Fusion(program, self.regions, self.memory, self.activity, self.exits, self.sweep)
+            self.fused = fusion.choose(swept, seeding)
             seeding = ()
         planner = Planner(emitter, self.regions, self.memory, self.exits, frozenset(shadows.names.values()))
         self.planner = planner

@@ -196,7 +196,8 @@ class Sweep:
             elif isinstance(value, Op) and value.fn == "copy":
                 owner = value.args[0]
                 assert isinstance(owner, Name)
-                out.add_elements(self.shadows.of(owner.id), self.shadows.of(target))
+                if owner.id in self.activity:
+                    out.add_elements(self.shadows.of(owner.id), self.shadows.of(target))
             return
         if isinstance(value, Op) and value.fn in PRIMITIVES:
             self.primitive(stmt, value.fn, value.args, (target,), out)

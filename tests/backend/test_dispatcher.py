@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pickle
 import threading
 import timeit
@@ -14,6 +15,7 @@ import cloudpickle
 import numba
 import numpy as np
 import pytest
+from numba import njit
 
 import tapec
 from tapec.errors import TypeMismatch, UnsupportedType
@@ -304,3 +306,62 @@ def test_without_the_jit_the_generated_python_runs(tmp_path: Path) -> None:
         "2.0 (6.0,) (9.0, 6.0)",
         "(inf, -inf)",
     ]
+
+
+def test_keyword_only_parameters_are_passed_by_name():
+    def scaled(x, *, m, k=2.0):
+        return x * k * m
+
+    assert tapec.grad(scaled)(2.0, m=3.0) == 6.0
+    assert tapec.grad(scaled, wrt="m")(2.0, m=3.0) == 4.0
+    assert tapec.grad(scaled, wrt=("x", "k"))(2.0, m=3.0, k=5.0) == (15.0, 6.0)
+
+
+def cube(x, y=2.0):
+    return x**3 * y
+
+
+def thrice(f):
+    @functools.wraps(f)
+    def wrapper(*args):
+        return 3.0 * f(*args)
+
+    return wrapper
+
+
+@thrice
+def wrapped(x):
+    return x * x
+
+
+def decorated_inside(x):
+    @thrice
+    def inner(y):
+        return y * y
+
+    @njit("f8(f8)", fastmath=True)
+    def jitted(y):
+        return y + 1.0
+
+    return inner(x) * jitted(x)
+
+
+def test_a_derivative_of_a_derivative():
+    second = tapec.grad(tapec.grad(cube))
+    assert second(2.0) == 24.0
+    assert second(2.0, y=3.0) == 36.0
+    assert tapec.grad(second)(2.0) == 12.0
+    assert tapec.value_and_grad(tapec.grad(cube, wrt="y"), wrt="x")(2.0) == (8.0, 12.0)
+    assert tapec.vjp(tapec.grad(cube), 2.0, 2.0)[1](1.0) == (24.0, 12.0)
+    assert cloudpickle.loads(cloudpickle.dumps(second))(2.0) == 24.0
+    assert tapec.grad(tapec.grad(lambda *x: x[0] ** 2 * x[1]))(2.0, 3.0) == 6.0
+
+
+def test_what_wraps_a_function_is_differentiated_with_it():
+    # a decorator that names its result after the function does not stand for the function
+    assert tapec.value_and_grad(wrapped)(2.0) == (12.0, 12.0)
+    assert tapec.value_and_grad(lambda x: wrapped(x))(2.0) == (12.0, 12.0)
+
+
+def test_decorators_of_inner_functions_apply():
+    assert tapec.value_and_grad(decorated_inside)(2.0) == (36.0, 48.0)

@@ -85,17 +85,13 @@ def vector_after_extra_arguments():
     tapec.hvp(lambda *x: x[0])(1.0, 1.0)
 
 
-def power(a, n):
-    return a[0] if n == 0 else a[0] * power(a, n - 1)
+def own_slope(x, n):
+    return x * x if n == 0 else tapec.grad(own_slope)(x * 1.1, n - 1) * x
 
 
-def slope(a):
-    return tapec.grad(power)(a, 3)[0]
-
-
-@refused(VECTOR)
-def second_derivative_of_a_recursion(x):
-    return slope(x)
+@refused(1.0)
+def derivative_of_a_recursion_within_itself(x):
+    return own_slope(x, 2)
 
 
 @misuse

@@ -98,7 +98,12 @@ def object_argument(x):
 
 
 @refused(1.0)
-def keyword_only_parameter(x, *, scale=1.0):
+def keyword_only_parameter(*x, scale=1.0):
+    return x[0] * scale
+
+
+@refused(1.0)
+def keyword_only_parameter_without_default(x=1.0, *, scale):
     return x * scale
 
 

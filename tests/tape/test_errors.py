@@ -72,8 +72,7 @@ def test_an_exception_passes_through():
     with pytest.raises(ZeroDivisionError), GradientTape() as tape:
         tape.watch(x)
         raise ZeroDivisionError
-    with pytest.raises(LoweringError, match="ended by ZeroDivisionError"):
-        tape.gradient(x, x)
+    assert tape.gradient(x, x) == 1.0
     with GradientTape() as later:
         later.watch(x)
         y = x * 3.0
@@ -84,13 +83,14 @@ def test_a_construct_outside_the_language_names_the_line():
     x = constant(1.0)
     with GradientTape() as tape:
         tape.watch(x)
-        try:
-            y = x * 2.0
-        finally:
+
+        class Inner:
             pass
-    with pytest.raises(LoweringError, match="`try`") as caught:
+
+        y = x * 2.0
+    with pytest.raises(LoweringError, match="class") as caught:
         tape.gradient(y, x)
-    assert caught.value.span.text.strip() == "try:"
+    assert caught.value.span.text.strip() == "class Inner:"
 
 
 def test_shared_memory_that_is_written():
@@ -128,19 +128,25 @@ def test_a_value_that_left_without_a_name():
             return tape, x * x
 
     x = constant(2.0)
-    tape, y = inside(x)
+    sys.setprofile(lambda *event: None)
+    try:
+        # whoever watches the calls of a thread is not disturbed
+        tape, y = inside(x)
+    finally:
+        sys.setprofile(None)
     with pytest.raises(LoweringError, match="without a name"):
         tape.gradient(y, x)
 
 
-def test_tapes_entered_by_hand_or_without_source():
+def test_tapes_that_are_left_elsewhere_or_have_no_source():
     tape = GradientTape()
-    tape.__enter__()
     x = constant(2.0)
-    tape.watch(x)
-    y = x * x
+    for _ in range(1):
+        tape.__enter__()
+        tape.watch(x)
+        y = x * x
     tape.__exit__(None, None, None)
-    with pytest.raises(LoweringError, match="with"):
+    with pytest.raises(LoweringError, match="not left where its block ends"):
         tape.gradient(y, x)
     namespace = {"GradientTape": GradientTape, "x": x}
     exec("with GradientTape() as tape:\n    tape.watch(x)\n    y = x * x\n", namespace)

@@ -1,0 +1,164 @@
+"""Sequences whose length is known: their items, and what lists and built-in functions do with them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import conditions, dicts
+from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.suspended import Generator, collected
+from tapec.frontend.values import (
+    NONE,
+    Dct,
+    Items,
+    Iteration,
+    Lst,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_none,
+    number,
+    static_int,
+)
+
+
+def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None:
+    """The items of something that can be looped over; None if their number is not known."""
+    if isinstance(value, Generator):
+        value = collected(ev, value)
+    if isinstance(value, Tup):
+        return value.items
+    if isinstance(value, Lst):
+        contents = ev.heap[value]
+        return contents.values if isinstance(contents, Items) else None
+    if isinstance(value, Dct):
+        return tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node))
+    if isinstance(value, Static) and isinstance(value.obj, str):
+        return tuple(Static(letter) for letter in value.obj)
+    if is_array(value):
+        value = Iteration("items", (ev.materialise(value),))
+    if isinstance(value, Iteration):
+        count = static_int(ev.known(ev.iteration_length(value, node), node))
+        if count is not None and count <= 10_000:
+            return tuple(ev.iteration_item(value, number(k), node) for k in range(count))
+    return None
+
+
+def known_items(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...]:
+    """The items; an error if their number is not known."""
+    found = items_of(ev, value, node)
+    if found is None:
+        ev.fail(UnsupportedSyntax, f"how many items {describe(value)} has is not known here", node)
+    return found
+
+
+def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
+    """Methods of a list of known length, beyond those that lists of numbers have too."""
+    contents = ev.heap[owner]
+    if not isinstance(contents, Items):
+        return None
+    values = list(contents.values)
+    result: Value = NONE
+    match name:
+        case "insert":
+            values.insert(_place(ev, args[0], node), ev.materialise(args[1]))
+        case "pop":
+            place = _place(ev, args[0], node)
+            if not -len(values) <= place < len(values):
+                _fails(ev, IndexError, f"index {place} is outside a list of {len(values)}", node)
+            result = values.pop(place)
+        case "reverse":
+            values.reverse()
+        case "sort":
+            values = ordered(ev, values, kwargs, node)
+        case "index" | "count" | "remove":
+            same = [ev.known(conditions.truth(ev, ev.compare("==", one, args[0], node))).constant for one in values]
+            if None in same:
+                return None
+            if name == "count":
+                return number(sum(same))
+            if True not in same:
+                _fails(ev, ValueError, "the value is not in the list", node)
+            if name == "index":
+                return number(same.index(True))
+            del values[same.index(True)]
+        case _:
+            return None
+    ev.heap[owner] = Items(tuple(values))
+    return result
+
+
+def _fails(ev: Evaluator, cls: type[Exception], message: str, node: Any) -> None:
+    if ev.deciding:
+        raise Raised(cls)
+    ev.fail(TypeMismatch, message, node)
+
+
+def _place(ev: Evaluator, index: Value, node: Any) -> int:
+    place = static_int(ev.known(ev.scalar(index, node), node))
+    if place is None:
+        ev.fail(UnsupportedSyntax, "a place in a list that only the run knows", node)
+    return place
+
+
+def ordered(ev: Evaluator, values: list[Value], kwargs: Kwargs, node: Any) -> list[Value]:
+    """`sorted(values)`, where comparisons are decided."""
+    key, reverse = kwargs.get("key", NONE), kwargs.get("reverse", number(False))
+    if not ev.deciding or not isinstance(reverse, Sym) or not isinstance(reverse.constant, bool):
+        ev.fail(UnsupportedSyntax, "an order that only the run knows", node)
+    keys = values if is_none(key) else [ev.apply(key, [value], {}, node) for value in values]
+
+    def order(first: int, second: int) -> int:
+        if ev.known(ev.truth(ev.compare("<", keys[first], keys[second], node)), node).constant:
+            return -1
+        return int(bool(ev.known(ev.truth(ev.compare("<", keys[second], keys[first], node)), node).constant))
+
+    places = sorted(range(len(values)), key=functools.cmp_to_key(order), reverse=reverse.constant)
+    return [values[place] for place in places]
+
+
+def sorted_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return ev.new_list(Items(tuple(ordered(ev, list(known_items(ev, args[0], node)), kwargs, node))))
+
+
+def any_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return _combined(ev, args[0], False, node)
+
+
+def all_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    return _combined(ev, args[0], True, node)
+
+
+def _combined(ev: Evaluator, value: Value, conjunction: bool, node: Any) -> Value:
+    result: Value = number(conjunction)
+    for item in known_items(ev, value, node):
+        test = ev.truth(item, node)
+        result = ev.op("and" if conjunction else "or", ev.sym(result), test)
+    return result
+
+
+def map_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    function, *rest = args
+    columns = [known_items(ev, one, node) for one in rest]
+    return Tup(tuple(ev.materialise(ev.apply(function, list(row), {}, node)) for row in zip(*columns, strict=False)))
+
+
+def filter_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    kept: list[Value] = []
+    for item in known_items(ev, args[1], node):
+        verdict = item if is_none(args[0]) else ev.apply(args[0], [item], {}, node)
+        test = ev.known(ev.truth(verdict), node)
+        if not isinstance(test.constant, bool):
+            ev.fail(UnsupportedSyntax, "which items `filter` keeps is not known here", node)
+        if test.constant:
+            kept.append(item)
+    return Tup(tuple(kept))
+
+
+SPECIAL: dict[Any, Any] = {sorted: sorted_, any: any_, all: all_, map: map_, filter: filter_}

@@ -1,0 +1,255 @@
+"""The gradients and Jacobians that lowered code asks a tape for, written where it asks.
+
+Whether a source is connected may depend on the run: then the answer has a flag beside it, and is
+None where the flag is not set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import LoweringError, UnsupportedType, UsageError
+from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.values import NONE, Items, Lst, MaybeNone, Sym, Value, describe, is_none, number
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Function,
+    If,
+    Name,
+    Op,
+    Raise,
+    Return,
+    Store,
+    reads,
+    walk,
+    writes,
+)
+from tapec.syntax.types import BOOL, INT64, Array, Scalar
+from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
+from tapec.tape.connected import SOURCES, connection_program, settled
+from tapec.tape.derive import Derivative, Request, derive
+from tapec.tape.held import canonical
+from tapec.tape.live import LiveObjects, VariableSym
+from tapec.tape.region import Region
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.nested import splice
+
+_PARAMETERS = {
+    "gradient": ("target", "sources", "output_gradients", "unconnected_gradients"),
+    "jacobian": (
+        "target", "sources", "unconnected_gradients", "parallel_iterations", "experimental_use_pfor",
+    ),
+    "batch_jacobian": (
+        "target", "source", "unconnected_gradients", "parallel_iterations", "experimental_use_pfor",
+    ),
+}  # fmt: skip
+_FORMS = {"gradient": "gradient", "jacobian": "jacobian", "batch_jacobian": "batch"}
+
+
+def answer(
+    region: Region, method: str, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """Write what `tape.gradient`, `jacobian` or `batch_jacobian` gives."""
+    given = dict(zip(_PARAMETERS[method], args, strict=False)) | kwargs
+    form = _FORMS[method]
+    region.ask(ev, node)
+    if form != "gradient":
+        _check_rows(region, ev, given, node)
+    targets = _targets(ev, given["target"], form, node)
+    found: list[Sym] = []
+    structure = sources(ev, given["source" if form == "batch" else "sources"], found, node)
+    zero = zero_policy(ev, given.get("unconnected_gradients", NONE), node) or form == "batch"
+    weights = given.get("output_gradients", NONE)
+    targets, chosen = _weighted(ev, targets, weights, node)
+    if form == "batch":
+        _check_batch(ev, targets[0], found, node)
+    shape = targets[0] if form != "gradient" else None
+    targets = [target for target in targets if target.type.is_float]
+    block = region.recorded()
+    _check_stores(region, ev, block, node)
+    request = Request(
+        block,
+        ev.types,
+        frozenset(ev.constants),
+        tuple(target.atom for target in targets),
+        tuple(_versions(region, ev, value) for value in found),
+        frozenset(region.watched),
+        frozenset(region.stopped),
+        frozenset(ev.copies),
+        form=form,
+    )
+    derivative = derive(request)
+    adjoints = _written(ev, derivative, seeds(ev, targets, chosen, derivative, node))
+    # an intermediate step of a decided program is what it is; elsewhere the run tells
+    flagged = not zero and not ev.deciding and not settled(request)
+    flags = _flags(ev, request, derivative, adjoints) if flagged else {}
+    region.used = True
+    entries = []
+    for k, (value, positions) in enumerate(zip(found, derivative.adjoints, strict=True)):
+        entry = adjoint(ev, value, positions, adjoints, zero, shape, form == "batch")
+        if k in flags and isinstance(entry, Sym):
+            entry = MaybeNone(entry.atom, entry.type, flags[k])
+        entries.append(entry)
+    result: Value = structure(entries)
+    return result
+
+
+def _targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym]:
+    if form != "gradient" and not isinstance(value, Sym):
+        ev.fail(UnsupportedType, f"a Jacobian of {describe(value)}: it has one target, a number or an array", node)
+    found: list[Sym] = []
+    numbers(ev, value, found, node)
+    if any(isinstance(one, VariableSym) for one in found):
+        ev.fail(UsageError, "a variable cannot be a target", node, hint="use a value computed from it")
+    return found
+
+
+def _weighted(ev: Evaluator, targets: list[Sym], given: Value, node: Any) -> tuple[list[Sym], list[Sym | None]]:
+    """The float targets with their weights; None for ones."""
+    weights: list[Sym | None] = [None] * len(targets)
+    if not is_none(given):
+        found: list[Sym | None] = []
+        numbers(ev, given, found, node, none=True)
+        if len(found) != len(targets):
+            ev.fail(UsageError, f"{len(found)} output gradients for {len(targets)} targets", node)
+        weights = found
+        for target, weight in zip(targets, weights, strict=True):
+            _check_shape(ev, target, weight, node)
+    pairs = [(target, weight) for target, weight in zip(targets, weights, strict=True) if target.type.is_float]
+    if not pairs:
+        return targets, []
+    return [target for target, _ in pairs], [weight for _, weight in pairs]
+
+
+def _check_shape(ev: Evaluator, target: Sym, weight: Sym | None, node: Any) -> None:
+    """An output gradient has the shape of its target."""
+    if weight is None:
+        return
+    ours, theirs = (one.type.ndim if isinstance(one.type, Array) else 0 for one in (target, weight))
+    if ours != theirs:
+        ev.fail(UsageError, f"an output gradient of {weight.type} for a target of {target.type}", node)
+    _same_extents(ev, target, weight, range(ours), "an output gradient has another shape than its target")
+
+
+def _same_extents(ev: Evaluator, first: Sym, second: Sym, axes: Any, message: str) -> None:
+    for axis in axes:
+        sides = [ev.assign(Op("dim", (one.atom, Const(axis))), INT64) for one in (first, second)]
+        differs = ev.assign(Op("!=", (sides[0].atom, sides[1].atom)), BOOL)
+        ev.emit(If(differs.atom, (Raise("ValueError", (Const(message),), ev.span),), (), ev.span))
+
+
+def _check_rows(region: Region, ev: Evaluator, given: dict[str, Value], node: Any) -> None:
+    at_once = given.get("parallel_iterations", NONE)
+    if isinstance(at_once, Sym) and isinstance(at_once.constant, int) and at_once.constant < 1:
+        ev.fail(UsageError, "parallel_iterations must be at least 1", node)
+    together = given.get("experimental_use_pfor", number(True))
+    if not region.persistent and isinstance(together, Sym) and together.constant is not True:
+        region.misused(ev, "experimental_use_pfor=False needs a persistent tape", node)
+
+
+def _check_batch(ev: Evaluator, target: Sym, found: list[Sym], node: Any) -> None:
+    if len(found) != 1:
+        ev.fail(UnsupportedType, "batch_jacobian takes one source", node)
+    for one in (target, found[0]):
+        if not isinstance(one.type, Array) or one.type.ndim < 2:
+            ev.fail(UsageError, f"batch_jacobian of {one.type}: it needs arrays of rank 2 or more", node)
+    _same_extents(ev, target, found[0], [0], "batch_jacobian needs arrays with the same first dimension")
+
+
+def _versions(region: Region, ev: Evaluator, value: Sym) -> tuple[str, ...]:
+    if isinstance(value, VariableSym) and isinstance(ev.live, LiveObjects):
+        return tuple(ev.live.versions[id(value.variable)][1])
+    if not isinstance(value.atom, Name) or not value.type.is_float:
+        return ()
+    return (canonical(ev.copies, value.atom.id, region.watched),)
+
+
+def _check_stores(region: Region, ev: Evaluator, block: Block, node: Any) -> None:
+    """The stretch is run once more for its derivative: nothing that it reads may have changed."""
+    inside = {name for stmt in walk(block) for name in writes(stmt)}
+    read = {name for stmt in walk(block) for name in reads(stmt)} - inside
+    roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in read))
+    after = freeze(region.block[region.end :]) if region.end is not None else ()
+    for stmt in (*walk(block), *walk(after)):
+        if isinstance(stmt, Store) and ev.roots.get(stmt.array, frozenset()) & roots:
+            ev.fail(
+                LoweringError,
+                "an array from outside a nested tape is written in place",
+                node,
+                hint="copy it inside the tape",
+            )
+
+
+def _written(ev: Evaluator, derivative: Derivative, weights: list[Sym]) -> list[Value]:
+    """The derivative's statements, written into the current block; the adjoints."""
+    function = derivative.function
+    if not derivative.function.params:
+        return []
+    emitter = Emitter(ev.types, ev.taken, ev.span)
+    zeros: dict[str, Atom] = {}
+    for zero, name in derivative.zeros:
+        if isinstance(ev.types[name], Array):
+            zeros[zero] = Name(emitter.zeros_like(zero, name))
+        else:
+            zeros[zero] = emitter.cast(Const(0.0), ev.types[name])  # type: ignore[arg-type]
+    for stmt in emitter.out:
+        ev.emit(stmt)
+        for name in writes(stmt):
+            if isinstance(ev.types.get(name), Array):
+                ev.roots[name] = frozenset({name})
+    bound = dict(zip((z for z, _ in derivative.zeros), zeros.values(), strict=True))
+    bound |= {seed: value.atom for seed, value in zip(derivative.seeds, weights, strict=True)}
+    prologue = tuple(Assign(param, atom, ev.span) for param, atom in bound.items())
+    outer = [a.id for a in bound.values() if isinstance(a, Name)]
+    params = (*derivative.inputs, *outer)
+    # the derivative may use a name that the program has given to a weight since
+    types = {**ev.types, **function.types, **{name: ev.types[name] for name in outer}}
+    last = function.body[-1]
+    assert isinstance(last, Return)
+    count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
+    whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *function.body), types)
+    return splice(ev, whole)[count:]
+
+
+def _flags(ev: Evaluator, request: Request, derivative: Derivative, adjoints: list[Value]) -> dict[int, Atom]:
+    """For each connected source a boolean: whether it was connected on the way that the program went."""
+    connected = [k for k, positions in enumerate(derivative.adjoints) if positions is not None]
+    flags: dict[int, Atom] = {}
+    for start in range(0, len(connected), SOURCES):
+        chunk = connected[start : start + SOURCES]
+        cells = {k: Lst("present") for k in chunk}
+        for cell in cells.values():
+            ev.heap[cell] = Items((number(True),))
+        zero = number(False)
+        for k in chunk:
+            for position in derivative.adjoints[k] or ():
+                zero = ev.sym(ev.binary("|", zero, _all_zero(ev, adjoints[position])))
+        ev.branch(zero, lambda chunk=chunk, cells=cells: _ask(ev, request, chunk, cells), lambda: None)
+        for k in chunk:
+            contents = ev.heap.pop(cells[k])
+            assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
+            flags[k] = contents.values[0].atom
+    return flags
+
+
+def _all_zero(ev: Evaluator, value: Value) -> Sym:
+    """Only a gradient of nothing but zeros may be one that is None."""
+    if isinstance(value, Sym) and isinstance(value.type, Scalar):
+        return ev.sym(ev.op("==", value, ev.cast(number(0.0), value.type)))
+    return ev.op("not", ev.sym(ev.materialise(ev.call_object(np.any, [value], {}, None))))
+
+
+def _ask(ev: Evaluator, request: Request, chunk: list[int], cells: dict[int, Lst]) -> None:
+    """Run the block once more, with a word of bits beside each number that tells what it depends on."""
+    asked = replace(request, sources=tuple(request.sources[k] for k in chunk))
+    program = connection_program(asked).function
+    [word] = splice(ev, replace(program, types={**ev.types, **program.types}))
+    for place, k in enumerate(chunk):
+        bit = ev.binary("&", word, number(1 << (place + 1)))
+        ev.heap[cells[k]] = Items((ev.op("!=", bit, number(0)),))

@@ -1,0 +1,119 @@
+"""What a compiled function returns, as a Python function of the numbers that its program computes."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import UnsupportedSyntax
+from tapec.frontend import dicts
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import Dct, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
+from tapec.syntax.core import Atom, Name
+from tapec.syntax.types import Array
+from tapec.tape.live import LiveObjects, VariableSym
+from tapec_runtime.variables import Variable
+
+_PLAIN = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), enum.Enum, type, np.dtype, np.generic)
+_serial = itertools.count(1)
+
+
+class Outcome:
+    """Collects the results of a program while the text is made that builds what the user gets.
+
+    atoms    what the program returns: `results`
+    slots    the recipe's places of objects that are handed through: `extra`; `objects` are those of now
+    """
+
+    def __init__(self, ev: Evaluator, live: LiveObjects) -> None:
+        self.ev, self.live = ev, live
+        self.atoms: list[Atom] = []
+        self.slots: list[int] = []
+        self.objects: list[Any] = []
+        self.namespace: dict[str, Any] = {}
+        # an array or variable that comes out as it went in is the same object
+        self.inputs = {
+            leaf.name: k for k, leaf in enumerate(live.leaves) if isinstance(leaf.obj, np.ndarray)
+        }
+        self.variables = {id(leaf.obj): k for k, leaf in enumerate(live.leaves) if isinstance(leaf.obj, Variable)}
+        self.lists = {id(made): (obj, slot) for obj, slot, made in live.lists}
+
+    def text(self, value: Value) -> str:
+        """The Python expression of a value."""
+        match value:
+            case VariableSym():
+                place = self.variables.get(id(value.variable))
+                if place is None:
+                    self.fail("a variable that it has made")
+                return f"inputs[{place}]"
+            case MaybeNone(atom=atom, present=present):
+                return f"({self.result(atom)} if {self.result(present)} else None)"
+            case Sym(atom=Name(id=name), type=Array()) if name in self.inputs:
+                return f"inputs[{self.inputs[name]}]"
+            case Sym(atom=atom):
+                return self.result(atom)
+            case Tup(items=items, cls=cls):
+                parts = [self.text(item) for item in items]
+                if cls is not None:
+                    return f"{self.constant(cls)}({', '.join(parts)})"
+                return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+            case Lst():
+                return self.list(value)
+            case Dct():
+                keys = dicts.keys_of(self.ev, value)
+                pairs = [f"{self.constant(key)}: {self.text(dicts.get(self.ev, value, key, None))}" for key in keys]
+                return f"{{{', '.join(pairs)}}}"
+            case Static(obj=obj):
+                return self.known(obj)
+        self.fail(describe(value))
+
+    def result(self, atom: Atom) -> str:
+        """A result of the program."""
+        if atom not in self.atoms:
+            self.atoms.append(atom)
+        return f"results[{self.atoms.index(atom)}]"
+
+    def list(self, value: Lst) -> str:
+        if id(value) in self.lists:
+            return self.through(*self.lists[id(value)])
+        contents = self.ev.heap[value]
+        if isinstance(contents, Items):
+            return f"[{', '.join(self.text(item) for item in contents.values)}]"
+        array = self.ev.as_array(value, None)
+        return f"list({self.text(array)})"
+
+    def known(self, obj: Any) -> str:
+        """An object that was known when the function was lowered."""
+        slot = self.live.recipe.owners.get(id(obj))
+        if isinstance(obj, _PLAIN):
+            return self.constant(obj)
+        if slot is None:
+            self.fail(f"a {type(obj).__name__}")
+        return self.through(obj, slot)
+
+    def through(self, obj: Any, slot: int) -> str:
+        """An object of the caller's, handed back."""
+        if slot not in self.slots:
+            self.slots.append(slot)
+            self.objects.append(obj)
+        return f"extra[{self.slots.index(slot)}]"
+
+    def constant(self, obj: Any) -> str:
+        if obj is None or isinstance(obj, str | bool):
+            return repr(obj)
+        name = f"c{len(self.namespace)}"
+        self.namespace[name] = obj
+        return name
+
+    def fail(self, what: str) -> Any:
+        hint = "return numbers, arrays, variables, or tuples, lists and dicts of those"
+        self.ev.fail(UnsupportedSyntax, f"a compiled function returns {what}", hint=hint)
+
+    def builder(self, text: str) -> Any:
+        """The function (results, inputs, extra) -> what the user gets."""
+        file = f"<tapec result {next(_serial)}>"
+        exec(compile(f"def build(results, inputs, extra):\n    return {text}\n", file, "exec"), self.namespace)
+        return self.namespace["build"]

@@ -1,0 +1,209 @@
+"""An independent tape for tests: numbers that record what is done to them, as the block runs.
+
+It knows nothing of source text.  Each tape keeps a list of operations on tracked numbers and walks
+it backwards; the walk itself is made of such numbers, so that outer tapes record it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+ACTIVE = []
+
+
+class Traced:
+    """A number, or an array, with an identity."""
+
+    __array_priority__ = 2000
+    __hash__ = object.__hash__
+
+    def __init__(self, value):
+        self.value = value
+
+    @staticmethod
+    def of(x):
+        if isinstance(x, OracleVariable):
+            return x.read()
+        return x if isinstance(x, Traced) else Traced(x)
+
+    def __add__(self, other):
+        return operation(lambda a, b: a + b, lambda a, b: (1.0, 1.0), self, other)
+
+    def __radd__(self, other):
+        return operation(lambda a, b: a + b, lambda a, b: (1.0, 1.0), other, self)
+
+    def __sub__(self, other):
+        return operation(lambda a, b: a - b, lambda a, b: (1.0, -1.0), self, other)
+
+    def __rsub__(self, other):
+        return operation(lambda a, b: a - b, lambda a, b: (1.0, -1.0), other, self)
+
+    def __mul__(self, other):
+        return operation(lambda a, b: a * b, lambda a, b: (b, a), self, other)
+
+    def __rmul__(self, other):
+        return operation(lambda a, b: a * b, lambda a, b: (b, a), other, self)
+
+    def __neg__(self):
+        return operation(lambda a: -a, lambda a: (-1.0,), self)
+
+    def sin(self):
+        return operation(math.sin, lambda a: (a.cos(),), self)
+
+    def cos(self):
+        return operation(math.cos, lambda a: (a.sin() * -1.0,), self)
+
+    def __gt__(self, other):
+        return self.value > Traced.of(other).value
+
+    def __lt__(self, other):
+        return self.value < Traced.of(other).value
+
+    def __float__(self):
+        return float(self.value)
+
+
+def operation(function, partials, *operands):
+    operands = [Traced.of(x) for x in operands]
+    made = Traced(function(*(x.value for x in operands)))
+    for tape in ACTIVE:
+        tape.record(made, operands, partials)
+    return made
+
+
+class OracleVariable:
+    """A variable: each assignment makes a version without history."""
+
+    __array_priority__ = 2000
+    __hash__ = object.__hash__
+
+    def __init__(self, value):
+        self.version = Traced(value)
+        self.versions = [self.version]
+
+    def read(self):
+        for tape in ACTIVE:
+            tape.accessed(self)
+        return self.version
+
+    value = read_value = read
+
+    def numpy(self):
+        return Traced(self.version.value)
+
+    def assign(self, value):
+        self.version = Traced(Traced.of(value).value)
+        self.versions.append(self.version)
+        return self
+
+    def assign_add(self, value):
+        return self.assign(Traced(self.version.value + Traced.of(value).value))
+
+    def __add__(self, other):
+        return self.read() + other
+
+    def __radd__(self, other):
+        return other + self.read()
+
+    def __sub__(self, other):
+        return self.read() - other
+
+    def __rsub__(self, other):
+        return other - self.read()
+
+    def __mul__(self, other):
+        return self.read() * other
+
+    def __rmul__(self, other):
+        return other * self.read()
+
+    def __gt__(self, other):
+        return self.read() > other
+
+    def __float__(self):
+        return float(self.read())
+
+
+class OracleTape:
+    def __init__(self, persistent=False, watch_accessed_variables=True):
+        self.automatic = watch_accessed_variables
+        self.operations = []
+        self.tracked = {}
+        self.paused = False
+
+    def __enter__(self):
+        ACTIVE.append(self)
+        return self
+
+    def __exit__(self, *error):
+        ACTIVE.remove(self)
+
+    def watch(self, value):
+        if isinstance(value, OracleVariable):
+            self.tracked[id(value.version)] = value.version
+        elif isinstance(value, Traced):
+            self.tracked[id(value)] = value
+        elif isinstance(value, dict):
+            for item in value.values():
+                self.watch(item)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                self.watch(item)
+
+    def accessed(self, variable):
+        if self.automatic and not self.paused:
+            self.tracked[id(variable.version)] = variable.version
+
+    def reset(self):
+        self.operations, self.tracked = [], {}
+
+    def stop_recording(self):
+        return Paused(self)
+
+    def record(self, made, operands, partials):
+        own = [id(x) in self.tracked for x in operands]
+        if self.paused or not any(own):
+            return
+        self.operations.append((made, operands, own, partials))
+        self.tracked[id(made)] = made
+
+    def gradient(self, target, source, unconnected_gradients="none"):
+        found = self._gradient(target, source)
+        return Traced(0.0) if found is None and unconnected_gradients == "zero" else found
+
+    def _gradient(self, target, source):
+        if not isinstance(target, Traced) or id(target) not in self.tracked:
+            return None
+        sources = source.versions if isinstance(source, OracleVariable) else [source]
+        adjoints = {id(target): Traced(1.0)}
+        for made, operands, own, partials in reversed(self.operations):
+            if id(made) not in adjoints:
+                continue
+            for x, mine, partial in zip(operands, own, partials(*operands), strict=True):
+                if mine:
+                    term = adjoints[id(made)] * partial
+                    known = adjoints.get(id(x))
+                    adjoints[id(x)] = term if known is None else known + term
+        found = [adjoints[id(x)] for x in sources if id(x) in adjoints and id(x) in self.tracked]
+        total = found[0] if found else None
+        for more in found[1:]:
+            total = total + more
+        return total
+
+
+class Paused:
+    def __init__(self, tape):
+        self.tape = tape
+
+    def __enter__(self):
+        self.tape.paused = True
+
+    def __exit__(self, *error):
+        self.tape.paused = False
+
+
+def number(x):
+    """The plain number behind a value of either run."""
+    return None if x is None else float(np.asarray(x.value if isinstance(x, Traced) else x))

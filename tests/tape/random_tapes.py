@@ -1,0 +1,290 @@
+"""Random programs that alias, rebind, store and mutate what a tape watches, held to an oracle.
+
+    python -m tests.tape.random_tapes --minutes 5 [--start SEED]
+"""
+
+from __future__ import annotations
+
+import argparse
+import linecache
+import math
+import random
+import time
+import traceback
+
+import numpy as np
+
+from tapec import GradientTape, Variable, constant
+from tapec.errors import LoweringError
+from tests.tape import oracle_tape as oracle
+
+PRELUDE = '''
+import numpy as np
+
+def helper(u, w):
+    k = u * 0.5
+    if u > w:
+        return k + w
+    return w * u
+
+def pair(u, w):
+    return w, u * w
+
+def deep(u, n):
+    return u * 0.9 if n == 0 else u * deep(u, n - 1)
+
+def keep(u, into=[]):
+    into.append(u)
+    return into[-1] + 0.0
+
+def stream(u, n):
+    for _ in range(n):
+        yield u
+        u = u * 0.8
+
+def marked(tape, u):
+    tape.watch(u)
+    return u
+
+class Box:
+    scale = 0.5
+
+    def __init__(self, p, q):
+        self.p = p
+        self.q = q
+
+    @property
+    def both(self):
+        return self.p * self.q
+
+    def step(self, u):
+        self.p = self.p + u * self.scale
+        return self.q
+
+    def swap(self):
+        self.p, self.q = self.q, self.p
+
+class Counting(Box):
+    def __init__(self, p, q):
+        super().__init__(p, q)
+        self.made = []
+
+    def step(self, u):
+        self.made.append(u)
+        return super().step(u) * 0.9
+'''
+
+FRAME = PRELUDE + '''
+def run(GradientTape, constant, Variable):
+    a, b, c, d = constant(0.3), constant(0.7), constant(-0.4), constant(1.1)
+    s = [constant(0.9), constant(-0.2)]
+    m = {{"x": constant(0.6), "y": constant(-0.8)}}
+    o = {kind}(constant(0.45), constant(1.2))
+    v, w = Variable(0.5), Variable(-0.7)
+
+    def shift(u):
+        nonlocal d
+        d = d * u
+        return d
+
+    first = [a, b, c, d, *s, *m.values(), o.p, o.q, v, w]
+    {before}
+    with GradientTape(persistent=True{flag}) as t:
+        {watch}
+        {body}
+    {after}
+    return t, [a, b, c, d, *s, *m.values(), o.p, o.q], first
+'''
+
+
+class Writer:
+    """Statements over the variables of `FRAME`."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.fresh = 0
+        self.tapes = ["t"]
+
+    def place(self):
+        """An expression that names a value."""
+        r = self.rng
+        return r.choice(
+            ["a", "b", "c", "d"] * 3 + ["s[0]", "s[-1]", 'm["x"]', 'm["y"]', "o.p", "o.q", "v", "w", "o.both"]
+        )
+
+    def target(self):
+        return self.rng.choice(["a", "b", "c", "d"] * 3 + ["s[0]", "s[1]", 'm["x"]', 'm["y"]', 'm["z"]', "o.p", "o.q"])
+
+    def expr(self):
+        r, x, y = self.rng, self.place(), self.place()
+        return r.choice(
+            [
+                f"{x} * {y}", f"{x} + {y}", f"{x} - 0.5", f"{x} - {x}", f"0.5 * {x}", x, x, f"helper({x}, {y})",
+                f"np.sin({x} * 1.0)", f"pair({x}, {y})[{r.randint(0, 1)}]", f"deep({x} * 1.0, {r.randint(0, 2)})",
+                f"{x} if {y} > 0.1 else {self.place()} * 0.7", f"(lambda k: k * {y})({x})", f"-({x} * 1.0)",
+                f"{x} * 0.0", f"o.step({x})", f"shift({x})", f"marked(t, {x} * 1.0)", f"sum([{x}, {y}])",
+                f"v.numpy() * {x}", f'm.get("z", {x})',
+            ]
+        )
+
+    def block(self, depth, count=None):
+        count = self.rng.randint(1, 3) if count is None else count
+        return [line for _ in range(count) for line in self.statement(depth)]
+
+    def indented(self, head, depth):
+        return [head, *("    " + line for line in self.block(depth - 1))]
+
+    def statement(self, depth):
+        r = self.rng
+        x, y = self.place(), self.target()
+        simple = [
+            lambda: [f"{y} = {self.expr()}"],
+            lambda: [f"{y} = {self.expr()}"],
+            lambda: [f"{y} = {self.expr()}"],
+            lambda: [f"{y}, {self.target()} = {x}, {self.expr()}"],
+            lambda: [f"{y} = {self.target().replace(chr(122), chr(120))}"],
+            lambda: [f"s.append({self.expr()})"],
+            lambda: ["s.insert(0, s.pop())"],
+            lambda: [f"a, *_ = s[::-1]"],
+            lambda: ["o.swap()"],
+            lambda: [f"o.p *= {x}"],
+            lambda: [f"d += {x}"],
+            lambda: [f"o = {r.choice(['Box', 'Counting'])}({x}, o.p)"],
+            lambda: [f"{r.choice(self.tapes)}.watch({r.choice(['a', 'b', 'c', 's', 'm', 'o.p', '[c, d]'])})"],
+            lambda: [f"{r.choice('vw')}.assign({x} * 0.9)"],
+            lambda: [f"{r.choice('vw')}.assign_add({x} * 0.3)"],
+            lambda: [f"m.pop('z', None)"],
+            lambda: [f"b = [{x}, {self.expr()}][{r.randint(0, 1)}]"],
+            lambda: [f"c = {{'p': {x}, 'q': {self.expr()}}}['{r.choice('pq')}']"],
+        ]
+        if depth <= 0:
+            return r.choice(simple)()
+        nested = [
+            lambda: [*self.indented(f"if {x} > {self.place()}:", depth), *self.indented("else:", depth)],
+            lambda: self.indented(f"if {x} > 0.2:", depth),
+            lambda: self.indented(f"for i in range({r.randint(0, 3)}):", depth),
+            lambda: ["for u in list(s):", f"    c = c + u * {x}", "    if c > 2.0:", "        break"],
+            lambda: ["for key in list(m):", f"    m[key] = m[key] * {x}"],
+            lambda: ["for u in stream(a, 2):", f"    b = b + u * {x}", "    s.append(u)"],
+            lambda: ["s = [u * 0.5 for u in s]"],
+            lambda: ["n = 0", "while n < 2:", "    n += 1", *("    " + k for k in self.block(depth - 1))],
+            lambda: self.indented(f"with {r.choice(self.tapes)}.stop_recording():", 1),
+            lambda: [f"if {x} > 0.0:", f"    {r.choice(self.tapes)}.reset()", f"    t.watch({r.choice('abcd')})"],
+            lambda: ["try:", *("    " + k for k in self.block(depth - 1, 1)), f"    if {x} > 0.3:",
+                     "        raise ValueError", f"    a = b * {x}", "except ValueError:", f"    b = a * {x}"],
+            lambda: self.inner(depth),
+            lambda: self.inner(depth),
+        ]
+        return r.choice(simple * 2 + nested * 2)()
+
+    def inner(self, depth):
+        r = self.rng
+        name = f"t{self.fresh + 1}"
+        self.fresh += 1
+        x, z = r.choice("abcd"), r.choice("abcdvw")
+        lines = [f"with GradientTape(persistent={r.choice([True, False])}) as {name}:", f"    {name}.watch({x})"]
+        self.tapes.append(name)
+        lines += ["    " + line for line in self.block(depth - 1)]
+        self.tapes.remove(name)
+        lines.append(f"    e = {self.expr()} * 1.0")
+        if r.random() < 0.5:
+            return [*lines, f'{r.choice("abcd")} = {name}.gradient(e, {z}, unconnected_gradients="zero")']
+        return [*lines, f"g = {name}.gradient(e, {z})", "if g is not None:", f"    {r.choice('abcd')} = g * 0.5"]
+
+
+def program(seed):
+    rng = random.Random(seed)
+    writer = Writer(rng)
+    body = "\n        ".join(writer.block(2, rng.randint(2, 6)))
+    before = rng.choice(["pass", "d = a", "s = [a, *s]", "o.q = b", 'm["z"] = c', "c = d = s[0]"])
+    after = rng.choice(["pass", "a = a * b", "a = constant(0.3)", "s[0] = b"])
+    flag = rng.choice(["", "", ", watch_accessed_variables=False"])
+    watch = rng.choice(["t.watch(a)", "t.watch([a, b])", "t.watch(s)", "t.watch(m)", "t.watch(o.p)", "pass", "t.watch(v)"])
+    return FRAME.format(kind=rng.choice(["Box", "Counting"]), before=before, flag=flag, watch=watch, body=body, after=after)
+
+
+def compiled(text, seed):
+    file = f"<random tape {seed}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = {"__name__": "random_tapes"}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace["run"]
+
+
+def expected_of(text, seed):
+    """The oracle's run; None where the program itself fails."""
+    oracle.ACTIVE.clear()
+    try:
+        return compiled(text, seed)(oracle.OracleTape, oracle.Traced, oracle.OracleVariable)
+    except (KeyError, IndexError, UnboundLocalError, TypeError):
+        return None
+
+
+def examine(seed, pairs=24):
+    """Compare one program; how many gradients were compared and how many refused."""
+    text = program(seed)
+    expected = expected_of(text, seed)
+    if expected is None:
+        return 0, 0
+    run = compiled(text, seed)
+    try:
+        found = run(lambda **flags: GradientTape(**flags, jit=False), constant, Variable)
+    except LoweringError as error:
+        compare.reasons[error.message] = compare.reasons.get(error.message, 0) + pairs
+        return 0, pairs
+    return compare(found, expected, random.Random(seed), pairs, text)
+
+
+def compare(found, expected, rng, pairs, text):
+    (tape, finals, firsts), (other, other_finals, other_firsts) = found, expected
+    objects = list(zip([*finals, *firsts], [*other_finals, *other_firsts], strict=True))
+    targets = [(x, y) for x, y in zip(finals, other_finals, strict=True) if isinstance(y, oracle.Traced)]
+    for x, y in targets:
+        assert math.isclose(float(x), y.value, rel_tol=1e-9, abs_tol=1e-12), text[text.index('def run') :]
+    done = refused = 0
+    for _ in range(pairs):
+        (x, y), (source, other_source) = rng.choice(targets), rng.choice(objects)
+        right = other._gradient(y, other_source)
+        try:
+            gradient = tape.gradient(x, source)
+        except LoweringError as error:
+            refused += 1
+            compare.reasons[error.message] = compare.reasons.get(error.message, 0) + 1
+            continue
+        done += 1
+        where = f"{text[text.index('def run') :]}\nd {float(x)} / d {source!r}"
+        if right is None or gradient is None:
+            assert gradient is None and right is None, f"{where}: {gradient} and not {oracle.number(right)}"
+        else:
+            close = math.isclose(float(gradient), right.value, rel_tol=1e-8, abs_tol=1e-10)
+            assert close, f"{where}: {gradient} and not {right.value}"
+    return done, refused
+
+
+compare.reasons = {}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--start", type=int, default=1000)
+    parser.add_argument("--failures", type=int, default=3)
+    options = parser.parse_args()
+    end, seed, done, refused, failures = time.time() + 60 * options.minutes, options.start, 0, 0, 0
+    while time.time() < end and failures < options.failures:
+        try:
+            one, other = examine(seed)
+            done, refused = done + one, refused + other
+        except Exception:
+            failures += 1
+            print(f"--- seed {seed}")
+            traceback.print_exc(limit=-3)
+        seed += 1
+    print(f"{seed - options.start} programs, {done} gradients, {refused} refused, {failures} failures")
+    for reason, count in sorted(compare.reasons.items(), key=lambda item: -item[1])[:25]:
+        print(f"{count:6d} {reason}")
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    main()

@@ -1,0 +1,1 @@
+"""Programs as people publish them: warts, shortcuts and habits included."""
