@@ -9,17 +9,20 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
-from tapec.options import Options
+from tapec.options import DEFAULT, Keywords, Options, chosen
 from tapec.products import plain_function
 
 
-def grad(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
     """The gradient of a function that returns one float.
 
     f        a Python function, lambda, closure or Numba dispatcher
     wrt      position or name of a parameter, or a tuple of those
+    options  opt_level=0, 1 or 2, the default: how much is done for speed; math="libm": elementary
+             functions are all the C library's, instead of vectorised ones with errors of up to 2
+             units in the last place
     returns  a function of the same arguments: an array of the source's shape and dtype, a float
              for a float, a tuple for a tuple of sources.  Call it from Python or from jitted code.
     raises   TapecError (see tapec.errors) at the first call with new argument types
@@ -33,10 +36,10 @@ def grad(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
     >>> grad(energy)(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    return derivative(f, wrt, "grad")
+    return derivative(f, wrt, "grad", chosen(options))
 
 
-def value_and_grad(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+def value_and_grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
     """The value and the gradient of a function that returns one float, in one pass.
 
     Parameters as for `grad`; the result is a tuple (value, gradient).
@@ -44,22 +47,22 @@ def value_and_grad(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-    return derivative(f, wrt, "value_and_grad")
+    return derivative(f, wrt, "value_and_grad", chosen(options))
 
 
-def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str) -> Any:
+def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Options = DEFAULT) -> Any:
     """A derivative of some kind (`pipeline.KINDS`); for no function a decorator that makes it."""
     if f is None:
-        return functools.partial(derivative, wrt=wrt, kind=kind)
+        return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
     function = plain_function(f)
     wrt = tuple(wrt) if isinstance(wrt, list) else wrt
     from tapec.backend.program import resolve_wrt
 
     resolve_wrt(function, wrt)
-    return _make(function, wrt, kind, f if hasattr(f, "__tapec_key__") else None)
+    return _make(function, wrt, kind, options, f if hasattr(f, "__tapec_key__") else None)
 
 
-def _make(function: types.FunctionType, wrt: Any, kind: str, given: Any = None) -> Any:
+def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, given: Any = None) -> Any:
     """The derivative; `given` is the derivative that is differentiated, if it is one."""
     from tapec.backend.dispatcher import make_derivative, signature_function
     from tapec.backend.fingerprint import Request
@@ -72,13 +75,13 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, given: Any = None) 
         from tapec.backend.signature import arguments
         from tapec.pipeline import build
 
-        return build(function, arguments(argument_types[:own], labels), kind, wrt)
+        return build(function, arguments(argument_types[:own], labels), kind, wrt, options)
 
     # the direction of a Hessian-vector product follows the arguments
     extra = "v" if kind == "hvp" else ""
     carrier = signature_function(function, function.__name__, function.__doc__ or "", extra)
-    recipe = (_make, function, wrt, kind) if given is None else (derivative, given, wrt, kind)
-    made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own))
+    recipe = (_make, function, wrt, kind, options) if given is None else (derivative, given, wrt, kind, options)
+    made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own, options))
     made.__tapec_lower__ = _Inline(function, wrt, kind)
     return made
 
@@ -108,13 +111,14 @@ def maker(kind: str) -> Any:
 
 
 def emit(
-    f: Callable[..., Any], wrt: Any = 0, signature: Any = None, value: bool = True, options: Options | None = None
+    f: Callable[..., Any], wrt: Any = 0, signature: Any = None, value: bool = True, **options: Unpack[Keywords]
 ) -> str:
     """The generated gradient of `f` as the text of a Python module.
 
     signature  Numba argument types: a tuple such as (numba.float64[:], numba.int64), or text
                such as "f8[:], i8"; by default the function's annotations
     value      whether the generated function returns (value, gradient) or the gradient alone
+    options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
 
     >>> print(emit(lambda x: x * x, signature="f8"))  # doctest: +ELLIPSIS
@@ -132,7 +136,7 @@ def emit(
         signature = parse(signature)
     labels = list(inspect.signature(function, follow_wrapped=False).parameters)
     kind = "value_and_grad" if value else "grad"
-    program = build(function, arguments(tuple(signature), labels), kind, wrt, options)
+    program = build(function, arguments(tuple(signature), labels), kind, wrt, chosen(options))
     return module_text(program, function)
 
 

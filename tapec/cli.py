@@ -71,22 +71,43 @@ def main() -> None:
 @target_options
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not stdout.")
 @click.option(
+    "-O",
+    "opt_level",
+    type=click.IntRange(0, 2),
+    default=2,
+    show_default=True,
+    help="0: as differentiated; 1: cleaned up, in the order of TARGET; 2: made fast.",
+)
+@click.option(
+    "--math",
+    type=click.Choice(["fast", "libm"]),
+    default="fast",
+    show_default=True,
+    help="Vectorised elementary functions in loops, or the C library's.",
+)
+@click.option(
     "--value/--gradient-only",
     default=True,
     help="Return (value, gradient), which is the default, or the gradient alone.",
 )
 @guarded
-def grad(target: str, wrt: str, sig: str | None, output: Path | None, value: bool) -> None:
+def grad(
+    target: str, wrt: str, sig: str | None, output: Path | None, value: bool, opt_level: Any, math: Any
+) -> None:
     """Print the source of the gradient of TARGET.
 
-    The output is a module of its own that needs numpy, numba and, for some functions, tapec_runtime.
+    The output is a module of its own that needs numpy, numba and, for vectorised and for special
+    functions, tapec_runtime, as its import statements say.
     """
     function = load(target)
     signature = signature_of(function, sig)
 
     import tapec
 
-    deliver(tapec.emit(function, wrt=sources(wrt), signature=signature, value=value), output)
+    text = tapec.emit(
+        function, wrt=sources(wrt), signature=signature, value=value, opt_level=opt_level, math=math
+    )
+    deliver(text, output)
 
 
 @main.command(short_help="Print TARGET after a stage of the compiler.")

@@ -6,15 +6,16 @@ Names, argument order and shapes are those that JAX users know; `wrt` is JAX's `
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from tapec.api import derivative, maker
 from tapec.errors import UsageError
+from tapec.options import Keywords, chosen
 
 _MODES = {"auto": "jacobian", "forward": "jacfwd", "reverse": "jacrev"}
 
 
-def jacobian(f: Callable[..., Any] | None = None, wrt: Any = 0, mode: str = "auto") -> Any:
+def jacobian(f: Callable[..., Any] | None = None, wrt: Any = 0, mode: str = "auto", **options: Unpack[Keywords]) -> Any:
     """The derivatives of every element of a function's result by every element of its arguments.
 
     f        a Python function, lambda, closure or Numba dispatcher that returns a float, a float
@@ -22,6 +23,7 @@ def jacobian(f: Callable[..., Any] | None = None, wrt: Any = 0, mode: str = "aut
     wrt      position or name of a parameter, or a tuple of those
     mode     "forward" computes a column at a time, "reverse" a row at a time, "auto" what costs
              less for the shapes
+    options  as for `grad`
     returns  a function of the same arguments: an array of the result's shape followed by the
              argument's shape, with the argument's dtype; for a tuple of results a tuple of
              those, for a tuple of arguments each of them a tuple.  Call it from Python or from jitted
@@ -40,28 +42,28 @@ def jacobian(f: Callable[..., Any] | None = None, wrt: Any = 0, mode: str = "aut
     """
     if mode not in _MODES:
         raise UsageError(f"mode must be one of {', '.join(map(repr, _MODES))}, not {mode!r}")
-    return derivative(f, wrt, _MODES[mode])
+    return derivative(f, wrt, _MODES[mode], chosen(options))
 
 
-def jacfwd(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+def jacfwd(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
     """`jacobian` by columns: cheap for few inputs.
 
     >>> jacfwd(lambda t: np.array([t, t * t]))(3.0)
     array([1., 6.])
     """
-    return derivative(f, wrt, "jacfwd")
+    return derivative(f, wrt, "jacfwd", chosen(options))
 
 
-def jacrev(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+def jacrev(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
     """`jacobian` by rows: cheap for few outputs.
 
     >>> jacrev(lambda x: (np.sum(x), np.sum(x * x)))(np.array([1.0, 2.0]))
     (array([1., 1.]), array([2., 4.]))
     """
-    return derivative(f, wrt, "jacrev")
+    return derivative(f, wrt, "jacrev", chosen(options))
 
 
-def hessian(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+def hessian(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
     """The second derivatives of a function: the Jacobian, by columns, of its gradient.
 
     f        as for `jacobian`; mostly a function that returns one float
@@ -78,10 +80,10 @@ def hessian(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
     >>> hessian(lambda x, y: x * x * y, wrt=(0, 1))(3.0, 2.0)
     ((4.0, 6.0), (6.0, 0.0))
     """
-    return derivative(f, wrt, "hessian")
+    return derivative(f, wrt, "hessian", chosen(options))
 
 
-def hvp(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
+def hvp(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
     """The product of a Hessian and a vector, for about twice the price of a gradient.
 
     f        a function that returns one float
@@ -94,7 +96,7 @@ def hvp(f: Callable[..., Any] | None = None, wrt: Any = 0) -> Any:
     >>> hvp(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
     array([  6., 120.])
     """
-    return derivative(f, wrt, "hvp")
+    return derivative(f, wrt, "hvp", chosen(options))
 
 
 # how these are lowered when differentiated code calls them; `mode` decides nothing but the cost

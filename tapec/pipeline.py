@@ -28,6 +28,7 @@ from tapec.transforms.guards import separate_arguments
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.reverse import reverse
 from tapec.transforms.split import Split, split
+from tapec.transforms.ssa import to_ssa
 
 KINDS = (
     "primal", "grad", "value_and_grad", "vjp", "jvp", "augmented", "pullback",
@@ -138,7 +139,7 @@ def _build(
     unit_seed = kind in ("grad", "value_and_grad")
     fuse = unit_seed and options.level > 1
     if fuse:
-        core = prepare(core, constants)
+        core = to_ssa(prepare(core, constants), constants)
     swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse)
     if kind in ("augmented", "pullback"):
         parts = split(swept, core.name if core.name.isidentifier() else "function", constants)

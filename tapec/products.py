@@ -9,12 +9,13 @@ import itertools
 import linecache
 import types
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from tapec.errors import UsageError
 from tapec.frontend.source import undecorated
+from tapec.options import Keywords, Options, chosen
 from tapec_runtime import variables
 
 _KEPT = 512
@@ -63,7 +64,9 @@ def _calling(derivative: Any) -> types.FunctionType:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _seeded(function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int) -> Any:
+def _seeded(
+    function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
+) -> Any:
     """A derivative that takes tangents or cotangents after the arguments."""
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
@@ -74,12 +77,12 @@ def _seeded(function: types.FunctionType, kind: str, wrt: tuple[int, ...], count
         from tapec.backend.signature import arguments
         from tapec.pipeline import build
 
-        return build(function, arguments(argument_types[:count], labels), kind, wrt)
+        return build(function, arguments(argument_types[:count], labels), kind, wrt, options)
 
     names = [f"argument_{k}" for k in range(count)] + [f"seed_{k}" for k in range(seeds)]
     carrier = _carrier(function, names)
-    request = Request(function, kind, wrt, count)
-    return make_derivative(carrier, make_program, (_seeded, function, kind, wrt, count, seeds), request)
+    request = Request(function, kind, wrt, count, options)
+    return make_derivative(carrier, make_program, (_seeded, function, kind, wrt, count, seeds, options), request)
 
 
 def _flat(value: Any) -> list[Any]:
@@ -92,12 +95,13 @@ def _is_float(leaf: Any) -> bool:
     return np.asarray(leaf).dtype.kind == "f"
 
 
-def jvp(f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[Any, Any]:
     """The value of `f` and its derivative in a direction (forward mode).
 
     primals   a tuple of arguments
     tangents  a tuple of the same structure: one float or array for each, None where the
               argument does not move
+    options   as for `grad`
     returns   (value, tangent), the tangent with the shape and dtype of the value
 
     >>> jvp(lambda x: x ** 3, (2.0,), (1.0,))
@@ -116,7 +120,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
         if len(ours) != len(theirs):
             raise UsageError(f"the tangent of argument {k} has another structure than the argument")
         seeds += [_shaped(t, p, f"the tangent of argument {k}") for t, p in zip(theirs, ours, strict=True)]
-    made = _seeded(function, "jvp", moving, len(primals), len(seeds))
+    made = _seeded(function, "jvp", moving, len(primals), len(seeds), chosen(options))
     return made(*primals, *seeds)
 
 
@@ -138,10 +142,13 @@ def _shaped(seed: Any, like: Any, what: str) -> Any:
     return np.float32(seed) if isinstance(like, np.float32) else float(seed)
 
 
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(
+    f: Callable[..., Any], *primals: Any, **options: Unpack[Keywords]
+) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The value of `f` and the function that pulls a cotangent back (reverse mode).
 
     primals  the arguments; those of float type are differentiated, at their values on entry
+    options  as for `grad`
     returns  (value, pullback); `pullback(cotangent)` takes one of the value's structure and
              returns a tuple with one entry per argument, None for arguments without derivative.
              It may be called any number of times and keeps what it needs of the arguments.
@@ -160,7 +167,8 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     labels = list(inspect.signature(function, follow_wrapped=False).parameters)
     plain = tuple(structured.plain(p, labels[min(k, len(labels) - 1)]) for k, p in enumerate(primals))
     wrt = tuple(k for k, p in enumerate(plain) if _differentiable(p, k))
-    value, pull = _split_reversal(function, wrt, plain) or _joint_reversal(function, wrt, plain)
+    asked = chosen(options)
+    value, pull = _split_reversal(function, wrt, plain, asked) or _joint_reversal(function, wrt, plain, asked)
     like = _flat(value)
     shapes = [np.empty_like(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in like]
 
@@ -190,7 +198,9 @@ def _differentiable(primal: Any, position: int) -> bool:
 Pull = Callable[[list[Any]], tuple[Any, ...]]
 
 
-def _split_reversal(function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...]) -> Any:
+def _split_reversal(
+    function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...], options: Options
+) -> Any:
     """The value, and the pull on residuals; None where residuals cannot leave compiled code."""
     from tapec.backend import aliased, residuals
     from tapec.backend.dispatcher import argument_types
@@ -201,7 +211,7 @@ def _split_reversal(function: types.FunctionType, wrt: tuple[int, ...], primals:
     if given is None or aliased.others_overlap(arrays, {}):
         return None
     try:
-        value, kept, state = _seeded(function, "augmented", wrt, len(primals), 0)(*primals)
+        value, kept, state = _seeded(function, "augmented", wrt, len(primals), 0, options)(*primals)
     except ListOfArrays:
         return None
     theirs = [*arrays, *_flat(value)]
@@ -209,19 +219,22 @@ def _split_reversal(function: types.FunctionType, wrt: tuple[int, ...], primals:
     kept, state = residuals.apart(kept, theirs), residuals.apart(state, theirs)
 
     def pull(seeds: list[Any]) -> tuple[Any, ...]:
-        adjoints: tuple[Any, ...] = _pullback(function, wrt, given, len(seeds))(kept, residuals.copied(state), *seeds)
+        pullback = _pullback(function, wrt, given, len(seeds), options)
+        adjoints: tuple[Any, ...] = pullback(kept, residuals.copied(state), *seeds)
         return adjoints
 
     return value, pull
 
 
-def _joint_reversal(function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...]) -> Any:
+def _joint_reversal(
+    function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...], options: Options
+) -> Any:
     """The value, and a pull that runs both sweeps on copies of the arguments."""
     at_entry = copy.deepcopy(primals)
-    value = _seeded(function, "primal", (), len(primals), 0)(*primals)
+    value = _seeded(function, "primal", (), len(primals), 0, options)(*primals)
 
     def pull(seeds: list[Any]) -> tuple[Any, ...]:
-        derivative = _seeded(function, "vjp", wrt, len(primals), len(seeds))
+        derivative = _seeded(function, "vjp", wrt, len(primals), len(seeds), options)
         adjoints: tuple[Any, ...] = derivative(*copy.deepcopy(at_entry), *seeds)[1]
         return adjoints
 
@@ -229,7 +242,9 @@ def _joint_reversal(function: types.FunctionType, wrt: tuple[int, ...], primals:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _pullback(function: types.FunctionType, wrt: tuple[int, ...], given: tuple[Any, ...], seeds: int) -> Any:
+def _pullback(
+    function: types.FunctionType, wrt: tuple[int, ...], given: tuple[Any, ...], seeds: int, options: Options
+) -> Any:
     """The pullback for arguments of types `given`: takes two tuples of residuals, then seeds."""
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
@@ -240,11 +255,11 @@ def _pullback(function: types.FunctionType, wrt: tuple[int, ...], given: tuple[A
         from tapec.backend.signature import arguments
         from tapec.pipeline import build
 
-        return build(function, arguments(given, labels), "pullback", wrt)
+        return build(function, arguments(given, labels), "pullback", wrt, options)
 
     carrier = _carrier(function, ["kept", "state", *(f"seed_{k}" for k in range(seeds))])
-    request = Request(function, "pullback", wrt, primal=given)
-    return make_derivative(carrier, make_program, (_pullback, function, wrt, given, seeds), request)
+    request = Request(function, "pullback", wrt, options=options, primal=given)
+    return make_derivative(carrier, make_program, (_pullback, function, wrt, given, seeds, options), request)
 
 
 def _carrier(function: types.FunctionType, names: list[str]) -> types.FunctionType:

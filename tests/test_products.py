@@ -11,6 +11,7 @@ import pytest
 import tapec
 from tapec import products
 from tapec.errors import UsageError
+from tapec.options import DEFAULT
 from tests.oracles import check
 
 Pair = collections.namedtuple("Pair", "w b")
@@ -121,17 +122,17 @@ def test_the_forward_sweep_runs_once():
         return x * x
 
     _, pullback = tapec.vjp(noisy, 3.0)
-    text = products._seeded(noisy, "augmented", (0,), 1, 0).source()
+    text = products._seeded(noisy, "augmented", (0,), 1, 0, DEFAULT).source()
     assert "print" in text
-    types = products._seeded(noisy, "augmented", (0,), 1, 0).overloads
+    types = products._seeded(noisy, "augmented", (0,), 1, 0, DEFAULT).overloads
     (given,) = types
     assert pullback(1.0) == (6.0,)
-    assert "print" not in products._pullback(noisy, (0,), given, 1).source()
+    assert "print" not in products._pullback(noisy, (0,), given, 1, DEFAULT).source()
 
 
 def test_residuals_hold_no_temporaries():
     tapec.vjp(overwritten, np.ones(4), 0.5, 2)
-    text = products._seeded(overwritten, "augmented", (0, 1), 3, 0).source()
+    text = products._seeded(overwritten, "augmented", (0, 1), 3, 0, DEFAULT).source()
     kept = text.rsplit("return ", 1)[1]
     assert "i_1" not in kept and kept.count("_store") == 3
 

@@ -39,12 +39,13 @@ class _Active(threading.local):
         self.tapes: list[Recorder] = []
 
 
-_active = _Active()
+# the tapes whose blocks are running in this thread: `active.tapes`
+active = _Active()
 
 
 def active_tapes() -> list[Recorder]:
     """The tapes whose blocks are running in this thread, outermost first."""
-    return _active.tapes
+    return active.tapes
 
 
 def plain(value: Any) -> Any:
@@ -99,7 +100,7 @@ class Variable(NDArrayOperatorsMixin):
 
     def value(self) -> Any:
         """The value now; a read that tapes notice.  An array is read-only."""
-        for tape in _active.tapes:
+        for tape in active.tapes:
             tape.accessed(self)
         return self._value
 

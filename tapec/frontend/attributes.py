@@ -42,6 +42,10 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
         if attr in ev.lazy_methods:
             return Method(owner, attr)
         owner = ev.materialise(owner)
+    if isinstance(owner, Sym) and ev.live is not None:
+        own = ev.live.symbol_attribute(owner, attr, node)
+        if own is not None:
+            return own
     if isinstance(owner, Sym) and isinstance(owner.type, Array):
         return _array_attribute(ev, owner, attr, node)
     if isinstance(owner, Sym):

@@ -95,8 +95,12 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if own is not None:
         lowered: Value = own(ev, args, kwargs, node)
         return lowered
+    if ev.live is not None and (found := ev.live.call(obj, args, kwargs, node)) is not None:
+        return found
     if any(isinstance(arg, Generator) for arg in args) and undecorated(obj) is None:
         args = [collected(ev, arg) for arg in args]
+    if not args and kwargs:
+        args, kwargs = _first_by_name(ev, obj, kwargs, node)
     handler = _lookup(ev.special, obj)
     if handler is not None:
         result: Value = handler(ev, args, kwargs, node)
@@ -140,6 +144,26 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
         hint="write it in Python, or wrap it in tapec.custom_gradient",
     )
+
+
+def _first_by_name(
+    ev: Evaluator, obj: Any, kwargs: dict[str, Value], node: Any
+) -> tuple[list[Value], dict[str, Value]]:
+    """A library function's first argument, given by its name, in its place."""
+    library = (getattr(obj, "__module__", None) or "").startswith(("numpy", "builtins"))
+    if not library or obj is np.arange:  # whose signature does not tell that all may be named
+        return [], kwargs
+    try:
+        first = next(iter(inspect.signature(obj).parameters.values()), None)
+    except (TypeError, ValueError):
+        return [], kwargs
+    if first is None or first.kind not in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
+        return [], kwargs
+    if first.kind is first.POSITIONAL_ONLY or first.name not in kwargs:
+        if first.default is first.empty:
+            ev.fail(TypeMismatch, f"`{_written(node) or obj.__name__}` needs its first argument by position", node)
+        return [], kwargs
+    return [kwargs[first.name]], {key: value for key, value in kwargs.items() if key != first.name}
 
 
 def _text_method(

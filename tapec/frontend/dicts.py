@@ -21,6 +21,7 @@ from tapec.frontend.values import (
     Lst,
     Maybe,
     Poison,
+    Template,
     Static,
     Sym,
     Tup,
@@ -56,7 +57,7 @@ def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
         index = ev.known(index, node)
         if index.constant is not None:
             return index.constant
-    if isinstance(index, Static):
+    if isinstance(index, Static) and not isinstance(index.obj, Template):
         return index.obj
     ev.fail(UnsupportedSyntax, f"a dict's key is {describe(index)}, which only the run knows", node)
 

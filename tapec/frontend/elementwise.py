@@ -391,8 +391,11 @@ def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
                 unequal = ev.op("!=", extents[own + offset], dim(ev, array, own))
                 differ = ev.op("or", differ, unequal)
         if differ.constant is not False:
-            replaced[_id(array)] = _fitted(ev, array, differ, extents[offset:])
-            narrow = {(name, own) for name, own in narrow if name != _id(array)}
+            # what is read at 0 stays as narrow as it is
+            fitted = tuple(
+                number(1) if (_id(array), own) in narrow else extents[own + offset] for own in range(_rank(array))
+            )
+            replaced[_id(array)] = _fitted(ev, array, differ, fitted)
     return Broadcast(extents, frozenset(narrow), replaced)
 
 

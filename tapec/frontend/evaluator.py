@@ -126,6 +126,9 @@ class Live(Protocol):
     def changed(self, owner: Any) -> None:
         """A dict or object was written."""
 
+    def symbol_attribute(self, owner: Sym, name: str, node: Any) -> Value | None:
+        """What a number or array of the running program has beyond others, such as a variable's name."""
+
     def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:
         """`owner.name = value`."""
 
@@ -134,6 +137,9 @@ class Live(Protocol):
 
     def store_outer(self, function: Any, ident: str, value: Value) -> None:
         """Assign a variable that a live function shares with what is around it."""
+
+    def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        """A call that only the running program knows the answer of; None for the default."""
 
     def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """An object of a class; None for the default."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
+import types
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
@@ -116,6 +117,10 @@ def _context() -> Any:
 @functools.lru_cache(maxsize=20_000)
 def _resolve(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
     context = _context()
+    if isinstance(function, types.FunctionType) and function.__module__.startswith("tapec_runtime"):
+        # not jitted, since the user has turned the JIT off: elementary functions keep the kind of their arguments
+        floats = [arg for arg in args if isinstance(arg, nt.Float)]
+        return max(floats, key=lambda kind: kind.bitwidth, default=nt.float64)
     # Numba types an overload by compiling it, which it cannot where the user has turned the JIT off
     disabled, _settings.DISABLE_JIT = _settings.DISABLE_JIT, 0
     try:

@@ -361,16 +361,35 @@ def joined_string(ev: Evaluator, node: Any) -> Value:
         if isinstance(part, gast.Constant):
             parts.append(str(part.value))
             continue
-        ident = getattr(part.value, "id", "")
-        value = ev.frame.env.get(ident) or ev.frame.names(ident)
-        if isinstance(value, Static) and isinstance(value.obj, str) and part.conversion == -1 and not part.format_spec:
-            parts.append(value.obj)
+        shown = _formatted(ev, part)
+        if shown is not None:
+            parts.append(shown)
             continue
         known = False
         span = ev.where(part.value)
         inside = getattr(part.value, "id", None) or (span.text[span.column : span.end_column] if span else "...")
         parts.append("{" + inside + "}")
     return Static("".join(parts) if known else Template("".join(parts)))
+
+
+def _formatted(ev: Evaluator, part: Any) -> str | None:
+    """The text of a part of an f-string, if it is known."""
+    if ev.live is not None:
+        value: Value | None = ev.expr(part.value)
+    else:
+        ident = getattr(part.value, "id", "")
+        value = ev.frame.env.get(ident) or ev.frame.names(ident)
+    obj = value.obj if isinstance(value, Static) else None
+    if ev.live is not None and isinstance(value, Sym):
+        obj = value.constant
+    if not isinstance(obj, str | int) or isinstance(obj, Template):
+        return None
+    if part.conversion == -1 and not part.format_spec:
+        return str(obj)
+    spec = "" if part.format_spec is None else joined_string(ev, part.format_spec)
+    text = spec.obj if isinstance(spec, Static) else spec
+    known = ev.live is not None and isinstance(text, str) and not isinstance(text, Template)
+    return format(repr(obj) if part.conversion == ord("r") else obj, text) if known else None
 
 
 HANDLERS: dict[type, Any] = {

@@ -22,6 +22,7 @@ from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
 from tapec.optimise.sums import sum_in_variables
+from tapec.optimise.tails import breaks_last
 from tapec.optimise.unroll import unroll
 from tapec.syntax.core import Function
 
@@ -29,8 +30,11 @@ Pass = Callable[[Function, frozenset[str]], Function]
 
 # each takes a function, and the names that it reads but does not set
 # before differentiation, for kinds that do
-PREPARE: tuple[Pass, ...] = (single_values, drop_dead, privatise, unroll, single_values, replace_small_arrays, single_values, drop_dead)
 CLEAN: tuple[Pass, ...] = (single_values, drop_dead)
+PREPARE: tuple[Pass, ...] = (
+    *(*CLEAN, privatise, unroll, single_values, replace_small_arrays),
+    *(*CLEAN, breaks_last),
+)
 SPEED: tuple[Pass, ...] = (sum_in_variables, *CLEAN, settle_stores, distribute, ascend, hoist_allocations, *CLEAN)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)

@@ -231,7 +231,10 @@ def _renamed(block: Block, names: dict[str, str]) -> Block:
                 first, second = inside(body), inside(orelse)
                 return replace(stmt, test=expr(test), body=first, orelse=second) if first or second else None
             case For(var=var, start=start, stop=stop, step=step, body=body):
-                if not (inner := inside(body)):
+                inner = inside(body)
+                # copies of the loop's variable into its own name vanish, but the loop sets it
+                set_here = {name(target) for inner_stmt in walk(body) for target in writes(inner_stmt)}
+                if not inner and name(var) not in set_here:
                     return None
                 return replace(stmt, var=name(var), start=expr(start), stop=expr(stop), step=expr(step), body=inner)
             case Loop(body=body):

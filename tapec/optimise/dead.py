@@ -143,9 +143,8 @@ class _Dead:
             head = new
         head |= before & own
         self.at_break = outer
-        if not body:
-            return [], live
-        if all(isinstance(s, Break) for s in body):
+        # without a body it only leaves its variable behind, where that is one with what is read later
+        if stmt.var not in live and all(isinstance(s, Break) for s in body):
             return [], live
         bounds = {n for bound in (stmt.start, stmt.stop, stmt.step) for n in names_in(bound)}
         new_stmt = For(stmt.var, stmt.start, stmt.stop, stmt.step, body, stmt.parallel, stmt.span)

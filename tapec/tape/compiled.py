@@ -15,12 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
-from tapec.errors import LoweringError, TapecError, UsageError
+from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedSyntax, UsageError
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
 from tapec.frontend.inline import call_function
 from tapec.frontend.lower import Lowered, new_evaluator
@@ -49,22 +47,14 @@ class Compiled:
                None where their structure differs
     checks     raises where a decision falls another way than it did; None if there are none
     leaves     the inputs
-    run        inputs -> results
-    build      results, inputs, returned objects -> what the function returns
-    variables  positions of variables among the inputs
-    assigned   positions of variables that are assigned; their new values end the results
-    written    positions of inputs that are written in place
+    call       inputs, objects that are returned as they are -> what the function returns
     source     the generated text
     """
 
     enter: Any
     checks: Checks | None
     leaves: tuple[Leaf, ...]
-    run: Any
-    build: Any
-    variables: tuple[int, ...]
-    assigned: tuple[int, ...]
-    written: tuple[int, ...]
+    call: Any
     source: str
 
     def fits(self, objects: tuple[Any, ...]) -> bool:
@@ -84,26 +74,18 @@ class CompiledFunction:
     def __init__(self, function: types.FunctionType) -> None:
         self.py_func = function
         self._plans: list[Compiled] = []
-        self._signature = inspect.signature(function)
         self.__qualname__ = function.__qualname__
         functools.update_wrapper(self, function)
         # update_wrapper would make other decorators look through to the plain function
         del self.__wrapped__  # type: ignore[attr-defined]
-        parameters = self._signature.parameters.values()
-        plain = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        self._names = tuple(p.name for p in parameters) if plain else None
+        self._arguments = _binder(function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and self._names is not None and len(args) == len(self._names):
-            arguments = dict(zip(self._names, args, strict=True))
-        else:
-            bound = self._signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            arguments = bound.arguments
+        arguments = self._arguments(*args, **kwargs)
         for plan in self._plans:
             found = plan.enter(arguments, {})
             if found is not None and (plan.checks is None or plan.fits(found[0])):
-                return _run(plan, *found)
+                return plan.call(*found)
         if sum(plan.checks is not None for plan in self._plans) >= _WAYS:
             raise LoweringError(
                 f"`{self.py_func.__name__}` asks its tapes differently in each of {_WAYS} calls",
@@ -113,7 +95,7 @@ class CompiledFunction:
         plan, objects, extra = _lower(self.py_func, arguments)
         if plan.enter is not None:
             self._plans = [plan, *self._plans][:_PLANS]
-        return _run(plan, objects, extra)
+        return plan.call(objects, extra)
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -143,28 +125,27 @@ def compiled_function(f: Callable[..., Any]) -> CompiledFunction:
     return CompiledFunction(plain)
 
 
-def _run(plan: Compiled, objects: tuple[Any, ...], extra: tuple[Any, ...]) -> Any:
-    if plan.written:
-        _check_sharing(plan, objects)
-    inputs = objects
-    if plan.variables:
-        values = list(objects)
-        for position in plan.variables:
-            values[position] = objects[position].value()
-        inputs = tuple(values)
-    results = plan.run(*inputs)
-    if plan.assigned:
-        for position, value in zip(plan.assigned, results[len(results) - len(plan.assigned) :], strict=True):
-            objects[position].take(value)
-    return plan.build(results, objects, extra)
-
-
-def _check_sharing(plan: Compiled, objects: tuple[Any, ...]) -> None:
-    for position in plan.written:
-        for other, value in enumerate(objects):
-            shared = other != position and isinstance(value, np.ndarray)
-            if shared and np.may_share_memory(objects[position], value):
-                raise LoweringError("an argument that is written in place shares memory with another one")
+def _binder(f: types.FunctionType) -> Any:
+    """A function with the parameters of `f` that returns the arguments by name."""
+    namespace: dict[str, Any] = {}
+    parameters, star = [], False
+    for parameter in inspect.signature(f).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            raise UsageError(f"`{f.__name__}` takes `**{parameter.name}`, which cannot be compiled")
+        text = f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
+        if parameter.default is not parameter.empty:
+            namespace[f"default_{parameter.name}"] = parameter.default
+            text += f"=default_{parameter.name}"
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            parameters.append("*")
+        star = star or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        parameters.append(text)
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            parameters = [p for p in parameters if p != "/"] + ["/"]
+    names = ", ".join(f"{name!r}: {name}" for name in inspect.signature(f).parameters)
+    name = f.__name__ if f.__name__.isidentifier() else "function"
+    exec(f"def {name}({', '.join(parameters)}): return {{{names}}}", namespace)
+    return namespace[name]
 
 
 _Found = tuple[Compiled, tuple[Any, ...], tuple[Any, ...]]
@@ -177,7 +158,7 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any]) -> _Found:
     """
     first: TapecError | None = None
     for pin, decide in ((False, False), (True, False), (True, True)):
-        if decide and not isinstance(first, LoweringError):
+        if decide and not isinstance(first, LoweringError | UnsupportedSyntax | TypeMismatch):
             break
         shared = Shared(dict(arguments), None, pin=pin, decide=decide, overlays=False)
         try:
@@ -216,7 +197,7 @@ def _attempt(f: types.FunctionType, source: FunctionSource, arguments: dict[str,
                 f"`{f.__name__}` changes a list that it did not make", hint="return the new list instead"
             )
     outcome = Outcome(ev, live)
-    built = outcome.text(result)
+    text = outcome.text(result)
     assigned = _assigned(ev, live)
     block: Block = (*freeze(ev.root), Return((*outcome.atoms, *assigned.values())))
     leaves = tuple(live.leaves)
@@ -226,8 +207,8 @@ def _attempt(f: types.FunctionType, source: FunctionSource, arguments: dict[str,
     final = tidy(core, constants)
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     lowered = Lowered(core, None, ev.constants, ev.roots, callees=callees)
-    text = printer.function(final, True)
-    program = Program(name, text, ev.constants, final, lowered, core.params)
+    source_text = printer.function(final, True)
+    program = Program(name, source_text, ev.constants, final, lowered, core.params)
     if callees:
         program = replace(program, prelude=callees_text(program, lowered, Options()))
     enter = live.recipe.finish([leaf.slot for leaf in leaves], outcome.slots) if live.recipe.complete else None
@@ -238,12 +219,10 @@ def _attempt(f: types.FunctionType, source: FunctionSource, arguments: dict[str,
         enter,
         compiled_checks(checks(ev), ev.types, ev.constants, callees) if shared.decide else None,
         tuple(replace(leaf, obj=None) for leaf in leaves),
-        _several(compile_function(program), len(outcome.atoms) + len(assigned)),
-        outcome.builder(built),
-        tuple(k for k, leaf in enumerate(leaves) if isinstance(leaf.obj, Variable)),
-        tuple(assigned),
-        tuple(k for k, leaf in enumerate(leaves) if leaf.name in stored),
-        text,
+        outcome.caller(
+            text, compile_function(program), assigned, tuple(k for k, leaf in enumerate(leaves) if leaf.name in stored)
+        ),
+        source_text,
     )
     found = compiled, tuple(leaf.obj for leaf in leaves), tuple(outcome.objects)
     live.release()
@@ -255,8 +234,6 @@ def _called(ev: Evaluator, f: types.FunctionType, arguments: dict[str, Any]) -> 
     positional: list[Value] = []
     named: dict[str, Value] = {}
     for parameter in inspect.signature(f).parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            raise UsageError(f"`{f.__name__}` takes `**{parameter.name}`, which cannot be compiled")
         value = ev.wrap(arguments[parameter.name], None, ("name", parameter.name))
         if parameter.kind is parameter.VAR_POSITIONAL and isinstance(value, Tup):
             positional += value.items
@@ -273,13 +250,6 @@ def _called(ev: Evaluator, f: types.FunctionType, arguments: dict[str, Any]) -> 
         message = (Const(str(error.value)),) if error.value is not None else ()
         ev.root.append(Raise(error.cls.__name__, message, ev.span))
     return Static(None)
-
-
-def _several(run: Any, count: int) -> Any:
-    """Results as a tuple, whatever their number."""
-    if count == 0:
-        return lambda *inputs: (run(*inputs), ())[1]
-    return (lambda *inputs: (run(*inputs),)) if count == 1 else run
 
 
 def _assigned(ev: Evaluator, live: LiveObjects) -> dict[int, Atom]:

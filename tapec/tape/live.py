@@ -41,6 +41,7 @@ from tapec.frontend.values import (
 from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.objects import Objects, Super
+from tapec.tape.randomness import GENERATORS, Draws
 from tapec.tape.recipe import Recipe
 from tapec.tape.snapshots import array_type
 from tapec.tape.standins import DictMethod, ForeignTape, Refusing
@@ -127,6 +128,8 @@ class LiveObjects:
         self.tracked = shared.tracked
         self.own: Any = None
         self.objects = Objects(ev, self)
+        self.draws = Draws(ev, self)
+        self.named: set[Variable] = set()
         self.dicts: dict[Dct, tuple[Any, int]] = {}
         self.outer: dict[int, tuple[Any, int, dict[str, Lst]]] = {}
         self.cell_names = shared.cell_names
@@ -230,6 +233,17 @@ class LiveObjects:
         if id(obj) in self.tracked and type_.is_float and not self.own.was_reset:
             self.own.watched[name] = None
         return made
+
+    def input(self, value: Any, label: str, slot: int) -> Sym | None:
+        """A number or array that is found at entry, as an input; None for other values."""
+        if isinstance(value, np.ndarray):
+            type_: Any = array_type(value)
+        elif isinstance(value, int | float | np.number):
+            type_ = from_numba(typeof(value))
+        else:
+            return None
+        self.kept.append(value)
+        return self._leaf(value, label, slot, type_, isinstance(value, np.ndarray | np.floating))
 
     def _array(self, obj: Any, label: str, slot: int) -> Sym | None:
         type_ = array_type(obj)
@@ -351,6 +365,10 @@ class LiveObjects:
         if not isinstance(made.atom, Name):
             made = ev.assign(made.atom, made.type, "variable")
         stand_in = Variable(0.0, trainable=trainable.constant)
+        label = given.get("name", NONE)
+        if isinstance(label, Static) and isinstance(label.obj, str):
+            stand_in.name = label.obj
+            self.named.add(stand_in)
         self.kept.append(stand_in)
         cell = Lst(stand_in.name)
         ev.heap[cell] = Items((made,))
@@ -454,11 +472,25 @@ class LiveObjects:
         """Attributes that getattr must not fetch: properties run user code, dicts have methods."""
         if isinstance(obj, Super):
             return obj.lookup(name, node)
-        if isinstance(obj, types.ModuleType | type) or type(obj).__module__.startswith("tapec."):
+        if isinstance(obj, (types.ModuleType, type, *GENERATORS)) or type(obj).__module__.startswith("tapec."):
             return None
         if isinstance(obj, dict) and name in ("items", "keys", "values", "get"):
             return Static(DictMethod(obj, name))
         return self.objects.attribute(obj, name, node)
+
+    def symbol_attribute(self, owner: Sym, name: str, node: Any) -> Value | None:
+        """A variable's name and whether it is trainable."""
+        if not isinstance(owner, VariableSym) or name not in ("name", "trainable"):
+            return None
+        variable = owner.variable
+        if name == "trainable":
+            return number(variable.trainable)
+        slot = self.recipe.owners.get(id(variable))
+        if slot is not None:
+            self.recipe.guard(slot, f"{{v}}.name == {self.recipe.constant(variable.name)}")
+        elif variable not in self.named:
+            self.ev.fail(LoweringError, "the name of a variable that is made without one", node)
+        return Static(variable.name)
 
     def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:
         if not self.overlays:
@@ -472,6 +504,9 @@ class LiveObjects:
         if issubclass(cls, Variable):
             return self.new_variable(args, kwargs, node)
         return self.objects.construct(cls, args, kwargs, node)
+
+    def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        return self.draws.call(function, args, kwargs, node) if self.overlays else None
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         return self.objects.operator(name, args, node)

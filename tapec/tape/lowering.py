@@ -174,7 +174,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
     lists = live.outcome(lambda value: numbers_of(live, value))
     enter = None
     if live.recipe.complete:
-        enter = live.recipe.finish([leaf.slot for leaf in live.leaves], [slot for slot, _ in lists])
+        enter = live.recipe.finish([leaf.slot for leaf in live.leaves], [slot for slot, _ in lists], bool(live.objects.written))
     written = frozenset(
         name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tapec.errors import LoweringError, UnsupportedFunction
 from tapec.frontend.dicts import cell_value
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Dct, Func, Instance, Items, Lst, Method, Static, Value, describe, number
+from tapec.frontend.values import NONE, Dct, Func, Instance, Items, Lst, Method, Static, Template, Value, describe, number
 
 if TYPE_CHECKING:
     from tapec.tape.live import LiveObjects
@@ -303,7 +303,7 @@ class Objects:
 
 
 def _text(ev: Evaluator, value: Value, node: Any) -> str:
-    if not isinstance(value, Static) or not isinstance(value.obj, str):
+    if not isinstance(value, Static) or not isinstance(value.obj, str) or isinstance(value.obj, Template):
         ev.fail(LoweringError, f"the name of an attribute is {describe(value)}", node)
     return value.obj
 

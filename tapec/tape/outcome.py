@@ -1,4 +1,4 @@
-"""What a compiled function returns, as a Python function of the numbers that its program computes."""
+"""A call of a compiled function, as Python: variables read and assigned, the user's structure around the results."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import UnsupportedSyntax
+from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Dct, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array
 from tapec.tape.live import LiveObjects, VariableSym
-from tapec_runtime.variables import Variable
+from tapec_runtime.variables import Variable, active
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), enum.Enum, type, np.dtype, np.generic)
 _serial = itertools.count(1)
@@ -48,11 +48,11 @@ class Outcome:
                 place = self.variables.get(id(value.variable))
                 if place is None:
                     self.fail("a variable that it has made")
-                return f"inputs[{place}]"
+                return f"o{place}"
             case MaybeNone(atom=atom, present=present):
                 return f"({self.result(atom)} if {self.result(present)} else None)"
             case Sym(atom=Name(id=name), type=Array()) if name in self.inputs:
-                return f"inputs[{self.inputs[name]}]"
+                return f"o{self.inputs[name]}"
             case Sym(atom=atom):
                 return self.result(atom)
             case Tup(items=items, cls=cls):
@@ -74,7 +74,7 @@ class Outcome:
         """A result of the program."""
         if atom not in self.atoms:
             self.atoms.append(atom)
-        return f"results[{self.atoms.index(atom)}]"
+        return f"r{self.atoms.index(atom)}"
 
     def list(self, value: Lst) -> str:
         if id(value) in self.lists:
@@ -112,8 +112,51 @@ class Outcome:
         hint = "return numbers, arrays, variables, or tuples, lists and dicts of those"
         self.ev.fail(UnsupportedSyntax, f"a compiled function returns {what}", hint=hint)
 
-    def builder(self, text: str) -> Any:
-        """The function (results, inputs, extra) -> what the user gets."""
-        file = f"<tapec result {next(_serial)}>"
-        exec(compile(f"def build(results, inputs, extra):\n    return {text}\n", file, "exec"), self.namespace)
-        return self.namespace["build"]
+    def caller(self, text: str, run: Any, assigned: dict[int, Atom], written: tuple[int, ...]) -> Any:
+        """The function (objects, extra) -> what the user gets.
+
+        text      the expression of that
+        run       the compiled program: it returns `atoms`, then new values of variables
+        assigned  the new values, by the variables' places among the objects
+        written   the places of arrays that are written
+        """
+        leaves = self.live.leaves
+        objects = [f"o{k}" for k in range(len(leaves))]
+        variables = [k for k, leaf in enumerate(leaves) if isinstance(leaf.obj, Variable)]
+        values = [f"{name}._value" if k in variables else name for k, name in enumerate(objects)]
+        results = [f"r{k}" for k in range(len(self.atoms))]
+        lines = []
+        for k in assigned:
+            results.append(f"new{k}")
+            if isinstance(leaves[k].obj.value(), np.ndarray):
+                lines.append(f"o{k}.take(new{k})")
+            else:
+                lines.append(f"o{k}._value = {self.constant(leaves[k].obj.dtype.type)}(new{k})")
+        body = []
+        if objects:
+            body.append(f"{', '.join(objects)}, = objects")
+        if variables:
+            # a read that tapes notice
+            body.append(f"if active.tapes: announce(({', '.join(f'o{k}' for k in variables)},))")
+        if written:
+            body.append(f"check_sharing({written!r}, objects)")
+        left = f"{', '.join(results)} = " if results else ""
+        body += [f"{left}run({', '.join(values)})", *lines, f"return {text}"]
+        source = "def call(objects, extra):\n" + "\n".join(f"    {line}" for line in body) + "\n"
+        self.namespace.update(run=run, active=active, announce=_announce, check_sharing=_check_sharing)
+        exec(compile(source, f"<tapec call {next(_serial)}>", "exec"), self.namespace)
+        return self.namespace["call"]
+
+
+def _announce(variables: tuple[Variable, ...]) -> None:
+    for variable in variables:
+        variable.value()
+
+
+def _check_sharing(written: tuple[int, ...], objects: tuple[Any, ...]) -> None:
+    """What is written shares memory with nothing else."""
+    for position in written:
+        for other, value in enumerate(objects):
+            shared = other != position and isinstance(value, np.ndarray)
+            if shared and np.may_share_memory(objects[position], value):
+                raise LoweringError("an argument that is written in place shares memory with another one")

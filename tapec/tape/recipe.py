@@ -15,12 +15,15 @@ import numpy as np
 from tapec.frontend.source import undecorated
 
 _LIBRARY = ("tapec.", "tapec_runtime.")
+_TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator", "scipy", "tapec", "tapec_runtime"})
 
 
 def _is_library(owner: Any) -> bool:
-    """Whether an object is tapec's own: a library function, or what the evaluator makes for `x.dtype`."""
+    """Whether what an object holds never changes: modules of libraries, tapec's functions, `x.dtype`."""
     if isinstance(owner, np.dtype | types.SimpleNamespace):
         return True
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__.partition(".")[0] in _TRUSTED
     return isinstance(owner, types.FunctionType) and f"{owner.__module__}.".startswith(_LIBRARY)
 
 
@@ -36,7 +39,7 @@ class Recipe:
         self.distinct: list[int] = []
         self.count = 0
         self.complete = True
-        self.first: dict[int, int] = {}
+        self.mutable: list[int] = []
 
     def constant(self, obj: Any) -> str:
         """A name for an object in the generated function."""
@@ -184,6 +187,7 @@ class Recipe:
                 self._inner(slot, inner)
             else:
                 self.guard(slot, f"type({{v}}) is {self.constant(type(obj))}")
+                self.mutable.append(slot)
                 self._class_methods(slot, obj)
 
     def _class_methods(self, slot: int, obj: Any) -> None:
@@ -200,8 +204,20 @@ class Recipe:
         count = len(function.__defaults__ or ())
         self.guard(slot, f"len({{v}}.__defaults__ or ()) == {count}")
 
-    def finish(self, leaves: list[int], extra: list[int]) -> Any:
-        """The function: variables and module -> (leaves, extra objects) or None."""
+    def finish(self, leaves: list[int], extra: list[int], stored: bool = False) -> Any:
+        """The function: variables and module -> (leaves, extra objects) or None.
+
+        stored  whether attributes of objects are set
+        """
+        if stored:
+            # which objects are one decides what a store to one of them changes
+            first: dict[int, int] = {}
+            for slot in self.mutable:
+                known = first.setdefault(id(self.held[slot]), slot)
+                if known == slot:
+                    self.distinct.append(slot)
+                else:
+                    self.lines.append(f"if v{slot} is not v{known}: return None")
         unique = sorted(set(self.distinct))
         if len(unique) > 1:
             ids = ", ".join(f"id(v{k})" for k in unique)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from tapec.errors import LoweringError
+from tapec.errors import LoweringError, UsageError
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator, Raised, freeze
 from tapec.frontend.values import NONE, Dct, Items, Lst, Static, Sym, Tup, Value, describe
@@ -80,9 +80,29 @@ class Region:
             ev.live.regions.remove(self)
 
     def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
-        if self.entered:
-            ev.fail(LoweringError, "a tape that is entered a second time cannot be lowered", node)
-        self.begin(ev)
+        if not self.entered:
+            self.begin(ev)
+            return
+        if self.end is None:
+            if ev.deciding:
+                raise Raised(ValueError, f"this tape is recording already ({ev.where(node)})")
+            ev.fail(UsageError, "a tape is entered while it is recording", node)
+        if self.end == -1 or ev.block is not self.block:
+            ev.fail(LoweringError, "a tape is entered again inside another branch or loop", node)
+        # recording goes on; what was computed since it was left is constant
+        left, self.end = self.end, None
+        if isinstance(ev.live, LiveObjects):
+            ev.live.regions.append(self)
+        self.leave_out(ev, left, node)
+
+    def leave_out(self, ev: Evaluator, place: int, node: Any) -> None:
+        """What was computed since `place` is constant for this tape."""
+        inside = freeze(self.block[place:])
+        defined = {name for stmt in walk(inside) for name in writes(stmt)}
+        for stmt in walk(inside):
+            if isinstance(stmt, Store) and not ev.roots.get(stmt.array, frozenset()) <= defined:
+                ev.fail(LoweringError, "an array is written in place while recording is stopped", node)
+        self.stop(ev, defined - set(self.watched), node)
 
     def __tapec_exit__(self, ev: Evaluator, node: Any) -> None:
         self.finish(ev)
@@ -333,12 +353,7 @@ class _Stop:
     def __tapec_exit__(self, ev: Evaluator, node: Any) -> None:
         region = self.region
         region.paused = False
-        inside = freeze(region.block[self.place :])
-        defined = {name for stmt in walk(inside) for name in writes(stmt)}
-        for stmt in walk(inside):
-            if isinstance(stmt, Store) and not ev.roots.get(stmt.array, frozenset()) <= defined:
-                ev.fail(LoweringError, "an array is written in place while recording is stopped", node)
-        region.stop(ev, defined - set(region.watched), node)
+        region.leave_out(ev, self.place, node)
 
 
 def make_tape(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

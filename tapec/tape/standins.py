@@ -102,5 +102,26 @@ class Refusing:
     def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
         return None
 
+    def symbol_attribute(self, owner: Any, name: str, node: Any) -> Value | None:
+        return None
+
+    def call(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value | None:
+        return None
+
+    def construct(self, cls: type, args: Any, kwargs: Any, node: Any) -> Value | None:
+        return None
+
+    def operator(self, name: str, args: Any, node: Any) -> Value | None:
+        return None
+
+    def changed(self, owner: Any) -> None:
+        """Dicts of the function itself."""
+
+    def store_attribute(self, owner: Any, name: str, value: Any, node: Any) -> None:
+        self.ev.fail(UnsupportedSyntax, f"{self.subject} that sets the attribute `{name}`", node)
+
+    def store_outer(self, function: Any, ident: str, value: Any) -> None:
+        self.ev.fail(UnsupportedSyntax, f"{self.subject} that assigns `{ident}` of another function")
+
     def refresh(self, value: Value) -> Value:
         return value

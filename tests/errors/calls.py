@@ -213,3 +213,8 @@ def unsettled(x, n):
 @refused(1.0, 3)
 def recursion_without_one_type(x, n):
     return unsettled(x, n)
+
+
+@refused(VECTOR)
+def first_argument_by_name(x):
+    return len(obj=x) * x[0]

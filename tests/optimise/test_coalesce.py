@@ -119,3 +119,25 @@ def test_temporaries_are_numbered_in_order():
             return t_1, t
         """,
     )
+
+
+def test_a_loop_that_only_leaves_its_variable_stays():
+    check(
+        coalesce,
+        before="""
+        def f(n):
+            k = 0
+            for k_1 in range(n):
+                k = k_1
+            return k
+        """,
+        after="""
+        def f(n):
+            k = 0
+            for k in range(n):
+                pass
+            return k
+        """,
+        words="k",
+        again=False,
+    )

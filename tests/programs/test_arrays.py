@@ -99,6 +99,21 @@ def broadcasting(a, b, x):
     return c, e, x * b, a[:, :, :1] * b.T
 
 
+@cases((arr(3, 4), arr(3), arr(4)), (arr(1, 4), arr(1), arr(4)), (arr(3, 4), arr(1), arr(4)), (arr(3, 1), arr(3), arr(1)))
+def stores_of_columns_and_rows(m, column, row):
+    m[:] += column[:, None]
+    m[1:, :] *= column[1:, np.newaxis] + row[None]
+    m[:, ::2] = column[:, None]
+    return m * row
+
+
+@cases((arr(2, 3, 4), arr(2)))
+def stores_into_a_face(a, b):
+    a[:, 1] += b[:, None]
+    a[0, ...] -= a[1, :, 0][:, None]
+    return a
+
+
 @cases((arr(3), 1.4))
 def creation(a, x):
     z = np.zeros(3) + x

@@ -10,7 +10,7 @@ import pytest
 
 import tapec
 from tapec import GradientTape, Variable, function
-from tapec.errors import TapecError, UsageError
+from tapec.errors import UsageError
 
 Pair = namedtuple("Pair", ["first", "second"])
 
@@ -137,7 +137,7 @@ def test_refusals():
             y = x * x
         return tape.gradient(y, x) + tape.gradient(y, x)
 
-    with pytest.raises(TapecError, match="not persistent"):
+    with pytest.raises(RuntimeError, match="not persistent"):
         twice(2.0)
 
 

@@ -192,7 +192,7 @@ def nested_functions_and_lambdas(x):
 @cases((arr(3, 4),))
 def axis_reductions(a):
     mu = a.mean(axis=0)
-    sd = a.std(axis=0) if False else np.sqrt(((a - mu) ** 2).sum(axis=0) / a.shape[0])
+    sd = np.sqrt(((a - mu) ** 2).sum(axis=0) / a.shape[0])
     z = (a - mu) / sd
     return z[0] * z[-1] + a.max() - a.min() + a.sum(axis=1)[:, None].sum()
 
@@ -207,7 +207,7 @@ def ranks_and_ellipses(a):
 
 @cases((1.3, -0.4))
 def signed_zero_and_mod(x, y):
-    return x % 0.7 + y % 0.7 + m.fmod(y, 0.3) + x // 0.5 + divmod(x, 0.4)[1] + abs(-y) + round(x, 1) * y
+    return x % 0.7 + y % 0.7 + np.fmod(y, 0.3) + m.hypot(x, y) + x // 0.5 + divmod(x, 0.4)[1] + abs(-y) + round(x, 1) * y
 
 
 @cases((arr(6),))
@@ -221,7 +221,7 @@ def running_extremes(x):
             top = eq
         cur = (top - eq) / top
         dd = cur if cur > dd else dd
-    return dd + np.maximum.accumulate(x)[-1] if False else dd + eq
+    return dd + eq
 
 
 @cases((arr(5), 7))
@@ -278,7 +278,7 @@ def odd(x, n):
     return x if n == 0 else even(x, n - 1) + 0.5
 
 
-@cases((arr(3), arr(3)))
+@cases((arr(3), arr(4)))
 def long_expressions(a, b):
     r = ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2) ** 0.5
     return 4 * ALPHA * ((BETA / r) ** 12 - (BETA / r) ** 6) if r < 2.5 * BETA else 0.0 * r
@@ -294,7 +294,6 @@ def called_for_effect(v):
     _bump(v)
     _bump(v, 2)
     _bump(i=1, v=v[1:])
-    np.copyto(v[:1], v[1:2]) if False else None
     w = v
     w *= v[0]
     return v.sum()

@@ -1,0 +1,49 @@
+"""Bring every `break` into tail position again: what follows its `if` moves into the other ways.
+
+Core form has a `break` only where nothing follows it in the loop's body, and reverse mode relies
+on it.  Passes that write a loop's copies at the end of its body leave them behind such an `if`.
+
+    if test:                        if test:
+        x = f(k)                        x = f(k)
+    else:                   ->          k = x
+        break                       else:
+    k = x                               break
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.syntax.core import Block, Break, For, Function, If, Loop, Stmt
+
+
+def breaks_last(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """The function in core form: nothing follows a `break`."""
+    return replace(function, body=_block(function.body))
+
+
+def _block(block: Block) -> Block:
+    out: list[Stmt] = []
+    for position, stmt in enumerate(block):
+        match stmt:
+            case Break():
+                return (*out, stmt)
+            case If() if _leaves(stmt.body) or _leaves(stmt.orelse):
+                rest = block[position + 1 :]
+                body, orelse = (_block((*side, *rest)) for side in (stmt.body, stmt.orelse))
+                return (*out, replace(stmt, body=body, orelse=orelse))
+            case If():
+                out.append(replace(stmt, body=_block(stmt.body), orelse=_block(stmt.orelse)))
+            case For() | Loop():
+                out.append(replace(stmt, body=_block(stmt.body)))
+            case _:
+                out.append(stmt)
+    return tuple(out)
+
+
+def _leaves(block: Block) -> bool:
+    """Whether some way through a block ends the loop around it."""
+    return any(
+        isinstance(stmt, Break) or (isinstance(stmt, If) and (_leaves(stmt.body) or _leaves(stmt.orelse)))
+        for stmt in block
+    )

@@ -1,0 +1,121 @@
+"""Random numbers that a tape's block draws.
+
+The block draws them itself when it runs.  For the program they are inputs, drawn at entry from
+copies of the generators, whose state is then what the block will find.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import LoweringError
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import Items, Lst, Static, Sym, Tup, Value, describe, is_none
+
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)
+_CHANGES = frozenset({"seed", "setstate", "set_state", "shuffle", "spawn", "choices", "sample"})
+
+
+def twin(generator: Any) -> Any:
+    """A generator in the same state."""
+    if isinstance(generator, random.Random):
+        made = random.Random()
+        made.setstate(generator.getstate())
+        return made
+    if isinstance(generator, np.random.RandomState):
+        legacy = np.random.RandomState()
+        legacy.set_state(generator.get_state())
+        return legacy
+    return copy.deepcopy(generator)
+
+
+class Draws:
+    """The draws of one lowering."""
+
+    def __init__(self, ev: Evaluator, live: Any) -> None:
+        self.ev, self.live = ev, live
+        self.twins: dict[int, tuple[Any, str]] = {}
+
+    def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        """A method of a generator; None for any other function."""
+        owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+        if function in _MAKERS:
+            return self._made(function, args, kwargs, node)
+        if not isinstance(owner, GENERATORS):
+            return None
+        ev, recipe = self.ev, self.live.recipe
+        if ev.block is not ev.root or name in _CHANGES:
+            ev.fail(
+                LoweringError,
+                f"`{name}` of a random generator here",
+                node,
+                hint="draw the numbers before the tape",
+            )
+        given = [self._known(arg, node) for arg in args]
+        named = {key: self._known(value, node) for key, value in kwargs.items()}
+        if id(owner) not in self.twins:
+            self.twins[id(owner)] = twin(owner), self._twin_name(owner)
+        own, label = self.twins[id(owner)]
+        value = getattr(own, name)(*given, **named)
+        slot = recipe.new(value, f"{label}.{name}(*{recipe.constant(given)}, **{recipe.constant(named)})")
+        made = self.live.input(value, f"{name}", slot)
+        if made is None:
+            ev.fail(LoweringError, f"`{name}` of a random generator gives {type(value).__name__}", node)
+        return made
+
+    def _made(self, maker: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        """A generator that the block makes from a known seed."""
+        given = [self._known(arg, node) for arg in (*args, *kwargs.values())]
+        if not given or None in given:
+            self.ev.fail(
+                LoweringError,
+                "a random generator without a seed is made inside a tape's block",
+                node,
+                hint="make it before the tape",
+            )
+        recipe = self.live.recipe
+        generator = maker(*given)
+        recipe.new(generator, f"{recipe.constant(maker)}(*{recipe.constant(given)})")
+        return Static(generator)
+
+    def _twin_name(self, owner: Any) -> str:
+        recipe = self.live.recipe
+        place = recipe.owners.get(id(owner))
+        if place is None and owner in (np.random.mtrand._rand, getattr(random, "_inst", None)):
+            # the generators of the modules are the same ones in every run
+            place = recipe.new(owner, recipe.constant(owner))
+        if place is None:
+            recipe.complete = False
+            place = recipe.new(owner, "None")
+        name = f"twin{len(self.twins)}"
+        recipe.namespace["twin"] = twin
+        recipe.lines.append(f"{name} = twin(v{place})")
+        return name
+
+    def _known(self, value: Value, node: Any) -> Any:
+        """An argument as Python has it."""
+        ev = self.ev
+        value = ev.materialise(value)
+        if is_none(value):
+            return None
+        if isinstance(value, Static):
+            return value.obj
+        if isinstance(value, Tup):
+            return tuple(self._known(item, node) for item in value.items)
+        if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+            return [self._known(item, node) for item in contents.values]
+        if isinstance(value, Sym) and (value.constant is not None or not value.type.is_float):
+            value = ev.known(value, node) if value.constant is None else value
+            if value.constant is not None:
+                return value.constant
+        ev.fail(
+            LoweringError,
+            f"a random draw that depends on {describe(value)}",
+            node,
+            hint="draw standard numbers, then shift and scale them",
+        )
