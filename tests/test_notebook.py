@@ -33,7 +33,7 @@ for cell in json.loads(sys.argv[1]):
 def run(folder: Path, *cells: str) -> list[str]:
     """What the cells print, and the errors that end them."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
-    environment = {**os.environ, "PYTHONPATH": paths, "IPYTHONDIR": str(folder), "TAPEC_CACHE_DIR": str(folder / "cache")}
+    environment = {**os.environ, "PYTHONPATH": paths, "IPYTHONDIR": str(folder), "TAPEC_CACHE": "0"}
     done = subprocess.run(
         [sys.executable, "-c", RUNNER, json.dumps(cells)],
         capture_output=True,

@@ -184,6 +184,8 @@ class Evaluator:
         self.running: list[Any] = []
         # names of copies that stand for the same object of the user's program as another name
         self.copies: dict[str, str] = {}
+        # names that the derivative of a part of the program computes once more
+        self.recomputed: set[str] = set()
         # names that no undone attempt gives back: those of arrays and of live objects
         self.fixed: set[str] = set()
         # what knows the live objects of a running program, where a tape's body is lowered

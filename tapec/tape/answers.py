@@ -7,6 +7,7 @@ None where the flag is not set.
 from __future__ import annotations
 
 from dataclasses import replace
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -85,14 +86,15 @@ def answer(
         form=form,
     )
     derivative = derive(request)
-    adjoints = _written(ev, derivative, seeds(ev, targets, chosen, derivative, node))
+    adjoints = _written(ev, derivative, seeds(ev, targets, chosen, derivative, node), block)
     # an intermediate step of a decided program is what it is; elsewhere the run tells
     flagged = not zero and not ev.deciding and not settled(request)
     flags = _flags(ev, request, derivative, adjoints) if flagged else {}
+    cut = _cut_off(ev, request, derivative, node) if not zero and ev.deciding and not settled(request) else set()
     region.used = True
     entries = []
     for k, (value, positions) in enumerate(zip(found, derivative.adjoints, strict=True)):
-        entry = adjoint(ev, value, positions, adjoints, zero, shape, form == "batch")
+        entry = adjoint(ev, value, None if k in cut else positions, adjoints, zero, shape, form == "batch")
         if k in flags and isinstance(entry, Sym):
             entry = MaybeNone(entry.atom, entry.type, flags[k])
         entries.append(entry)
@@ -186,9 +188,20 @@ def _check_stores(region: Region, ev: Evaluator, block: Block, node: Any) -> Non
             )
 
 
-def _written(ev: Evaluator, derivative: Derivative, weights: list[Sym]) -> list[Value]:
-    """The derivative's statements, written into the current block; the adjoints."""
+def _written(ev: Evaluator, derivative: Derivative, weights: list[Sym], block: Block) -> list[Value]:
+    """The derivative's statements, written into the current block; the adjoints.
+
+    Numbers of the block itself are read, not computed again: what depends on them here depends on
+    them for outer tapes too.
+    """
     function = derivative.function
+    counts = Counter(name for stmt in walk(block) for name in writes(stmt))
+    known = {stmt.target for stmt in block if isinstance(stmt, Assign) and counts[stmt.target] == 1}
+    known = {name for name in known if isinstance(ev.types[name], Scalar)}
+    body = tuple(stmt for stmt in function.body if not (isinstance(stmt, Assign) and stmt.target in known))
+    again = {name for stmt in walk(body) for name in writes(stmt)}
+    ev.recomputed |= {name for name in counts if name in again and ev.types[name].is_float}
+    linked = tuple(name for name in known if any(name in reads(stmt) for stmt in walk(body)))
     if not derivative.function.params:
         return []
     emitter = Emitter(ev.types, ev.taken, ev.span)
@@ -207,13 +220,13 @@ def _written(ev: Evaluator, derivative: Derivative, weights: list[Sym]) -> list[
     bound |= {seed: value.atom for seed, value in zip(derivative.seeds, weights, strict=True)}
     prologue = tuple(Assign(param, atom, ev.span) for param, atom in bound.items())
     outer = [a.id for a in bound.values() if isinstance(a, Name)]
-    params = (*derivative.inputs, *outer)
+    params = (*derivative.inputs, *linked, *outer)
     # the derivative may use a name that the program has given to a weight since
     types = {**ev.types, **function.types, **{name: ev.types[name] for name in outer}}
     last = function.body[-1]
     assert isinstance(last, Return)
     count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
-    whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *function.body), types)
+    whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *body), types)
     return splice(ev, whole)[count:]
 
 
@@ -236,6 +249,21 @@ def _flags(ev: Evaluator, request: Request, derivative: Derivative, adjoints: li
             assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
             flags[k] = contents.values[0].atom
     return flags
+
+
+def _cut_off(ev: Evaluator, request: Request, derivative: Derivative, node: Any) -> set[int]:
+    """The sources that this very run does not connect, though another order of stores would."""
+    connected = [k for k, positions in enumerate(derivative.adjoints) if positions is not None]
+    found: set[int] = set()
+    for start in range(0, len(connected), SOURCES):
+        chunk = connected[start : start + SOURCES]
+        program = connection_program(replace(request, sources=tuple(request.sources[k] for k in chunk))).function
+        [word] = splice(ev, replace(program, types={**ev.types, **program.types}))
+        for place, k in enumerate(chunk):
+            bit = ev.op("!=", ev.binary("&", word, number(1 << (place + 1))), number(0))
+            if ev.known(bit, node).constant is False:
+                found.add(k)
+    return found
 
 
 def _all_zero(ev: Evaluator, value: Value) -> Sym:

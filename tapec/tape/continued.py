@@ -77,6 +77,7 @@ def joined(
             versions=tuple(versions),
             region=seen,
             written=first.written | {mapping[name] for name in second.written if name in mapping},
+            recomputed=first.recomputed | {mapping[name] for name in second.recomputed if name in mapping},
             compiled={},
             branching={},
             ways={},

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
-from tapec.errors import LoweringError
+from tapec.errors import LoweringError, UsageError
 from tapec.frontend import builtins
 from tapec.frontend.dicts import new_dict
+from tapec.frontend.elementwise import dim, dim_key
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.numba_types import from_numba
@@ -38,7 +39,7 @@ from tapec.frontend.values import (
     is_scalar,
     number,
 )
-from tapec.syntax.core import Name, reads, walk, writes
+from tapec.syntax.core import Const, If, Name, Raise, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.objects import Objects, Super
 from tapec.tape.randomness import GENERATORS, Draws
@@ -130,6 +131,8 @@ class LiveObjects:
         self.objects = Objects(ev, self)
         self.draws = Draws(ev, self)
         self.named: set[Variable] = set()
+        # variables of the frame that functions assign
+        self.rebound: set[str] = set()
         self.dicts: dict[Dct, tuple[Any, int]] = {}
         self.outer: dict[int, tuple[Any, int, dict[str, Lst]]] = {}
         self.cell_names = shared.cell_names
@@ -397,11 +400,29 @@ class LiveObjects:
             assert isinstance(old, Array)
             shaped = ev.call_object(np.array, [value, Static(np.dtype(old.dtype))], {}, None)
             made = self._constant(shaped)
+            if not isinstance(made.type, Array) or made.type.ndim != old.ndim:
+                ev.fail(UsageError, f"{symbol.variable.name} is {old}; it is assigned {made.type}")
+            self._keep_shape(symbol, made)
         if not isinstance(made.atom, Name):
             made = ev.assign(made.atom, made.type, "variable")
         self.versions[id(symbol.variable)][1].append(_id(made))
         ev.heap[symbol.cell] = Items((made,))
         return VariableSym(made.atom, made.type, symbol.variable, symbol.cell)
+
+    def _keep_shape(self, symbol: VariableSym, made: Sym) -> None:
+        """Every version of a variable has its shape; what says otherwise raises."""
+        ev = self.ev
+        for axis in range(symbol.type.ndim):  # type: ignore[union-attr]
+            own, new = dim_key(ev, symbol, axis), dim_key(ev, made, axis)
+            if own == new:
+                continue
+            extent = dim(ev, symbol, axis)
+            differs = ev.op("!=", dim(ev, made, axis), extent)
+            if differs.constant is not False:
+                message = Const(f"{symbol.variable.name} is assigned a value of another shape")
+                ev.emit(If(differs.atom, (Raise("ValueError", (message,), ev.span),), (), ev.span))
+            ev.dims[_id(made), axis] = extent.atom
+            ev.dim_keys[_id(made), axis] = own
 
     def replace(self, new: dict[str, Sym], changed: Any) -> None:
         """Copies now stand for objects that were reached before."""
@@ -527,6 +548,7 @@ class LiveObjects:
             current, key, path = holder.get(ident), ident, "module" if own else "v{}.__globals__"
         if self.shares_frame(origin, current):
             self.ev.frames[0].env[ident] = value
+            self.rebound.add(ident)
             return
         if not self.overlays:
             self.ev.fail(LoweringError, f"`{ident}` of an outer function is assigned in a compiled function")

@@ -169,7 +169,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
             )
     region.finish(ev)
     block = straightened(freeze(ev.root))
-    final = {name: numbers_of(live, inner.env[name]) for name in sorted(names) if name in inner.env}
+    final = {name: numbers_of(live, inner.env[name]) for name in sorted(names | live.rebound) if name in inner.env}
     result = numbers_of(live, inner.env[RETURN]) if RETURN in inner.env else None
     lists = live.outcome(lambda value: numbers_of(live, value))
     enter = None
@@ -202,6 +202,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         written,
         raised,
         _lines([place.node, *stmts]),
+        frozenset(ev.recomputed),
     )
     region.block, region.mark = [], None
     region.variables.clear()
@@ -238,7 +239,7 @@ def mark_here(ev: Evaluator, live: LiveObjects, region: Region, names: frozenset
     return Mark(
         range(0),
         len(freeze(ev.root)),
-        {name: numbers_of(live, env[name]) for name in sorted(names) if name in env},
+        {name: numbers_of(live, env[name]) for name in sorted(names | live.rebound) if name in env},
         {made: numbers_of(live, contents) for made, contents in ev.heap.items()},
         live.outcome(lambda value: numbers_of(live, value)),
         tuple(region.watched),

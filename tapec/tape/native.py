@@ -326,6 +326,12 @@ class Recording:
                 reason="the two have one history in the program, so that they cannot be told apart",
                 hint=f"ask for the gradient with respect to `{atom.id}`",
             )
+        if atom.id in plan.recomputed:
+            raise LoweringError(
+                f"the source `{atom.id}` is computed once more for the gradient of an inner tape",
+                reason="what that gradient depends on is not this value, but one like it",
+                hint="ask for the gradient with respect to what it was computed from",
+            )
         return (canonical(plan.copies, atom.id, plan.region.watched),)
 
 

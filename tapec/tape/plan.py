@@ -59,6 +59,7 @@ class Plan:
     written    the memory that the block writes in place
     raised     whether the block ends by an exception that the program foresees
     lines      the lines of the block
+    recomputed names that the derivative of an inner tape computes once more
     branching  by targets and sources, whether it depends on the way through the block what is connected
     merged     names that branches set
     ways       the block on each way through its branches, by the values of the tests
@@ -84,6 +85,7 @@ class Plan:
     written: frozenset[str]
     raised: bool
     lines: range
+    recomputed: frozenset[str]
     uses: int = 0
     compiled: dict[Any, Compiled] = field(default_factory=dict)
     branching: dict[Any, bool] = field(default_factory=dict)

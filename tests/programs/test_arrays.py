@@ -99,10 +99,15 @@ def broadcasting(a, b, x):
     return c, e, x * b, a[:, :, :1] * b.T
 
 
-@cases((arr(3, 4), arr(3), arr(4)), (arr(1, 4), arr(1), arr(4)), (arr(3, 4), arr(1), arr(4)), (arr(3, 1), arr(3), arr(1)))
+@cases(
+    (arr(3, 4), arr(3), arr(4)),
+    (arr(1, 4), arr(1), arr(4)),
+    (arr(3, 4), arr(1), arr(4)),
+    (arr(3, 1), arr(3), arr(1)),
+)
 def stores_of_columns_and_rows(m, column, row):
     m[:] += column[:, None]
-    m[1:, :] *= column[1:, np.newaxis] + row[None]
+    m[1:, :] *= column[-2:, np.newaxis] + row[None]
     m[:, ::2] = column[:, None]
     return m * row
 

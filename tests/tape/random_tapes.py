@@ -232,6 +232,10 @@ def examine(seed, pairs=24):
     except LoweringError as error:
         compare.reasons[error.message] = compare.reasons.get(error.message, 0) + pairs
         return 0, pairs
+    except ValueError as error:
+        # a variable as the target of an inner tape, which the oracle does not mind
+        assert "cannot be a target" in str(error), text
+        return 0, 0
     return compare(found, expected, random.Random(seed), pairs, text)
 
 
@@ -250,6 +254,8 @@ def compare(found, expected, rng, pairs, text):
         except LoweringError as error:
             refused += 1
             compare.reasons[error.message] = compare.reasons.get(error.message, 0) + 1
+            # the program's own numbers never differ: the oracle's have agreed
+            assert "another value" not in error.message, f"{text[text.index('def run') :]}\n{error}"
             continue
         done += 1
         where = f"{text[text.index('def run') :]}\nd {float(x)} / d {source!r}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math as m
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -23,13 +22,6 @@ class Config:
     rate = 0.4
     order = 2
     names = ("a", "b")
-
-
-@dataclass
-class Model:
-    w: np.ndarray
-    b: float
-    n: int = 2
 
 
 def weighted(*terms, scale=1.0):
@@ -122,20 +114,6 @@ def class_constants(x, y):
     return s * y if "a" in Config.names else s
 
 
-@cases((Model(arr(3), 0.2), arr(3)))
-def dataclass_argument(model, x):
-    h = x
-    for _ in range(model.n):
-        h = np.tanh(model.w * h + model.b)
-    return h.sum()
-
-
-@cases(({"w": arr(3), "b": 0.3}, arr(3)))
-def dict_argument(p, x):
-    z = p["w"] * x + p["b"]
-    return 1.0 / (1.0 + np.exp(-z))
-
-
 @cases((1.4, 3), (1.4, 2.5))
 def type_tests(x, n):
     if isinstance(n, int):
@@ -207,7 +185,8 @@ def ranks_and_ellipses(a):
 
 @cases((1.3, -0.4))
 def signed_zero_and_mod(x, y):
-    return x % 0.7 + y % 0.7 + np.fmod(y, 0.3) + m.hypot(x, y) + x // 0.5 + divmod(x, 0.4)[1] + abs(-y) + round(x, 1) * y
+    whole, part = divmod(x, 0.4)
+    return x % 0.7 + y % 0.7 + np.fmod(y, 0.3) + m.hypot(x, y) + x // 0.5 + whole * part + abs(-y) + round(x, 1) * y
 
 
 @cases((arr(6),))

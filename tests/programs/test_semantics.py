@@ -1,0 +1,23 @@
+"""Many small functions, their generated code run by the interpreter: quick to check, and ugly.
+
+What Python and NumPy say of evaluation order, names, views and aliases must hold for values and
+derivatives alike.  Compilation is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numba
+import pytest
+
+from tests.oracles import check
+from tests.programs import semantics_arrays, semantics_calls, semantics_flow
+
+CASES = [*semantics_flow.CASES, *semantics_arrays.CASES, *semantics_calls.CASES]
+
+
+@pytest.mark.parametrize(("f", "args"), CASES, ids=lambda value: getattr(value, "__name__", ""))
+def test_values_and_derivatives(f, args):
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        check(f, args, skip_kinks=True)
