@@ -7,6 +7,7 @@ alive at that moment (`tapec.tape`); a gradient compiles the derivative of what 
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,23 @@ from tapec_runtime.variables import UnconnectedGradients, Variable, active_tapes
 
 if TYPE_CHECKING:
     from tapec.tape.native import Recording
+
+
+# what is a leaf without another look
+_NUMBERS = frozenset({float, np.float64, np.float32, np.ndarray})
+_machinery: Any = None
+
+
+def _load() -> None:
+    """The compiler, imported when a tape is entered for the first time."""
+    global _machinery
+    from tapec.tape.gradients import differentiate
+    from tapec.tape.native import Recording
+    from tapec.tape.place import entering_frame
+
+    _machinery = types.SimpleNamespace(
+        Recording=Recording, differentiate=differentiate, entering_frame=entering_frame
+    )
 
 
 class GradientTape:
@@ -73,13 +91,12 @@ class GradientTape:
     def __enter__(self) -> GradientTape:
         if self._recording:
             raise ValueError("this tape is recording already")
-        from tapec.tape.native import Recording
-        from tapec.tape.place import entering_frame
-
+        if _machinery is None:
+            _load()
         self._earlier, self._record = self._record, None
         if self._error is None:
             try:
-                self._record = Recording(entering_frame(sys._getframe(1)), self, self._earlier)
+                self._record = _machinery.Recording(_machinery.entering_frame(sys._getframe(1)), self, self._earlier)
             except LoweringError as error:
                 # asked for by gradient(); the block itself runs in any case
                 self._error = error
@@ -112,6 +129,8 @@ class GradientTape:
         self._check_watched(tensor)
 
     def _check_watched(self, value: Any) -> None:
+        if type(value) in _NUMBERS:
+            return
         if isinstance(value, list | tuple):
             for item in value:
                 self._check_watched(item)
@@ -163,7 +182,9 @@ class GradientTape:
                   LoweringError where the block cannot be differentiated, with the line and a hint
         """
         self._check_answers()
-        policy = UnconnectedGradients(unconnected_gradients)
+        policy = unconnected_gradients
+        if policy is not UnconnectedGradients.NONE:
+            policy = UnconnectedGradients(unconnected_gradients)
         targets = _flat(target, "target")
         if any(isinstance(one, Variable) for one in targets):
             raise ValueError("a variable cannot be a target; use a value computed from it")
@@ -250,6 +271,30 @@ class GradientTape:
         # an unconnected one comes with the shapes of both
         return result if result.ndim < len(of) + len(by) else np.zeros((*of, *by[1:]), result.dtype)
 
+    def explain(self, target: Any, source: Any) -> str:
+        """Why the gradient of `target` with respect to `source` is what it is, in words.
+
+        target, source  one value each
+        returns         whether they are connected; if not, the statement that cuts the path, with
+                        file and line: a value that is not watched, an integer, recording that was
+                        stopped, work done before the watch, a value made outside the block
+        raises          RuntimeError if the tape holds no record: before its block, or after the
+                        gradient of a tape that is not persistent
+
+        >>> x = constant(3.0)
+        >>> with GradientTape(persistent=True) as tape:
+        ...     y = x * x
+        >>> tape.explain(y, x).startswith("not connected: the source is not watched")
+        True
+        """
+        if self._error is not None:
+            return str(self._error)
+        if self._record is None or self._recording:
+            raise RuntimeError("explain needs a tape that holds the record of its block")
+        from tapec.tape.explain import explain
+
+        return explain(self._record, target, source)
+
     def _check_answers(self) -> None:
         """Whether the tape answers questions now."""
         if not self._entered:
@@ -279,7 +324,7 @@ class GradientTape:
             raise self._error
         assert self._record is not None
         record = self._record.paused(frame) if self._recording else self._record
-        result = record.differentiate(targets, sources, weights, policy, self._jit, form)
+        result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, form)
         self._used = True
         if not self.persistent:
             self._record = None
@@ -301,6 +346,8 @@ class _Stopped:
 
 def _flat(value: Any, what: str) -> list[Any]:
     """The leaves of nested lists, tuples and dicts."""
+    if type(value) in _NUMBERS:
+        return [value]
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in _flat(item, what)]
     if isinstance(value, dict):
@@ -311,6 +358,8 @@ def _flat(value: Any, what: str) -> list[Any]:
 
 
 def _rebuilt(structure: Any, leaves: Any) -> Any:
+    if type(structure) in _NUMBERS:
+        return next(leaves)
     if isinstance(structure, tuple) and hasattr(structure, "_fields"):
         return type(structure)(*(_rebuilt(item, leaves) for item in structure))
     if isinstance(structure, list | tuple):

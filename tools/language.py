@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tapec import errors
+from tapec.frontend import suspended
 from tapec.frontend.constructs import WORDS
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.operators import SIGNS
@@ -146,7 +147,9 @@ def table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 def page() -> str:
     """The text of docs/language.md."""
     ev = new_evaluator()
-    statements, expressions = ev.statement_handlers, ev.expression_handlers
+    # the others have handlers for the blocks of tapes, where decisions are known
+    statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys()
+    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys()
     operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
     rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]
     parts = {

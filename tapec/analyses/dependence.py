@@ -61,6 +61,23 @@ class Dependence:
             cases.append(None)
         return all(any(self.apart(r, w, common, level) for r, w in pairs) for level in cases)
 
+    def never_meets(self, load: Assign, store: Store, loop: Region) -> bool:
+        """Whether `store` writes the element that `load` reads in no trip of `loop`, the loops around it standing still."""
+        value = load.value
+        assert isinstance(value, Op) and isinstance(value.args[0], Name)
+        array = value.args[0].id
+        if store.array != array or self.regions.merged(array) or len(store.index) != len(value.args) - 1:
+            return False
+        read = [self.affine(arg) for arg in value.args[1:] if isinstance(arg, Name | Const)]
+        write = [self.affine(arg) for arg in store.index]
+        around = loop.parent.loops() if loop.parent is not None else []
+        common = [r for r in reversed(around) if isinstance(r.owner, For)]
+        return any(
+            self.apart(r, w, common, None)
+            for r, w in zip(read, write, strict=True)
+            if r is not None and w is not None
+        )
+
     def apart(self, read: Affine, write: Affine, common: list[Region], level: int | None) -> bool:
         """Whether two subscripts differ when the loop at `level` has moved on, those outside it not.
 
@@ -68,25 +85,30 @@ class Dependence:
         """
         if read.base is None and write.base is None:
             return read.offset != write.offset and min(read.offset, write.offset) >= 0
-        if read.base is None:
-            return False
-        variables = [region.owner.var for region in common if isinstance(region.owner, For)]
-        if read.base not in variables:
-            return False
-        place = variables.index(read.base)
-        if level is not None and place > level:
-            return False  # its value in the later trip is anything
-        moves = level == place
-        direction = self.direction(self.loops[read.base])
-        lowest, highest = self.least(write, read.base), self.most(write, read.base)
         if self.minimum(read) < 0:
             return False
-        moved = 1 if moves else 0
-        # write >= v' + lowest, where v' is at least v, or v + 1 if the loop has moved on
-        if lowest is not None and (not moves or direction > 0) and lowest + moved > read.offset:
+        for place, region in enumerate(common):
+            if level is not None and place > level:
+                return False  # its value in the later trip is anything
+            loop = region.owner
+            if isinstance(loop, For) and self.apart_by(read, write, loop, level == place):
+                return True
+        return False
+
+    def apart_by(self, read: Affine, write: Affine, loop: For, moves: bool) -> bool:
+        """Whether bounds relative to a loop's variable v tell two subscripts apart.
+
+        If the loop `moves`, the write is bounded by a later value: v + 1 or more if the loop counts up.
+        """
+        direction, moved = self.direction(loop), int(moves)
+        if moves and direction == 0:
+            return False
+        lowest, highest = self.least(write, loop.var), self.most(write, loop.var)
+        least, most = self.least(read, loop.var), self.most(read, loop.var)
+        if most is not None and lowest is not None and not (moves and direction < 0) and lowest + moved > most:
             return True
-        at_most = highest is not None and (not moves or direction < 0) and highest - moved < read.offset
-        return at_most and self.minimum(write) >= 0
+        below = least is not None and highest is not None and not (moves and direction > 0) and highest - moved < least
+        return below and self.minimum(write) >= 0
 
     def affine(self, atom: Atom) -> Affine | None:
         """An index as a name plus a number, following single definitions."""

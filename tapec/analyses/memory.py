@@ -97,6 +97,22 @@ class Memory:
                 return False
         return True
 
+    def constant_in(self, stmt: Stmt, array: str, loop: Region) -> bool:
+        """Whether no store in any trip of a loop around `stmt` touches the element that `stmt` loads."""
+        cls = self.aliases.find(array)
+        if self.homes[cls].inside(loop):
+            return False
+        if self._dependence is None:
+            self._dependence = Dependence(self.regions)
+        for store in self.stores.get(cls, ()):
+            if not self.regions.of[id(store)].inside(loop):
+                continue
+            if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
+                return False
+            if not self._dependence.never_meets(stmt, store, loop):
+                return False
+        return True
+
     def _untouched(self, stmt: Stmt, store: Stmt) -> bool:
         """Whether subscripts prove that a store leaves the loaded element alone."""
         if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):

@@ -68,6 +68,9 @@ def _text(expr: Expr) -> tuple[str, int]:
     if isinstance(expr, Const):
         return _literal(expr.value)
     fn, args = expr.fn, expr.args
+    if fn == "stop_gradient" or isinstance(fn, Custom):
+        # the value is that of the operand, with its own binding strength
+        return _text(args[0])
     if fn in _PREFIX and len(args) == 1:
         strength = _STRENGTH[fn]
         return _PREFIX[fn] + _at(args[0], strength), strength
@@ -130,14 +133,10 @@ def _primary(fn: str, args: tuple[Expr, ...]) -> str:
             return f"{_at(args[0], _ATOM)}.pop()"
         case "stack":
             return f"[{_stacked(args)}][:0]"
-        case "stop_gradient" | "pos":
-            return expression(args[0])
         case "index":
             return f"unsigned({expression(args[0])})"
         case "abs" | "min" | "max" | "round" | "divmod" | "len":
             return f"{fn}({_list(args)})"
-    if isinstance(fn, Custom):
-        return expression(args[0])
     if fn.startswith("cast."):
         dtype = fn.removeprefix("cast.")
         return f"{_CASTS.get(dtype, f'np.{dtype}')}({_list(args)})"

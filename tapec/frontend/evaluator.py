@@ -233,6 +233,8 @@ class Evaluator:
         self.source_of: Callable[..., FunctionSource]
         self.sym: Callable[[Value], Sym]
         self.another: Callable[[], Evaluator]
+        # the number that the last fresh name of a base ends in
+        self.counts: dict[str, int] = {}
         self.special: Mapping[Any, Any] = {}
         self.lazy_methods: frozenset[str] = frozenset()
         self.sym_class: type[Sym] = Sym
@@ -242,10 +244,13 @@ class Evaluator:
     def fresh(self, base: str) -> str:
         """A name that nothing uses yet: `base`, or `base_1`, `base_2`, ..."""
         base = base.lstrip("$") or "t"
-        name, count = base, 0
+        name, count = base, self.counts.get(base, 0)
+        if f"{base}_{count}" not in self.taken:
+            count = 0  # a trial of a loop's body has given its names back
         while name in self.taken:
             count += 1
             name = f"{base}_{count}"
+        self.counts[base] = count
         self.taken.add(name)
         return name
 

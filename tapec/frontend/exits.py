@@ -72,8 +72,12 @@ class _Rewriter:
                 rest = after + rest
                 if not leaves:
                     return out + self.sequence(rest, loop)
-                exits: Statements = [gast.copy_location(gast.Break(), stmt)] if loop is not None else []
-                return [*out, _if(_name(LEFT, stmt), [_done(stmt), *exits], self.sequence(rest, loop), stmt)]
+                exits: Statements = [_done(stmt)]
+                if loop is not None:
+                    exits.append(gast.copy_location(gast.Break(), stmt))
+                if _endless(stmt):
+                    return [*out, _assign(LEFT, _constant(True, stmt), stmt), *exits]
+                return [*out, _if(_name(LEFT, stmt), exits, self.sequence(rest, loop), stmt)]
             if isinstance(stmt, gast.If):
                 stmt = _if(stmt.test, self.sequence(stmt.body, loop), self.sequence(stmt.orelse, loop), stmt)
             elif isinstance(stmt, gast.With):
@@ -216,7 +220,16 @@ def _always_leaves(stmts: Statements) -> bool:
             return True
         if isinstance(stmt, gast.If) and _always_leaves(stmt.body) and _always_leaves(stmt.orelse):
             return True
+        if _endless(stmt):
+            return True
     return False
+
+
+def _endless(stmt: Any) -> bool:
+    """Whether a statement is a `while True` that only a `return` leaves."""
+    if not isinstance(stmt, gast.While) or not isinstance(stmt.test, gast.Constant):
+        return False
+    return bool(stmt.test.value) and "break" not in _kinds(stmt.body)
 
 
 def _small(stmts: Statements) -> bool:

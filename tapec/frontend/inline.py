@@ -177,20 +177,30 @@ def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value
     ev.frames.append(frame)
     ev.frame = frame
     ev.statements(prepared.body)
-    result, done = frame.env.get(RETURN, NONE), frame.env.get(DONE)
-    if not ev.dead and not is_none(result) and not (isinstance(done, Sym) and done.constant is True):
-        ev.fail(
-            UnsupportedSyntax,
-            f"`{getattr(definition, 'name', '<lambda>')}` returns a value on some of its ways only",
-            definition,
-            reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
-            hint="return a value on every way, or raise",
-        )
+    result = frame.env.get(RETURN, NONE)
+    if not ev.dead:
+        _check_result(ev, definition, result, frame.env.get(DONE))
     ev.frames.pop()
     ev.frame, ev.span = outer, span
     if ev.dead:
         raise DeadCode
     return result
+
+
+def _check_result(ev: Evaluator, definition: Any, result: Value, done: Value | None) -> None:
+    """Refuse a function whose ways to its end return values that do not fit, or a value and nothing."""
+    name = getattr(definition, "name", "<lambda>")
+    every_way = isinstance(done, Sym) and done.constant is True
+    if every_way and isinstance(result, Poison):
+        ev.fail(TypeMismatch, f"`{name}` returns values of different types", definition, reason=result.reason)
+    if not every_way and not is_none(result):
+        ev.fail(
+            UnsupportedSyntax,
+            f"`{name}` returns a value on some of its ways only",
+            definition,
+            reason=result.reason if isinstance(result, Poison) else "on the others it returns None",
+            hint="return a value on every way, or raise",
+        )
 
 
 def bind_arguments(

@@ -11,6 +11,7 @@ from tapec.errors import TypeMismatch, UnsupportedType
 from tapec.frontend import numba_types, operators
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.creation import as_array, copy
+from tapec.frontend.elementwise import dim
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import NONE, Lst, Static, Sym, Tup, Value, describe, is_array, is_scalar
 from tapec.syntax.core import Call, Name, Op
@@ -70,7 +71,26 @@ def primitive(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -
             converted.append(arg if arg.type.dtype == common else copy(ev, arg, common, node))
         else:
             converted.append(arg)
-    return inert(ev, name, converted, kwargs, node)
+    result = inert(ev, name, converted, kwargs, node)
+    if name == "np.dot":
+        _note_extents(ev, result, converted)
+    return result
+
+
+def _note_extents(ev: Evaluator, product: Value, sides: Args) -> None:
+    """The extents of a product are those of its sides, so that broadcasts of it are decided."""
+    left, right = sides
+    assert isinstance(left, Sym) and isinstance(right, Sym)
+    if not isinstance(product, Sym) or not isinstance(product.type, Array) or not isinstance(product.atom, Name):
+        return
+    own = [(left, 0)] if _rank(left) == 2 else []
+    own += [(right, 1)] if _rank(right) == 2 else []
+    for axis, (side, which) in enumerate(own):
+        ev.dims[product.atom.id, axis] = dim(ev, side, which).atom
+
+
+def _rank(value: Sym) -> int:
+    return value.type.ndim if isinstance(value.type, Array) else 0
 
 
 def matmul(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:

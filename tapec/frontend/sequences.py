@@ -103,7 +103,7 @@ def _fails(ev: Evaluator, cls: type[Exception], message: str, node: Any) -> None
 def _place(ev: Evaluator, index: Value, node: Any) -> int:
     place = static_int(ev.known(ev.scalar(index, node), node))
     if place is None:
-        ev.fail(UnsupportedSyntax, "a place in a list that only the run knows", node)
+        ev.fail(UnsupportedSyntax, "cannot change a list at a place that only the run knows", node)
     return place
 
 
@@ -111,7 +111,8 @@ def ordered(ev: Evaluator, values: list[Value], kwargs: Kwargs, node: Any) -> li
     """`sorted(values)`, where comparisons are decided."""
     key, reverse = kwargs.get("key", NONE), kwargs.get("reverse", number(False))
     if not ev.deciding or not isinstance(reverse, Sym) or not isinstance(reverse.constant, bool):
-        ev.fail(UnsupportedSyntax, "an order that only the run knows", node)
+        message = "cannot put a list in an order that only the run knows"
+        ev.fail(UnsupportedSyntax, message, node, hint="use np.sort of an array")
     keys = values if is_none(key) else [ev.apply(key, [value], {}, node) for value in values]
 
     def order(first: int, second: int) -> int:

@@ -24,6 +24,7 @@ from tapec.optimise.sink import sink_allocations
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
 from tapec.optimise.unroll import unroll
+from tapec.optimise.zeros import skip_zeros
 from tapec.syntax.core import Function
 
 Pass = Callable[[Function, frozenset[str]], Function]
@@ -35,7 +36,7 @@ PREPARE: tuple[Pass, ...] = (
     *(*CLEAN, privatise, unroll, single_values, replace_small_arrays),
     *(*CLEAN, breaks_last),
 )
-SPEED: tuple[Pass, ...] = (sum_in_variables, *CLEAN, settle_stores, distribute, ascend, hoist_allocations, *CLEAN)
+SPEED: tuple[Pass, ...] = (skip_zeros, sum_in_variables, *CLEAN, settle_stores, distribute, ascend, hoist_allocations, *CLEAN)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 

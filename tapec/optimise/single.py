@@ -273,8 +273,9 @@ class _Single:
         choices = self.choices.get(test.id)
         if not choices:
             return dict(env)
-        known = {merged: ways[0] if side else ways[1] for merged, ways in choices.items()}
-        return {name: known.get(atom, atom) for name, atom in env.items()}
+        known = {merged.id: ways[not side] for merged, ways in choices.items() if isinstance(merged, Name)}
+        # names are many, and strings are quicker to look up than nodes
+        return {name: known.get(atom.id, atom) if isinstance(atom, Name) else atom for name, atom in env.items()}
 
     def merge(self, stmt: If, test: Name, env: Env, one: tuple[Env, list[Stmt]], other: tuple[Env, list[Stmt]]) -> Env:
         (first, first_out), (second, second_out) = one, other

@@ -82,6 +82,7 @@ def joined(
             branching={},
             ways={},
             parts={},
+            calls={},
         ),
         mapping,
     )

@@ -51,12 +51,20 @@ def duplicate(ev: Evaluator, value: Sym) -> Sym:
     """The same value under a new name; an array in memory of its own."""
     if not isinstance(value.type, Array):
         base = value.atom.id if isinstance(value.atom, Name) else "x"
-        return ev.assign(value.atom, value.type, base)
+        number = ev.assign(value.atom, value.type, base)
+        ev.temporary.discard(number.atom.id)  # type: ignore[union-attr]
+        return number
     assert isinstance(value.atom, Name)
     type_ = Array(value.type.dtype, value.type.ndim, "C")
     made = ev.assign(Op("copy", (value.atom,)), type_, value.atom.id)
     assert isinstance(made.atom, Name)
+    # the tape knows it by this name
+    ev.temporary.discard(made.atom.id)
     ev.roots[made.atom.id] = frozenset({made.atom.id})
+    for axis in range(type_.ndim):
+        known = ev.dims.get((value.atom.id, axis))
+        if known is not None:
+            ev.dims[made.atom.id, axis] = known
     return made
 
 

@@ -31,6 +31,7 @@ from tapec.frontend.values import (
     Instance,
     Items,
     Lst,
+    Poison,
     Static,
     Sym,
     Tup,
@@ -50,6 +51,11 @@ from tapec_runtime.variables import Variable, stop_gradient
 
 _IDENTITY = (np.ndarray, np.floating, Variable, list, dict)
 _KEYS = 256
+# modules whose functions change nothing that a block computes with
+_OUTSIDE = frozenset(
+    "_io _thread csv datetime gc io json logging os pathlib pickle pprint queue shutil subprocess sys threading time"
+    " traceback warnings".split()
+)
 _EXACT = (str, bytes, bool, type(None), type(Ellipsis), enum.Enum, np.bool_)
 
 class Restart(Exception):
@@ -76,12 +82,14 @@ class Leaf:
     obj    the object at entry
     slot   its place in the recipe
     ident  whether the object's identity tells it from every other one
+    kept   whether the object is a variable, whose value is taken at entry
     """
 
     name: str
     obj: Any
     slot: int
     ident: bool
+    kept: bool = False
 
 
 @dataclass
@@ -229,7 +237,7 @@ class LiveObjects:
         self.ev.fixed.add(name)
         if isinstance(type_, Array):
             self.ev.roots[name] = frozenset({name})
-        self.leaves.append(Leaf(name, obj, slot, ident))
+        self.leaves.append(Leaf(name, obj, slot, ident, isinstance(obj, Variable)))
         made = Sym(Name(name), type_)
         if ident:
             self.values[id(obj)] = made
@@ -268,6 +276,8 @@ class LiveObjects:
         self.ev.heap[cell] = Items((made,))
         assert isinstance(made.atom, Name)
         self.versions[id(variable)] = variable, [made.atom.id]
+        for axis, extent in enumerate(np.shape(value)):
+            self.ev.dims[made.atom.id, axis] = Const(extent)
         symbol = VariableSym(made.atom, made.type, variable, cell)
         self.values[id(variable)] = symbol
         return symbol
@@ -527,7 +537,16 @@ class LiveObjects:
         return self.objects.construct(cls, args, kwargs, node)
 
     def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
-        return self.draws.call(function, args, kwargs, node) if self.overlays else None
+        if not self.overlays:
+            return None
+        if function is print:
+            # the block prints when it runs
+            return NONE
+        module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+        if str(module).partition(".")[0] in _OUTSIDE:
+            name = getattr(function, "__qualname__", "a call")
+            return Poison(f"`{name}` gives what only the run knows; bind its result to a name before the tape", name)
+        return self.draws.call(function, args, kwargs, node)
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         return self.objects.operator(name, args, node)

@@ -39,11 +39,18 @@ Found = tuple[Plan, tuple[Any, ...], tuple[Any, ...]]
 
 def plan_for(frame: types.FrameType, tape: Any) -> Found:
     """A plan that fits the frame's state, the leaves, and the live lists; lowers the block if there is none."""
+    variables = frame.f_locals
+    found = _plan_for(frame, tape, variables)
+    places.forget_variables(frame, variables)
+    return found
+
+
+def _plan_for(frame: types.FrameType, tape: Any, variables: Any) -> Found:
     if tape.known_values():
         # entered again: what it tracks is part of the program
         return lower_block(frame, tape)
     key = (frame.f_code, frame.f_lasti, tape.persistent, tape.automatic)
-    variables, module = frame.f_locals, frame.f_globals
+    module = frame.f_globals
     for plan in _plans.get(key, ()):
         found = plan.enter(variables, module)
         if found is not None and plan.fits(found[0]):

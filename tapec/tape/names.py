@@ -9,6 +9,7 @@ from typing import Any
 from tapec.frontend.values import Dct, Instance, Items, Lst, Maybe, Sym, Tup
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.live import Leaf
+from tapec.tape.plan import Plan
 from tapec_runtime.variables import Variable
 
 
@@ -26,13 +27,52 @@ class Names:
         self.order = order
         self.of: dict[int, Atom | None] = {}
         self.held: dict[int, Any] = {}
+        self.kept: list[Any] = []
+        self.taken: list[tuple[Any, Any, Any]] = []
         self.doubtful: set[int] = set()
         self.objects: dict[Atom, int] = {}
         self.twins: set[int] = set()
         self.seen: set[tuple[int, int]] = set()
         self.again: dict[int, list[str]] = {}
 
+    def take(self, plan: Plan, objects: tuple[Any, ...], left: list[Any] | None) -> None:
+        """Name the inputs of a plan, and what a plain one left in its variables: they have distinct names."""
+        of = self.of
+        for leaf, atom, obj in zip(plan.leaves, plan.leaf_atoms, objects, strict=True):
+            key = id(obj)
+            if key not in of:
+                of[key] = atom
+            elif not leaf.ident:
+                self.doubtful.add(key)
+        self.kept.append(objects)
+        if left is not None:
+            for atom, obj in zip(plan.final_atoms, left, strict=True):
+                # the inputs come before what the block defines
+                if of.setdefault(id(obj), atom) is not atom:
+                    self.note(obj, atom)
+            self.kept.append(left)
+        self.taken.append((plan, objects, left))
+
+    def _remember(self) -> None:
+        """Which object each name stands for, so far."""
+        for plan, objects, left in self.taken:
+            for atom, obj in zip((*plan.leaf_atoms, *plan.final_atoms), (*objects, *(left or ())), strict=False):
+                self.objects.setdefault(atom, id(obj))
+        self.taken = []
+
+    def copied(self, order: dict[str, int]) -> Names:
+        """Names of their own that know what these know."""
+        self._remember()
+        made = Names(order)
+        made.kept = [*self.kept]
+        for key in ("of", "held", "objects", "again"):
+            setattr(made, key, dict(getattr(self, key)))
+        made.doubtful, made.twins = set(self.doubtful), set(self.twins)
+        return made
+
     def leaf(self, obj: Any, leaf: Leaf) -> None:
+        if self.taken:
+            self._remember()
         if id(obj) in self.of and not leaf.ident:
             self.doubtful.add(id(obj))
         if id(obj) in self.of and isinstance(obj, Variable):
@@ -43,6 +83,8 @@ class Names:
         self.objects.setdefault(Name(leaf.name), id(obj))
 
     def note(self, obj: Any, atom: Atom) -> None:
+        if self.taken:
+            self._remember()
         key = id(obj)
         known = self.of.get(key, atom)
         if isinstance(obj, float) and known != atom and (isinstance(atom, Const) or isinstance(known, Const)):

@@ -1,4 +1,4 @@
-"""What a tape keeps of the block that it recorded natively, and the gradients that follow from it."""
+"""What a tape keeps of a block that ran natively: its plan, its inputs, and the names of the objects it left."""
 
 from __future__ import annotations
 
@@ -9,75 +9,99 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import LoweringError, TapecError
-from tapec.syntax.core import Atom, Const, Name
-from tapec.syntax.types import Array, Scalar
-from tapec.tape.decide import decided, depends_on_the_way, tests_of
-from tapec.tape.connected import SOURCES, connection_program, settled
+from tapec.errors import LoweringError
+from tapec.syntax.core import Name
 from tapec.tape.continued import joined
-from tapec.tape.derive import Request, derive, originals, tracked
-from tapec.tape.held import canonical
-from tapec.tape.names import Names
-from tapec.tape.plan import Plan
+from tapec.tape.derive import tracked
+from tapec.tape.gradients import request_of
 from tapec.tape.lowering import plan_for
-from tapec.tape.run import Compiled, compiled, returned
+from tapec.tape.names import Names
+from tapec.tape.place import forget_variables
+from tapec.tape.plan import Plan
 from tapec.tape.snapshots import snapshot
-from tapec_runtime.variables import UnconnectedGradients, Variable, plain
+
+_UNSET = object()
 
 
 class Recording:
-    """One run of a block: its plan, the inputs at entry, and the names of the objects it leaves.
+    """One run of a block.
 
-    place    the code object whose frame entered the block
+    plan     the program of all blocks of the tape; `own` that of the last one
+    inputs   the program's inputs at entry
     unnamed  why a value that the block made may have no name; empty if it has one
     """
 
     def __init__(self, frame: Any, tape: Any, earlier: Recording | None) -> None:
-        plan, objects, holders = plan_for(frame, tape)
+        plan, self.objects, holders = plan_for(frame, tape)
         self.code, self.unnamed, self.pauses = frame.f_code, "", 0
-        self.holders = {slot: obj for (slot, _), obj in zip(plan.lists, holders, strict=True)}
-        self.inputs: dict[str, Any] = {}
-        mapping: dict[str, str] = {}
-        if earlier is None:
-            self.plan, self.own, self.names = plan, plan, Names(plan.order)
+        self.plan = self.own = plan
+        self.holders = {slot: obj for (slot, _), obj in zip(plan.lists, holders, strict=True)} if holders else {}
+        self.mapping: dict[str, str] = {}
+        self.left: list[Any] | None = None
+        self.known: Names | None = None
+        if earlier is not None:
+            self._continue(earlier)
+        elif plan.has_arrays:
+            self.inputs = {leaf.name: snapshot(obj) for leaf, obj in zip(plan.leaves, self.objects, strict=True)}
         else:
-            self.own = plan
-            self.plan, mapping = joined(earlier.plan, earlier.names, plan, objects)
-            self.inputs.update(earlier.inputs)
-            self.names, self.unnamed = earlier.names, earlier.unnamed
-            self.names.order = self.plan.order
-        self.mapping = mapping
-        for leaf, obj in zip(plan.leaves, objects, strict=True):
-            name = mapping.get(leaf.name, leaf.name)
-            if earlier is None or name not in earlier.plan.types:
-                self.names.leaf(obj, replace(leaf, name=name))
-                self.inputs[name] = snapshot(obj)
-        self._check_sharing(objects)
+            self.inputs = dict(zip(plan.leaf_names, self.objects, strict=True))
+        if plan.written:
+            self._check_sharing()
 
-    def _check_sharing(self, objects: tuple[Any, ...]) -> None:
+    def _continue(self, earlier: Recording) -> None:
+        """The tape was entered before: one program for all its blocks."""
+        own = self.own
+        self.plan, self.mapping = joined(earlier.plan, earlier.names, own, self.objects)
+        self.known, self.unnamed = earlier.names, earlier.unnamed
+        self.known.order = self.plan.order
+        self.inputs = dict(earlier.inputs)
+        for leaf, obj in zip(own.leaves, self.objects, strict=True):
+            name = self.mapping[leaf.name]
+            if name not in earlier.plan.types:
+                self.known.leaf(obj, replace(leaf, name=name))
+                self.inputs[name] = snapshot(obj)
+
+    def _check_sharing(self) -> None:
         """Arrays that are written must not share memory with others: the inputs are copies."""
-        if not self.own.written:
-            return
-        for leaf, obj in zip(self.own.leaves, objects, strict=True):
+        for leaf, obj in zip(self.own.leaves, self.objects, strict=True):
             if leaf.name not in self.own.written or not isinstance(obj, np.ndarray):
                 continue
-            for other in objects:
+            for other in self.objects:
                 if other is not obj and isinstance(other, np.ndarray) and np.may_share_memory(obj, other):
                     raise LoweringError(
                         f"`{leaf.name}` is written in place and shares memory with another array of the block",
                         hint="copy one of them before the tape",
                     )
 
+    @property
+    def names(self) -> Names:
+        """The names of live objects."""
+        if self.known is None:
+            self.known = Names(self.plan.order)
+            self.known.take(self.own, self.objects, self.left)
+        return self.known
+
     # the end of the block
 
     def harvest(self, frame: Any) -> None:
         """Give every object that the block leaves behind its name in the residual program."""
         frame = self._own_frame(frame)
-        if self.own.escapes:
+        plan = self.own
+        if plan.plain and self.known is None and frame is not None:
+            # names are found when they are asked for
+            variables = frame.f_locals
+            try:
+                self.left = [variables[name] for name in plan.final]
+                forget_variables(frame, variables)
+                return
+            except KeyError:
+                # some are variables of the module
+                pass
+        if plan.escapes:
             self.unnamed = "the target was handed out of the tape's block without a name"
             if frame is not None:
                 _catch_return(frame, self)
-        self._harvest(frame, self.own)
+        self._harvest(frame, plan)
         self.holders = {}
 
     def returned(self, value: Any) -> None:
@@ -120,8 +144,7 @@ class Recording:
         made = copy.copy(self)
         made.plan = made.own = plan.upto(plan.pauses[self.pauses])
         self.pauses += 1
-        made.names = Names(made.plan.order)
-        made.names.__dict__.update({key: copy.copy(value) for key, value in self.names.__dict__.items()})
+        made.known = self.names.copied(made.plan.order)
         made._harvest(frame, made.own)
         return made
 
@@ -133,207 +156,21 @@ class Recording:
 
     def _harvest(self, frame: Any, plan: Plan) -> None:
         variables = {} if frame is None else frame.f_locals
-        heap = plan.heap
+        module = {} if frame is None else frame.f_globals
+        names = self.names
         for name, value in plan.final.items():
-            if name in variables:
-                self.names.harvest(value, variables[name], heap, self.mapping)
+            found = variables.get(name, module.get(name, _UNSET))
+            if found is not _UNSET:
+                names.harvest(value, found, plan.heap, self.mapping)
+        if frame is not None:
+            forget_variables(frame, variables)
         for slot, contents in plan.lists:
-            self.names.harvest(contents, self.holders[slot], heap, self.mapping)
+            names.harvest(contents, self.holders[slot], plan.heap, self.mapping)
 
     def tracked(self) -> frozenset[int]:
         """The objects that depend on watched ones."""
-        names = tracked(self._request((), ()))
+        names = tracked(request_of(self.plan, (), ()))
         return frozenset(key for key, atom in self.names.of.items() if isinstance(atom, Name) and atom.id in names)
-
-    # gradients
-
-    def differentiate(
-        self,
-        targets: list[Any],
-        sources: list[Any],
-        weights: list[Any],
-        policy: UnconnectedGradients,
-        jit: bool | None,
-        form: str = "gradient",
-    ) -> list[Any]:
-        """The gradients of the targets' weighted sum, or (`form`) the Jacobians of the only target."""
-        plan = self.plan
-        pairs = [(one, self._target_name(one), weight) for one, weight in zip(targets, weights, strict=True)]
-        pairs = [(one, atom, w) for one, atom, w in pairs if isinstance(atom, Name) and _is_float(plan, atom)]
-        versions = tuple(self._source_names(source) for source in sources)
-        atoms: tuple[Atom, ...] = tuple(atom for _, atom, _ in pairs)  # type: ignore[misc]
-        program = self._program(atoms, versions, jit, form)
-        derivative = program.derivative
-        if derivative.function.params:
-            arguments = [self._input(name) for name in derivative.inputs]
-            shapes = {
-                name: source.shape if isinstance(source, Variable) else np.shape(source)
-                for source, own in zip(sources, program.sources, strict=True)
-                for name in own
-            }
-            for _, name in derivative.zeros:
-                type_ = plan.types[name]
-                assert isinstance(type_, Array | Scalar)
-                is_array = isinstance(type_, Array)
-                arguments.append(np.zeros(shapes[name], type_.dtype) if is_array else _scalar(0.0, type_))
-            if form == "gradient":
-                arguments += [
-                    _seed(weight, one, plan.types[atom.id]) for one, atom, weight in pairs if isinstance(atom, Name)
-                ]
-            results = program(arguments, jit)
-        else:
-            results = ()
-        first = returned(derivative.function) - len({p for ps in derivative.adjoints if ps for p in ps})
-        for (one, atom, _), value in zip(pairs, results[:first], strict=False):
-            _compare(one, value, atom)
-        adjoints = results[first:]
-        positions = list(derivative.adjoints)
-        doubtful = [
-            k for k, own in enumerate(positions) if own is not None and not any(np.any(adjoints[p]) for p in own)
-        ]
-        for k in self._unconnected(doubtful, atoms, versions, jit) if doubtful else ():
-            positions[k] = None
-        shape = np.shape(targets[0]) if form != "gradient" else ()
-        return [
-            _gradient(source, own, adjoints, policy, shape) for source, own in zip(sources, positions, strict=True)
-        ]
-
-    def _unconnected(
-        self, doubtful: list[int], targets: tuple[Atom, ...], sources: tuple[tuple[str, ...], ...], jit: bool | None
-    ) -> list[int]:
-        """Which of the sources whose gradient is zero were not connected on the way that the block went."""
-        plan = self.plan
-        found: list[int] = []
-        for start in range(0, len(doubtful), SOURCES):
-            chunk = doubtful[start : start + SOURCES]
-            key = "connections", targets, tuple(sources[k] for k in chunk)
-            if key not in plan.compiled:
-                request = self._request(targets, key[2])
-                if settled(request):
-                    continue
-                plan.compiled[key] = compiled(connection_program(request), plan.constants, plan.callees)
-            program = plan.compiled[key]
-            [word] = program([self._input(name) for name in program.derivative.inputs], jit)
-            found += [k for place, k in enumerate(chunk) if not int(word) >> (place + 1) & 1]
-        return found
-
-    def _program(
-        self, targets: tuple[Atom, ...], sources: tuple[tuple[str, ...], ...], jit: bool | None, form: str
-    ) -> Compiled:
-        """The compiled derivative for these names; on the way that was gone, where that matters."""
-        plan = self.plan
-        request = replace(self._request(targets, sources), form=form)
-        key: tuple[Any, ...] = (targets, sources, form)
-        if key not in plan.branching:
-            merged = plan.merged & {name for source in sources for name in source}
-            plan.branching[key] = bool(merged) or depends_on_the_way(request)
-        if plan.branching[key]:
-            way = self._way(jit)
-            request = self._on_the_way(replace(request, block=plan.ways[way]))
-            key = (*key, way)
-        program = plan.compiled.get(key)
-        if program is None:
-            try:
-                made = derive(request)
-            except LoweringError:
-                raise
-            except TapecError as error:
-                raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-            program = plan.compiled[key] = compiled(made, plan.constants, plan.callees, request.sources)
-        return program
-
-    def _request(self, targets: tuple[Atom, ...], sources: tuple[tuple[str, ...], ...]) -> Request:
-        plan = self.plan
-        return Request(
-            plan.block,
-            plan.types,
-            frozenset(plan.constants),
-            targets,
-            sources,
-            frozenset(plan.region.watched),
-            frozenset(plan.region.stopped),
-            frozenset(plan.copies),
-            frozenset(leaf.name for leaf in plan.leaves if leaf.ident),
-        )
-
-    def _on_the_way(self, request: Request) -> Request:
-        """The request with every source by the name of its first definition on this way."""
-        known = originals(request.block, request.copies)
-        watched = self.plan.region.watched
-        sources = tuple(
-            tuple(canonical(self.plan.copies, known[name], watched) if name in known else name for name in source)
-            for source in request.sources
-        )
-        return replace(request, sources=sources)
-
-    def _way(self, jit: bool | None) -> tuple[bool, ...]:
-        """The values of the tests of the branches that were met, outermost first."""
-        plan = self.plan
-        way: tuple[bool, ...] = ()
-        while True:
-            block = plan.ways.setdefault(way, plan.block)
-            if ("tests", way) not in plan.compiled:
-                made = tests_of(block, plan.types)
-                if made is None:
-                    return way
-                plan.compiled["tests", way] = compiled(made, plan.constants, plan.callees)
-            program = plan.compiled["tests", way]
-            arguments = [self._input(name) for name in program.derivative.inputs]
-            values = tuple(bool(value) for value in program(arguments, jit))
-            way += values
-            plan.ways.setdefault(way, decided(block, values))
-
-    def _input(self, name: str) -> Any:
-        plan = self.plan
-        if name not in self.inputs:
-            return plan.constants[name]
-        value = self.inputs[name]
-        # the derivative program writes where the block did
-        return snapshot(value) if name in plan.written else value
-
-    def _target_name(self, target: Any) -> Atom | None:
-        key = id(target)
-        if key in self.names.doubtful:
-            _ambiguous(target)
-        if key in self.names.of:
-            atom = self.names.of[key]
-            if isinstance(atom, Name):
-                # seen from this tape: the copy that it watches, if it watches one
-                seen = canonical(self.plan.copies, atom.id, self.plan.region.watched)
-                return Name(seen) if seen in self.plan.region.watched else atom
-            return atom
-        if self.unnamed:
-            raise LoweringError(self.unnamed, hint="bind it to a variable inside the block")
-        return None
-
-    def _source_names(self, source: Any) -> tuple[str, ...]:
-        """The names of a source: one, or a variable's versions; none if it was not recorded."""
-        plan, names = self.plan, self.names
-        if id(source) in names.doubtful:
-            _ambiguous(source)
-        atom = names.of.get(id(source))
-        if atom is None or isinstance(atom, Const) or not _is_float(plan, atom):
-            return ()
-        if isinstance(source, Variable):
-            own = [versions for versions in plan.versions if versions and versions[0] == atom.id]
-            later = self.names.again.get(id(source), ())
-            return tuple(v for versions in own for v in versions) + tuple(
-                v for versions in plan.versions if versions and versions[0] in later for v in versions
-            )
-        if id(source) in names.twins:
-            raise LoweringError(
-                f"a source that is a plain conversion of `{atom.id}`",
-                reason="the two have one history in the program, so that they cannot be told apart",
-                hint=f"ask for the gradient with respect to `{atom.id}`",
-            )
-        if atom.id in plan.recomputed:
-            raise LoweringError(
-                f"the source `{atom.id}` is computed once more for the gradient of an inner tape",
-                reason="what that gradient depends on is not this value, but one like it",
-                hint="ask for the gradient with respect to what it was computed from",
-            )
-        return (canonical(plan.copies, atom.id, plan.region.watched),)
-
 
 
 def _catch_return(frame: Any, recording: Recording) -> None:
@@ -350,75 +187,3 @@ def _catch_return(frame: Any, recording: Recording) -> None:
                 recording.returned(value)
 
     sys.setprofile(watch)
-
-
-def _ambiguous(value: Any) -> None:
-    raise LoweringError(
-        f"the number {value!r} has several meanings in the tape's block",
-        reason="Python shares equal floats, so that they cannot be told apart",
-        hint="make it with tapec.constant",
-    )
-
-
-def _is_float(plan: Plan, atom: Name) -> bool:
-    return bool(plan.types[atom.id].is_float)
-
-
-def _scalar(value: float, type_: Any) -> Any:
-    return np.float32(value) if type_.dtype == "float32" else float(value)
-
-
-def _seed(weight: Any, target: Any, type_: Any) -> Any:
-    """The adjoint that a target starts with."""
-    weight = plain(weight)
-    if np.ndim(target) == 0 and not isinstance(target, np.ndarray):
-        return _scalar(1.0 if weight is None else weight, type_)
-    made = np.empty(np.shape(target), type_.dtype, order="F" if type_.layout == "F" else "C")
-    made[...] = 1.0 if weight is None else weight
-    return made
-
-
-def _compare(target: Any, value: Any, atom: Any) -> None:
-    """The program must give what the block gave: the safety net for what lowering cannot see."""
-    # the common case; what is not a number fails both comparisons and goes the long way
-    numbers = isinstance(value, float) and isinstance(target, float)
-    if numbers and (value == target or abs(value - target) <= 1e-7 * abs(target) < np.inf):
-        return
-    ours, theirs = np.asarray(value), np.asarray(plain(target))
-    if ours.shape != theirs.shape:
-        _differs(atom)
-    single = "float32" in (str(ours.dtype), str(theirs.dtype))
-    tolerance = 1e-3 if single else 1e-7
-    scale = max(float(np.max(np.abs(theirs), initial=0.0, where=np.isfinite(theirs))), 1e-300)
-    if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
-        _differs(atom)
-
-
-def _differs(atom: Any) -> None:
-    raise LoweringError(
-        f"the target `{atom.id}` has another value than the program read from the block's source",
-        reason="the block depends on something that the source does not show: time, threads, replaced functions",
-        hint="compute it before the tape and use the result inside",
-    )
-
-
-def _gradient(
-    source: Any,
-    positions: tuple[int, ...] | None,
-    adjoints: tuple[Any, ...],
-    policy: UnconnectedGradients,
-    shape: tuple[int, ...],
-) -> Any:
-    """One entry of the answer, with the source's dtype, and its shape behind that of a Jacobian's target."""
-    dtype = source.dtype if isinstance(source, Variable | np.ndarray | np.generic) else np.dtype(np.float64)
-    if positions is None:
-        if policy is UnconnectedGradients.NONE:
-            return None
-        own = source.shape if isinstance(source, Variable) else np.shape(source)
-        made = np.zeros((*shape, *own), dtype)
-        return made[()] if made.ndim == 0 and not isinstance(source, np.ndarray) else made
-    total = adjoints[positions[0]]
-    for position in positions[1:]:
-        total = total + adjoints[position]
-    made = np.asarray(total, dtype=dtype)
-    return made[()] if made.ndim == 0 and not isinstance(source, np.ndarray) else made

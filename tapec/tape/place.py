@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import inspect
 import linecache
 import sys
 import types
@@ -20,6 +21,7 @@ import gast
 from tapec.errors import LoweringError, SourceUnavailable
 from tapec.frontend.source import FunctionSource, parse_lines
 
+_COPIES = sys.version_info < (3, 13)
 _ENTERING = ("BEFORE_WITH", "LOAD_SPECIAL")
 
 
@@ -48,6 +50,18 @@ def entering_frame(frame: Any) -> Any:
     while frame is not None and frame.f_globals.get("__name__") == "contextlib":
         frame = frame.f_back
     return frame
+
+
+def forget_variables(frame: types.FrameType, variables: Any) -> None:
+    """Empty the copy of a function's variables that its frame keeps, so that it keeps no object alive.
+
+    Before Python 3.13, reading `f_locals` leaves a dict behind.  Whoever holds that dict keeps it.
+    """
+    if not _COPIES or not frame.f_code.co_flags & inspect.CO_OPTIMIZED or sys.gettrace() is not None:
+        return
+    # the frame's reference, the caller's, this function's and that of the call
+    if sys.getrefcount(variables) <= 4:
+        variables.clear()
 
 
 def find(frame: types.FrameType) -> Place:

@@ -6,9 +6,10 @@ import types
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tapec.frontend.values import Lst, Value
-from tapec.syntax.core import Block, Function, If, walk, writes
-from tapec.syntax.types import Type
+from tapec.frontend.values import Lst, Sym, Value
+from tapec.syntax.core import Block, Function, If, Name, walk, writes
+from tapec.syntax.types import Array, Type
+from tapec.tape.held import canonical
 from tapec.tape.live import Leaf
 from tapec.tape.region import Region
 from tapec.tape.run import Checks, Compiled
@@ -91,12 +92,34 @@ class Plan:
     branching: dict[Any, bool] = field(default_factory=dict)
     ways: dict[tuple[bool, ...], Block] = field(default_factory=dict)
     parts: dict[int, Plan] = field(default_factory=dict)
+    calls: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.merged = merged(self.block)
+        self.leaf_names = tuple(leaf.name for leaf in self.leaves)
+        self.leaf_atoms = tuple(Name(name) for name in self.leaf_names)
+        self.has_arrays = any(isinstance(self.types[name], Array) or leaf.kept for leaf, name in
+                              zip(self.leaves, self.leaf_names, strict=True))
+        atoms = [value.atom if isinstance(value, Sym) else None for value in self.final.values()]
+        distinct = len({*atoms, *self.leaf_atoms}) == len(atoms) + len(self.leaf_names)
+        # what it leaves are numbers and arrays of its own, in variables
+        self.plain = not self.lists and not self.escapes and distinct and all(isinstance(a, Name) for a in atoms)
+        self.final_atoms = tuple(atoms) if self.plain else ()
+        self._known: dict[str, str] = {}
+        self.as_source: dict[str, tuple[str, ...]] = {}
         self.order = {
             name: place for place, name in enumerate(n for stmt in walk(self.block) for n in writes(stmt))
         }
+
+    def known_as(self, name: str) -> str:
+        """The name that the tape knows a value by; see `canonical`."""
+        if name not in self._known:
+            self._known[name] = canonical(self.copies, name, self.region.watched)
+        return self._known[name]
+
+    def versions_of(self, first: str) -> tuple[str, ...]:
+        """The names of the versions of the variable whose first one this is."""
+        return next((names for names in self.versions if names and names[0] == first), ())
 
     def fits(self, objects: tuple[Any, ...]) -> bool:
         """Whether every decision falls as it did when the block was lowered."""
@@ -118,7 +141,7 @@ class Plan:
             versions = tuple(tuple(v for v in names if v in defined) for names in self.versions)
             self.parts[key] = replace(
                 self, block=block, region=region, final=mark.final, heap=mark.heap, lists=mark.lists,
-                versions=versions, result=None, escapes=False, compiled={}, branching={}, ways={}, parts={},
+                versions=versions, result=None, escapes=False, compiled={}, branching={}, ways={}, parts={}, calls={},
             )
         return self.parts[key]
 

@@ -133,9 +133,8 @@ class Recipe:
 
     def variable(self, slot: int, obj: Any) -> None:
         dtype, kind = self.constant(obj.dtype), self.constant(type(obj))
-        self.guard(
-            slot, f"type({{v}}) is {kind} and {{v}}._value.dtype == {dtype} and {{v}}._value.ndim == {obj.ndim}"
-        )
+        # a variable keeps its shape: the program may know it
+        self.guard(slot, f"type({{v}}) is {kind} and {{v}}._value.dtype == {dtype} and {{v}}._value.shape == {obj.shape}")
         self.guard(slot, f"{{v}}._trainable is {obj.trainable}")
         self._layout(slot, "{v}._value", obj._value)
 

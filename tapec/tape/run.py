@@ -40,6 +40,8 @@ class Compiled:
     jitted: Any = None
 
     def __call__(self, arguments: list[Any], jit: bool | None) -> tuple[Any, ...]:
+        if self.jitted is not None and jit is not False:
+            return _several(self.jitted(*arguments))
         self.uses += 1
         # an integer may be a number of trips
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)

@@ -193,10 +193,8 @@ class Assembly:
             type_ = self.types[name]
             if slot.dense:
                 assert isinstance(type_, Scalar)
-                extents = self.planner.extents.of(slot.loops)
-                assert extents is not None
                 dims = []
-                for extent in extents:
+                for extent in slot.extents:
                     if extent not in made:
                         made[extent] = out.atom(extent)
                     dims.append(made[extent])

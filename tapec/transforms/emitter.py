@@ -14,21 +14,31 @@ from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
 class Emitter:
     """Appends statements to a block; `types` is shared by all emitters of one function."""
 
-    def __init__(self, types: dict[str, Type], taken: set[str], span: Span | None = None) -> None:
+    def __init__(
+        self,
+        types: dict[str, Type],
+        taken: set[str],
+        span: Span | None = None,
+        counts: dict[str, int] | None = None,
+    ) -> None:
         self.types = types
         self.taken = taken
         self.out: list[Stmt] = []
         self.span = span
+        # the number that the last fresh name of a base ends in
+        self.counts: dict[str, int] = {} if counts is None else counts
 
     def child(self) -> Emitter:
         """An emitter for a block inside this one."""
-        return Emitter(self.types, self.taken, self.span)
+        return Emitter(self.types, self.taken, self.span, self.counts)
 
     def fresh(self, base: str, type_: Type) -> str:
-        name, count = base, 0
+        count = self.counts.get(base, 0)
+        name = f"{base}_{count}" if count else base
         while name in self.taken or name in RESERVED or name in self.types:
             count += 1
             name = f"{base}_{count}"
+        self.counts[base] = count
         self.taken.add(name)
         self.types[name] = type_
         return name

@@ -47,6 +47,14 @@ class Fused:
     begun: dict[int, Region] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Names:
+    """The names that a reversed statement sets, and all that occur in it."""
+
+    written: frozenset[str]
+    all: frozenset[str]
+
+
 class Fusion:
     """Chooses the loops of one function; takes them, and what they need, out of the reverse sweep."""
 
@@ -72,6 +80,7 @@ class Fusion:
         }
         self.found = Fused()
         self.inputs: dict[int, set[str]] = {}
+        self.names: dict[int, _Names] = {}
 
     def all_regions(self) -> Iterator[Region]:
         yield self.regions.root
@@ -185,12 +194,12 @@ class Fusion:
             for place, item in enumerate(earlier):
                 if isinstance(item, RevIf | RevLoop):
                     # a fused loop leaves the adjoints of its own sums as they are
-                    if not (id(item) in taken and name in self.inputs[id(item)]) and any(name in writes(s) for s in flat(item)):
+                    if not (id(item) in taken and name in self.inputs[id(item)]) and name in self.named(item).written:
                         return None
                     continue
                 if name not in writes(item):
                     continue
-                if clears(item) and not any(mentions(later, name) for later in earlier[place + 1 :]):
+                if clears(item) and not any(name in self.named(later).all for later in earlier[place + 1 :]):
                     continue
                 if not isinstance(item, Assign) or not isinstance(self.types.get(name), Scalar):
                     return None
@@ -209,9 +218,19 @@ class Fusion:
         for name in names:
             setting = [p for p, s in enumerate(earlier) if id(s) in found and not isinstance(s, RevIf | RevLoop) and name in writes(s)]
             before = earlier[: max(setting, default=0)]
-            if any(mentions(item, name) for item in before if id(item) not in found):
+            if any(name in self.named(item).all for item in before if id(item) not in found):
                 return False
         return True
+
+    def named(self, item: Stmt | RevIf | RevLoop) -> _Names:
+        """The names in a reversed statement; found once, since many loops ask."""
+        known = self.names.get(id(item))
+        if known is None:
+            inner = list(flat(item))
+            written = frozenset(name for stmt in inner for name in writes(stmt))
+            known = _Names(written, written.union(name for stmt in inner for name in reads(stmt)))
+            self.names[id(item)] = known
+        return known
 
     def primal(self, name: str) -> bool:
         """Whether a name is the primal program's."""
@@ -290,11 +309,6 @@ def flat(item: Stmt | RevIf | RevLoop) -> Iterator[Stmt]:
             yield from statements(block)
     else:
         yield from walk((item,))
-
-
-def mentions(item: Stmt | RevIf | RevLoop, name: str) -> bool:
-    """Whether a reversed statement reads or sets a name."""
-    return any(name in reads(stmt) or name in writes(stmt) for stmt in flat(item))
 
 
 def clears(stmt: Stmt) -> bool:

@@ -53,16 +53,19 @@ _COST = {
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 0.3),
     **dict.fromkeys(("min", "max", "abs", "np.abs", "math.fabs", "cast.float64", "cast.int64"), 0.4),
 }
+STORE_OUTSIDE = 0.3
+STORE_ARRAY = 15.0
 EXPENSIVE = 20.0
 
 
 @dataclass
 class Slot:
-    """Where a stored value is kept: a buffer with one axis per loop, or a stack."""
+    """Where a stored value is kept: a buffer with one axis per loop that changes the value, or a stack."""
 
     name: str
     loops: tuple[Region, ...]
     dense: bool
+    extents: tuple[Expr, ...] = ()
 
 
 @dataclass
@@ -113,6 +116,8 @@ class Planner:
             self._choose_replays(item.body, only_arrays=True)
         for body in bodies:
             self._demand_block(body)
+        # what must be stored comes first: values that follow from it are cheap then
+        self._pending.sort(key=lambda demand: self.regions.merged(demand[0]))
         while self._pending:
             self._provide(*self._pending.pop())
         for names in self.plan.recomputed.values():
@@ -279,7 +284,7 @@ class Planner:
         defs = self.regions.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return  # the reversed loop's own variable
-        if cost < STORE:
+        if cost < (STORE if isinstance(self.types[name], Scalar) else STORE_ARRAY):
             self.plan.recomputed.setdefault(id(home), []).append(name)
             for stmt in defs:
                 for operand in reads(stmt):
@@ -326,11 +331,38 @@ class Planner:
             slot = Slot(self.emitter.fresh(f"{name}_stack", Stack(type_)), chain, False)
         else:
             assert isinstance(type_, Scalar)
-            slot = Slot(self.emitter.fresh(f"{name}_store", Array(type_.dtype, len(chain))), chain, True)
+            kept = [k for k, loop in enumerate(chain) if not self._same_in(name, loop)] or [len(chain) - 1]
+            loops = tuple(chain[k] for k in kept)
+            buffer = self.emitter.fresh(f"{name}_store", Array(type_.dtype, len(loops)))
+            slot = Slot(buffer, loops, True, tuple(extents[k] for k in kept))
         self.plan.buffers.setdefault(id(outermost), []).append((slot, name))
         for loop in chain:
             self._demand_loop_counter(loop)
         return slot
+
+    def _same_in(self, name: str, loop: Region, depth: int = 0) -> bool:
+        """Whether a value is the same in all trips of a loop, the loops around it standing still."""
+        home = self.regions.home.get(name)
+        if home is None or not home.inside(loop):
+            # what the loop carries differs from trip to trip
+            return home is None or not (self.regions.merged(name) and self.regions.loop_of(name) is loop)
+        defs = self.regions.defs[name]
+        if depth > 12 or len(defs) != 1:
+            return False
+        if isinstance(defs[0], For):
+            # compared at the same value of an inner loop's variable
+            return home is not loop and all(self._same_in(read, loop, depth + 1) for read in reads(defs[0]))
+        if not isinstance(defs[0], Assign) or not _repeatable(defs[0]):
+            return False
+        value = defs[0].value
+        if isinstance(value, Op) and value.fn == "load":
+            array = value.args[0]
+            assert isinstance(array, Name)
+            if not self.memory.constant_in(defs[0], array.id, loop):
+                return False
+        elif any(not isinstance(self.types.get(read), Scalar) for read in names_in(value)):
+            return False
+        return all(self._same_in(read, loop, depth + 1) for read in names_in(value))
 
     def _demand_loop_counter(self, loop: Region) -> None:
         owner = loop.owner
@@ -355,16 +387,17 @@ class Planner:
             return 0.0
         if (name, id(home)) in self._done:
             return 0.0
+        outside = isinstance(self.types[name], Scalar) and len(self.chain(home)) < len(self.chain(region))
         defs = self.regions.defs[name]
-        if len(defs) != 1:
-            return EXPENSIVE
-        stmt = defs[0]
-        if isinstance(stmt, For):
+        if len(defs) == 1 and isinstance(defs[0], For):
             return 0.0
+        stmt = defs[0] if len(defs) == 1 else None
         if not isinstance(stmt, Assign) or not _repeatable(stmt):
-            return EXPENSIVE
+            return STORE_OUTSIDE if outside else EXPENSIVE
         own = self._own_cost(stmt, home)
-        return own + sum(self._cost(operand, home, depth + 1) for operand in names_in(stmt.value))
+        cost = own + sum(self._cost(operand, home, depth + 1) for operand in names_in(stmt.value))
+        # at worst it is stored once for all trips of the inner loop
+        return min(cost, STORE_OUTSIDE) if outside else cost
 
     def _merged_class(self, array: str) -> bool:
         """Whether a merge name may share the memory of an array."""

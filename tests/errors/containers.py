@@ -68,6 +68,37 @@ def list_with_other_types_in_branches(x):
     return values[0]
 
 
+@refused(1.0)
+def value_that_is_not_in_a_list(x):
+    values = [1.0, 2.0]
+    values.remove(3.0)
+    return x * values[0]
+
+
+@refused(1.0, 1)
+def place_of_the_run(x, k):
+    values = [x, x * x]
+    values.insert(k, 2.0)
+    return values[0]
+
+
+@refused(1.0)
+def order_of_the_run(x):
+    values = [x, x * x]
+    values.sort()
+    return values[0]
+
+
+@refused(1.0)
+def filtered_by_the_run(x):
+    return sum(filter(lambda v: v > 0.5, (x, x * x)))
+
+
+@refused(VECTOR)
+def mapped_over_an_array(x):
+    return list(map(lambda v: v * v, x))[0]
+
+
 @refused(VECTOR)
 def out_is_a_tuple(x):
     y = (x, x)

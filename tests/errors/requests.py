@@ -129,6 +129,21 @@ def the_same_array_as_two_sources():
 
 
 @misuse
+def unknown_option():
+    tapec.grad(square, optimise=3)
+
+
+@misuse
+def wrong_level():
+    tapec.grad(square, opt_level=3)
+
+
+@misuse
+def wrong_math():
+    tapec.grad(square, math="exact")
+
+
+@misuse
 def bound_method():
     tapec.grad(Model().loss)
 

@@ -11,6 +11,17 @@ refused = cases.refused
 VECTOR = np.array([1.0, 2.0, 3.0])
 
 
+class Context:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *reason):
+        return False
+
+
+CONTEXT = Context()
+
+
 @refused(1.0)
 def try_statement(x):
     try:
@@ -22,9 +33,9 @@ def try_statement(x):
 
 @refused(1.0)
 def with_statement(x):
-    with open("file") as file:
-        file.write("text")
-    return x
+    with CONTEXT:
+        y = x * x
+    return y
 
 
 @refused(1.0)
@@ -63,6 +74,13 @@ def array_on_some_ways_only(x):
     for i in range(3):
         if x[i] > 0.0:
             return x, i
+
+
+@refused(VECTOR)
+def number_or_array_returned(x):
+    if x[0] > 0.0:
+        return x[0]
+    return 2.0 * x
 
 
 @refused(1.0)

@@ -46,8 +46,8 @@ def test_branches_without_a_break_stay():
             while True:
                 if x > 3.0:
                     n = 2
-                x = x + 1.0
-                if x > 9.0:
+                y = x + 1.0
+                if y > 9.0:
                     break
             return n
         """

@@ -341,6 +341,47 @@ def state_machine(a):
     return s
 
 
+@cases((0.3,), (1.2,))
+def series_left_by_a_return_alone(x):
+    if x >= 1.0:
+        return x * x
+    else:
+        total, term, k = 1.0, 1.0, 1
+        while True:
+            term *= x * k / (k + 1)
+            old = total
+            total += term
+            if total - old < 1e-9:
+                return total
+            k += 1
+
+
+@cases((0.6, 5), (1.2, 5), (0.9, 2), (1.2, 0))
+def endless_loops_in_a_loop(x, n):
+    s = 0.0
+    for i in range(n):
+        t = x
+        while True:
+            t *= 0.5 * x
+            if t < 0.2:
+                break
+            if s > 2.0:
+                return s * t
+        s += t
+        while 1:
+            t += 0.3
+            if t > 1.0 and i == 3:
+                return s * t * x
+            if t > 1.5:
+                if i == 1:
+                    break
+                while True:
+                    t = t * t
+                    if t > 3.0:
+                        return s - t * x
+    return s * x
+
+
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_control(case: Case):
     case.check()

@@ -61,3 +61,13 @@ def test_hessian_vector_product(program: Program):
         step = 1e-6
         expected = (shifted(step) - shifted(-step)) / (2 * step)
         np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5 * max(1.0, np.abs(expected).max(initial=0.0)))
+
+
+def power(a: Any, n: int) -> Any:
+    return a[0] if n == 0 else a[0] * power(a, n - 1)
+
+
+def test_second_derivative_of_a_recursion_over_an_array():
+    a = np.array([2.0, 1.0])
+    np.testing.assert_allclose(tapec.hessian(power)(a, 3), [[48.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_allclose(tapec.grad(lambda a: tapec.grad(power)(a, 3)[0])(a), [48.0, 0.0])

@@ -11,6 +11,7 @@ from numba import njit
 from tests.oracles import Case, Cases, arr
 
 cases = Cases()
+pytestmark = pytest.mark.slow
 
 ALPHA, BETA = 0.3, 1.7
 STEP = 3

@@ -14,6 +14,7 @@ from numba import float64, guvectorize, int64, jit, njit, prange  # noqa: F401
 from tests.oracles import Case, Cases, arr
 
 cases = Cases()
+pytestmark = pytest.mark.slow
 
 EPS = 1e-12
 R_EARTH = 6371.0

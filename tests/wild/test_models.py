@@ -13,6 +13,7 @@ from numba import float32, float64, int32, njit, prange
 from tests.oracles import Case, Cases, arr
 
 cases = Cases()
+pytestmark = pytest.mark.slow
 
 State = namedtuple("State", "pos vel mass")
 G = 6.674e-2

@@ -1,22 +1,30 @@
-"""The benchmark's command line: `python -m tools.bench [--json FILE] [--only NAME] [--seconds S]`."""
+"""The benchmark's command line: `python -m tools.bench [--json FILE] [--only NAME] [--seconds S] ...`."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import statistics
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
+
+from tools.bench import peers
 
 # first calls are to compile, not to load what an earlier run left; read when tapec is imported
 os.environ["TAPEC_CACHE"] = "0"
+peers.on_one_thread()
 
 from tapec.errors import TapecError  # noqa: E402
+from tools.bench.cold import Start, overhead, starts  # noqa: E402
 from tools.bench.measure import Row, WrongGradient, measure, warm_up  # noqa: E402
-from tools.bench.programs import PROBLEMS  # noqa: E402
+from tools.bench.programs import PROBLEMS, Problem  # noqa: E402
+from tools.bench.scaling import SCALED  # noqa: E402
 
 LIMIT = 4.0
 
@@ -25,44 +33,62 @@ LIMIT = 4.0
 @click.option("--json", "output", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only problems whose name contains this.")
 @click.option("--seconds", default=1.0, show_default=True, help="Time to spend on the run times of each problem.")
-def main(output: Path | None, only: tuple[str, ...], seconds: float) -> None:
-    """Time value and gradient of loop programs against primal and hand-written adjoint."""
+@click.option("--peers/--no-peers", "compared", default=True, help="Measure JAX, PyTorch and autograd if installed.")
+@click.option("--sizes", is_flag=True, help="Measure some problems in several sizes, too.")
+@click.option("--cold", is_flag=True, help="Measure first calls in new processes, memory, and a call's price, too.")
+def main(output: Path | None, only: tuple[str, ...], seconds: float, compared: bool, sizes: bool, cold: bool) -> None:
+    """Time value and gradient of loop programs against primal, hand-written adjoint and other tools."""
     chosen = [problem for problem in PROBLEMS if not only or any(part in problem.name for part in only)]
     if not chosen:
         raise click.UsageError("no problem has such a name; there are " + ", ".join(p.name for p in PROBLEMS))
+    others = peers.installed() if compared else ()
     warm_up()
     rows: list[Row] = []
-    failures = []
-    click.echo(line("program", "primal", "gradient", "ratio", "by hand", "compile:", "primal", "gradient", "by hand"))
+    failures: list[str] = []
+    heading = [f"{peer.name}:grad" for peer in others]
+    click.echo(
+        line("program", "primal", "gradient", "ratio", "by hand", *heading, "compile:", "primal", "gradient", "by hand")
+    )
     for problem in chosen:
         try:
-            row = measure(problem, seconds)
+            row = measure(problem, seconds, others)
         except (TapecError, WrongGradient) as error:
             failures.append(f"{problem.name}: {error}")
             click.echo(line(problem.name, "failed"))
             continue
         rows.append(row)
-        click.echo(cells(row))
+        click.echo(cells(row, [peer.name for peer in others]))
     summary(rows, failures)
+    record: dict[str, Any] = {
+        "machine": machine(others),
+        "rows": [row.record() for row in rows],
+        "failures": failures,
+    }
+    if sizes:
+        record["sizes"] = [row for problem in chosen for row in scaled(problem, seconds, others)]
+    if cold:
+        record["starts"] = [start.record() for problem in chosen for start in told(starts(problem.name))]
+        record["call"] = overhead(seconds)
+        click.echo("\n".join(f"a call of {name}: {1e9 * taken:.0f} ns" for name, taken in record["call"].items()))
     if output is not None:
-        record = {"machine": machine(), "rows": [row.record() for row in rows], "failures": failures}
         output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     sys.exit(1 if failures else 0)
 
 
 def line(name: str, *columns: str) -> str:
     """One line of the table."""
-    return f"{name:<28}" + "".join(f"{column:>11}" for column in columns)
+    return f"{name:<28}" + "".join(f"{column:>14}" for column in columns)
 
 
-def cells(row: Row) -> str:
-    """A row of the table: run times in microseconds, ratios in primals, first calls in seconds."""
+def cells(row: Row, others: list[str]) -> str:
+    """A row of the table: run times, ratios in primals, other tools' times in our gradients, first calls."""
     return line(
         row.name,
         f"{1e6 * row.primal:.1f} us",
         f"{1e6 * row.gradient:.1f} us",
         f"{row.ratio:.2f}",
         "" if row.adjoint_ratio is None else f"{row.adjoint_ratio:.2f}",
+        *(f"{row.peers[name] / row.gradient:.1f}" if name in row.peers else "" for name in others),
         "",
         f"{row.primal_first:.2f} s",
         f"{row.gradient_first:.2f} s",
@@ -70,10 +96,37 @@ def cells(row: Row) -> str:
     )
 
 
+def scaled(problem: Problem, seconds: float, others: tuple[peers.Peer, ...]) -> list[dict[str, Any]]:
+    """The problem in its several sizes, printed and as records."""
+    make, sizes = SCALED.get(problem.name, (None, ()))
+    found = []
+    for size in sizes:
+        assert make is not None
+        row = measure(problem, seconds, others, make(np.random.default_rng(1), size))
+        click.echo(cells(row, [peer.name for peer in others]).replace(f"{row.name:<28}", f"{row.name:<20}{size:>8}"))
+        found.append({"size": size, **row.record()})
+    return found
+
+
+def told(found: list[Start]) -> list[Start]:
+    """First calls, printed on the way."""
+    for start in found:
+        memory = "" if start.peak is None else f"{start.peak / 2**20:.1f} MiB"
+        click.echo(line(start.name, start.kind, f"{start.cold:.2f} s", f"{start.cached:.2f} s", memory))
+    return found
+
+
 def summary(rows: list[Row], failures: list[str]) -> None:
-    """Name what needs attention."""
+    """Means, and what needs attention."""
+    if rows:
+        click.echo(f"\ngeometric mean of gradient/primal: {statistics.geometric_mean(row.ratio for row in rows):.2f}")
+    for name in dict.fromkeys(name for row in rows for name in row.peers):
+        shares = {row.name: row.peers[name] / row.gradient for row in rows if name in row.peers}
+        mean = statistics.geometric_mean(shares.values())
+        ahead = ", ".join(program for program, share in shares.items() if share < 1.0)
+        click.echo(f"{name}/gradient: geometric mean {mean:.1f} of {len(shares)}; faster in {ahead or 'none'}")
     slow = [f"{row.name} ({row.ratio:.1f})" for row in rows if row.ratio > LIMIT]
-    click.echo(f"\nratio above {LIMIT:g}: {', '.join(slow) or 'none'}")
+    click.echo(f"ratio above {LIMIT:g}: {', '.join(slow) or 'none'}")
     late = [
         f"{row.name} ({row.gradient_first:.2f} s against {row.adjoint_first:.2f} s)"
         for row in rows
@@ -84,9 +137,9 @@ def summary(rows: list[Row], failures: list[str]) -> None:
         click.echo(f"failed: {failure}")
 
 
-def machine() -> dict[str, object]:
+def machine(others: tuple[peers.Peer, ...]) -> dict[str, object]:
     """Where the figures come from."""
-    versions = {name: version(name) for name in ("numba", "numpy")}
+    versions = {name: version(name) for name in ("numba", "numpy")} | {peer.name: peer.version for peer in others}
     return versions | {"python": platform.python_version(), "processor": platform.machine(), "cores": os.cpu_count()}
 
 

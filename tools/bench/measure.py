@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 import tapec
-from tools.bench.programs import Problem
+from tools.bench.peers import Peer
+from tools.bench.programs import Args, Problem
 
 TOLERANCE = 1e-8
 
@@ -23,7 +25,10 @@ class WrongGradient(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """Seconds for one problem; None where there is no hand-written adjoint."""
+    """Seconds for one problem; None where there is no hand-written adjoint.
+
+    The peers are those that have the problem: name -> seconds for value and gradient.
+    """
 
     name: str
     primal: float
@@ -32,6 +37,8 @@ class Row:
     primal_first: float
     gradient_first: float
     adjoint_first: float | None
+    peers: dict[str, float] = field(default_factory=dict)
+    peers_first: dict[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:
@@ -60,45 +67,55 @@ def warm_up() -> None:
     tapec.value_and_grad(cube)(np.ones(2))
 
 
-def measure(problem: Problem, seconds: float) -> Row:
-    """Compile, compare and time one problem, spending about `seconds` on run times."""
-    args = problem.arguments()
-    calls: list[Callable[[], Any]] = []
-    firsts = []
-    results = []
-    functions = [njit(problem.f), tapec.value_and_grad(problem.f, wrt=problem.wrt)]
-    if problem.adjoint is not None:
-        # generated gradients have these flags too: they let sums vectorise
-        functions.append(njit(fastmath={"reassoc", "contract"}, error_model="numpy")(problem.adjoint))
-    for function in functions:
+def measure(problem: Problem, seconds: float, peers: tuple[Peer, ...] = (), args: Args | None = None) -> Row:
+    """Compile, compare and time one problem, spending about `seconds` on run times.
 
-        def call(function: Callable[..., Any] = function) -> Any:
-            return function(*args)
-
+    `args` stand in for the problem's own arguments, for other sizes.
+    """
+    args = problem.arguments() if args is None else args
+    calls = functions(problem, args)
+    calls |= {
+        peer.name: peer.gradient(problem.name, problem.wrt, args) for peer in peers if problem.name in peer.programs
+    }
+    firsts, results = {}, {}
+    for name, call in calls.items():
         begin = time.perf_counter()
-        results.append(call())
-        firsts.append(time.perf_counter() - begin)
-        calls.append(call)
+        results[name] = call()
+        firsts[name] = time.perf_counter() - begin
     compare(problem.name, results)
-    medians = alternate(calls, seconds)
-    by_hand = problem.adjoint is not None
+    medians = dict(zip(calls, alternate(list(calls.values()), seconds), strict=True))
+    others = [name for name in calls if name not in OWN]
     return Row(
         problem.name,
-        medians[0],
-        medians[1],
-        medians[2] if by_hand else None,
-        firsts[0],
-        firsts[1],
-        firsts[2] if by_hand else None,
+        medians["primal"],
+        medians["gradient"],
+        medians.get("adjoint"),
+        firsts["primal"],
+        firsts["gradient"],
+        firsts.get("adjoint"),
+        {name: medians[name] for name in others},
+        {name: firsts[name] for name in others},
     )
 
 
-def compare(name: str, results: list[Any]) -> None:
-    """Raise unless values, and gradients where one is written by hand, agree."""
-    value, (found, gradients), *by_hand = results
+OWN = ("primal", "gradient", "adjoint")
+
+
+def functions(problem: Problem, args: Args) -> dict[str, Callable[[], Any]]:
+    """Calls of the primal, of its gradient, and of the adjoint by hand if there is one."""
+    compiled = {"primal": njit(problem.f), "gradient": tapec.value_and_grad(problem.f, wrt=problem.wrt)}
+    if problem.adjoint is not None:
+        # generated gradients have these flags too: they let sums vectorise
+        compiled["adjoint"] = njit(fastmath={"reassoc", "contract"}, error_model="numpy")(problem.adjoint)
+    return {name: functools.partial(function, *args) for name, function in compiled.items()}
+
+
+def compare(name: str, results: dict[str, Any]) -> None:
+    """Raise unless all values and gradients agree."""
+    value, (found, gradients) = results["primal"], results["gradient"]
     pairs = [(found, value)]
-    if by_hand:
-        pairs += zip(gradients, by_hand[0][1], strict=True)
+    for other in results.keys() - {"primal", "gradient"}:
+        pairs += [(found, results[other][0]), *zip(gradients, results[other][1], strict=True)]
     for mine, wanted in pairs:
         scale = TOLERANCE * (1.0 + np.max(np.abs(wanted)))
         if not np.max(np.abs(np.subtract(mine, wanted))) <= scale:

@@ -68,29 +68,28 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
 
 def by_autograd(name: str, wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable[[], Any]:
     """Value and gradients by autograd."""
-    import autograd.numpy
-    from autograd.differential_operators import make_vjp
-    from autograd.wrap_util import unary_to_nary
+    import autograd
 
     def f(*given: Any) -> Any:
         return PROGRAMS[name](autograd.numpy, *given)
 
-    pull = unary_to_nary(make_vjp)(f, wrt)
+    pulled = autograd.make_vjp(f, wrt)
 
     def call() -> Any:
-        back, value = pull(*args)
-        return value, back(1.0)
+        pull, value = pulled(*args)
+        return value, pull(1.0)
 
     return call
 
 
 def by_torch(name: str, wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable[[], Any]:
     """Value and gradients by PyTorch; the arguments are converted beforehand."""
+    import numpy as np
     import torch
 
     # integers say how many steps to take
     given = [
-        arg if isinstance(arg, int) else torch.as_tensor(arg).clone().requires_grad_(k in wrt)
+        arg if isinstance(arg, int) else torch.tensor(np.asarray(arg)).requires_grad_(k in wrt)
         for k, arg in enumerate(args)
     ]
 

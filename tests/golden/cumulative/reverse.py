@@ -20,20 +20,15 @@ def cumulative_value_and_grad(x):
             out[j] = t_1
     # return np.sum(np.sqrt(1.0 + c * c))
     total = 0.0
-    t_3_store = np.empty(n)
+    out_bar = np.zeros(n)
     for i in range(n):
         t_2 = out[i]
         t_3 = np.sqrt(1.0 + t_2 * t_2)
-        t_3_store[i] = t_3
+        t_4 = t_2 * (0.5 / t_3)
+        out_bar[i] += t_4 + t_4
         total += t_3
 
     # reverse sweep
-    out_bar = np.zeros(n)
-    # return np.sum(np.sqrt(1.0 + c * c))
-    for i in range(n - 1, -1, -1):
-        t_4 = out[i] * (0.5 / t_3_store[i])
-        out_bar[i] += t_4
-        out_bar[i] += t_4
     x_bar = np.zeros(n)
     # c = np.cumsum(x)
     if t:

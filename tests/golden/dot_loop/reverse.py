@@ -11,13 +11,12 @@ def dot_loop_value_and_grad(x, y):
     # for i in range(x.size):
     s = 0.0
     n = x.shape[0]
+    x_bar = np.zeros(n)
     for i in range(n):
-        s += x[i] * y[i]
+        # s += x[i] * y[i]
+        t = y[i]
+        x_bar[i] += t
+        s += x[i] * t
 
     # reverse sweep
-    x_bar = np.zeros(n)
-    # for i in range(x.size):
-    for i in range(n - 1, -1, -1):
-        # s += x[i] * y[i]
-        x_bar[i] += y[i]
     return s, (x_bar,)

@@ -41,12 +41,11 @@ def drawdown_value_and_grad(x):
         t_5 = 0.5 * worst_bar
         t_6 = worst_bar if t_3 else (t_5 if t_4 else 0.0)
         peak_bar += t_6
-        x_bar[i] -= t_6
         # peak = max(peak, x[i])
         t_7 = t_1 > peak
         t_8 = peak == t_1
         t_9 = 0.5 * peak_bar
-        x_bar[i] += peak_bar if t_7 else (t_9 if t_8 else 0.0)
+        x_bar[i] += (peak_bar if t_7 else (t_9 if t_8 else 0.0)) - t_6
         # worst = max(worst, peak - x[i])
         worst_bar = 0.0 if t_3 else (t_5 if t_4 else worst_bar)
         # peak = max(peak, x[i])

@@ -12,8 +12,8 @@ def early_return_value_and_grad(x):
     # for i in range(x.size):
     trips = 0
     left = False
-    s = 0.0
     result = 0.0
+    s = 0.0
     s_store = np.empty((n, max(0, n - 1)))
     exit_1_store = np.empty(n, dtype=np.int64)
     trips_1_store = np.empty(n, dtype=np.int64)
@@ -53,18 +53,24 @@ def early_return_value_and_grad(x):
     x_bar = np.zeros(n)
     for i in range(trips - 1, -1, -1):
         # for j in range(i):
+        t = trips_1_store[i] - 1
+        x_bar_sum = 0.0
         leaving = exit_1_store[i] != 0
-        for j in range(trips_1_store[i] - 1, -1, -1):
+        for j in range(t, -1, -1):
             s = s_store[i, j]
             # if s > 1.0:
             if leaving:
                 # return s * s
-                t = s * result_bar
-                s_bar += t
-                s_bar += t
+                t_1 = s * result_bar
+                s_bar += t_1
+                s_bar += t_1
                 result_bar = 0.0
             # s += x[i] * x[j]
             x_bar[j] += x[i] * s_bar
-            x_bar[i] += x[j] * s_bar
+            x_bar_sum += x[j] * s_bar
             leaving = False
+        # for j in range(i):
+        if -1 < t:
+            # s += x[i] * x[j]
+            x_bar[i] += x_bar_sum
     return result, (x_bar,)

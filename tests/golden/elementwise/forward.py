@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -49,8 +50,8 @@ def elementwise_jvp(x, y, x_dot):
         t_2 = out[i]
         t_3 = out_dot[i]
         t_4 = t_1[i]
-        z_dot[i] = t_4 * t_3 + np.cos(t_2) * t_3
-        z[i] = t_2 * t_4 + np.sin(t_2)
+        z_dot[i] = t_4 * t_3 + tapec_runtime.cos(t_2) * t_3
+        z[i] = t_2 * t_4 + tapec_runtime.sin(t_2)
     # return (z**2).sum() / x.size
     total = 0.0
     total_dot = 0.0

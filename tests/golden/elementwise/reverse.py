@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -48,26 +49,24 @@ def elementwise_value_and_grad(x, y):
     z = np.empty(n_1)
     for i in range(n_1):
         t_2 = out[i]
-        z[i] = t_2 * t_1[i] + np.sin(t_2)
-    # return (z**2).sum() / x.size
-    total = 0.0
-    for i in range(n_1):
-        total += z[i] ** 2
-
-    # reverse sweep
+        z[i] = t_2 * t_1[i] + tapec_runtime.sin(t_2)
     # return (z**2).sum() / x.size
     t_3 = 1.0 / n
+    total = 0.0
     z_bar = np.zeros(n_1)
-    for i in range(n_1 - 1, -1, -1):
-        z_bar[i] += 2 * z[i] * t_3
+    for i in range(n_1):
+        t_4 = z[i]
+        z_bar[i] += 2 * t_4 * t_3
+        total += t_4 ** 2
+
+    # reverse sweep
     # z = x * y + np.sin(x)
-    for i in range(n_1 - 1, -1, -1):
-        t_4 = z_bar[i]
-        out_bar_1[i] += np.cos(out[i]) * t_4
-        out_bar_1[i] += t_1[i] * t_4
+    for i in range(n_1):
+        t_5 = z_bar[i]
+        out_bar_1[i] += tapec_runtime.cos(out[i]) * t_5 + t_1[i] * t_5
     if t:
         for i in range(extent - 1, -1, -1):
-            t_5 = out_bar[i]
+            t_6 = out_bar[i]
             out_bar[i] = 0.0
-            x_bar[i * step] += t_5
+            x_bar[i * step] += t_6
     return total / n, (x_bar,)

@@ -10,15 +10,13 @@ def gather_indices_value_and_grad(x, index):
     # forward sweep
     # for k in range(index.size):
     s = 0.0
-    index_n0 = index.shape[0]
-    for k in range(index_n0):
-        s += x[index[k]] ** 3
-
-    # reverse sweep
     x_bar = np.zeros(x.shape[0])
-    # for k in range(index.size):
-    for k in range(index_n0 - 1, -1, -1):
+    for k in range(index.shape[0]):
         # s += x[index[k]] ** 3
         t = index[k]
-        x_bar[t] += 3 * x[t] ** 2
+        t_1 = x[t]
+        x_bar[t] += 3 * t_1 ** 2
+        s += t_1 ** 3
+
+    # reverse sweep
     return s, (x_bar,)

@@ -14,10 +14,11 @@ def heat_in_place_jvp(u, steps, u_dot):
     for i in range(u_n0):
         t_dot[i] = u_dot[i]
         t[i] = u[i]
+    # w = v.copy()
+    t_1 = np.empty(u_n0)
     for _ in range(steps):
         # w = v.copy()
         t_1_dot = np.zeros(u_n0)
-        t_1 = np.empty(u_n0)
         for i in range(u_n0):
             t_1_dot[i] = t_dot[i]
             t_1[i] = t[i]

@@ -13,9 +13,10 @@ def heat_in_place_value_and_grad(u, steps):
     # v = u.copy()
     for i in range(n):
         t[i] = u[i]
+    # w = v.copy()
+    t_1 = np.empty(n)
     for _ in range(steps):
         # w = v.copy()
-        t_1 = np.empty(n)
         for i in range(n):
             t_1[i] = t[i]
         # for i in range(1, v.size - 1):
@@ -25,37 +26,46 @@ def heat_in_place_value_and_grad(u, steps):
             t[i] = t_2 + 0.1 * (t_1[i - 1] - 2.0 * t_2 + t_1[i + 1])
     # return np.sum(v * v)
     total = 0.0
+    t_bar = np.zeros(n)
     for i in range(n):
         t_3 = t[i]
+        t_bar[i] += t_3 + t_3
         total += t_3 * t_3
 
     # reverse sweep
-    t_bar = np.zeros(n)
-    # return np.sum(v * v)
-    for i in range(n - 1, -1, -1):
-        t_4 = t[i]
-        t_bar[i] += t_4
-        t_bar[i] += t_4
+    # for i in range(1, v.size - 1):
+    n_1 = max(n - 1, 0)
+    # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
+    t_2_bar_kept = np.empty(n_1)
+    t_5_kept = np.empty(n_1)
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
+        # w = v.copy()
         t_1_bar = np.zeros(n)
         # for i in range(1, v.size - 1):
-        for i in range(n - 2, 0, -1):
+        for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_5 = t_bar[i]
+            t_4 = t_bar[i]
             t_bar[i] = 0.0
-            t_6 = 0.1 * t_5
-            t_1_bar[i + 1] += t_6
-            t_1_bar[i] -= 2.0 * t_6
-            t_1_bar[i - 1] += t_6
-            t_1_bar[i] += t_5
+            t_5 = 0.1 * t_4
+            t_1_bar[i + 1] += t_5
+            t_5_kept[i] = t_5
+            t_2_bar_kept[i] = t_4 - 2.0 * t_5
+        # for i in range(1, v.size - 1):
+        for i in range(1, n - 1):
+            # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
+            t_1_bar[i - 1] += t_5_kept[i]
+        # for i in range(1, v.size - 1):
+        for i in range(1, n - 1):
+            # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
+            t_1_bar[i] += t_2_bar_kept[i]
         # w = v.copy()
-        for i in range(n - 1, -1, -1):
-            t_7 = t_1_bar[i]
+        for i in range(n):
+            t_6 = t_1_bar[i]
             t_1_bar[i] = 0.0
-            t_bar[i] += t_7
+            t_bar[i] += t_6
     u_bar = np.zeros(n)
     # v = u.copy()
-    for i in range(n - 1, -1, -1):
+    for i in range(n):
         u_bar[i] += t_bar[i]
     return total, (u_bar,)

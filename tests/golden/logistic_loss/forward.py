@@ -31,26 +31,23 @@ def logistic_loss_jvp(w, x, y, w_dot):
         if n != extent:
             if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
-            step_1 = 0
-        else:
-            step_1 = 1
-        t_1_dot = np.zeros(extent)
-        t_1 = np.empty(extent)
-        for i in range(extent):
-            t_2 = i * step_1
-            t_1_dot[i] = result[t_2]
-            t_1[i] = t[t_2]
     else:
-        t_1 = t
-        t_1_dot = result
         out = y
     total = 0.0
     total_dot = 0.0
     n_1 = out.shape[0]
     for i in range(n_1):
-        t_3 = -out[i]
-        t_4 = np.exp(t_3 * t_1[i])
+        t_1 = n if y_n0 == 1 else y_n0
+        if y_n0 != t_1:
+            if y_n0 != 1:
+                raise ValueError("operands could not be broadcast together")
+        if n != t_1:
+            if n != 1:
+                raise ValueError("operands could not be broadcast together")
+        t_2 = -y[i * (1 if y_n0 == t_1 else 0)]
+        t_3 = i * (1 if n == t_1 else 0)
+        t_4 = np.exp(t_2 * t[t_3])
         t_5 = 1.0 + t_4
         total += np.log(t_5)
-        total_dot += t_4 * (t_3 * t_1_dot[i]) / t_5
+        total_dot += t_4 * (t_2 * result[t_3]) / t_5
     return total / n_1, total_dot / n_1

@@ -12,9 +12,7 @@ def logistic_loss_value_and_grad(w, x, y):
     t = np.dot(x, w)
     y_n0 = y.shape[0]
     n = t.shape[0]
-    t_1 = y_n0 != n
-    t_bar = np.zeros(n)
-    if t_1:
+    if y_n0 != n:
         if y_n0 == 1:
             extent = n
         else:
@@ -33,37 +31,29 @@ def logistic_loss_value_and_grad(w, x, y):
         if n != extent:
             if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
-            step_1 = 0
-        else:
-            step_1 = 1
-        t_2 = np.empty(extent)
-        for i in range(extent):
-            t_2[i] = t[i * step_1]
-        t_2_bar = np.zeros(extent)
-        t_2_bar_1 = t_2_bar
     else:
-        t_2 = t
-        t_2_bar_1 = t_bar
         out = y
-    total = 0.0
     n_1 = out.shape[0]
-    t_3_store = np.empty(n_1)
+    t_1 = 1.0 / n_1
+    total = 0.0
+    t_bar = np.zeros(n)
     for i in range(n_1):
-        t_3 = np.exp(-(out[i] * t_2[i]))
-        t_3_store[i] = t_3
-        total += np.log(1.0 + t_3)
+        t_2 = n if y_n0 == 1 else y_n0
+        if y_n0 != t_2:
+            if y_n0 != 1:
+                raise ValueError("operands could not be broadcast together")
+        if n != t_2:
+            if n != 1:
+                raise ValueError("operands could not be broadcast together")
+        t_3 = -y[i * (1 if y_n0 == t_2 else 0)]
+        t_4 = i * (1 if n == t_2 else 0)
+        t_5 = np.exp(t_3 * t[t_4])
+        t_6 = 1.0 + t_5
+        t_bar[t_4] += t_3 * (t_5 * (t_1 / t_6))
+        total += np.log(t_6)
 
     # reverse sweep
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    t_4 = 1.0 / n_1
-    for i in range(n_1 - 1, -1, -1):
-        t_5 = t_3_store[i]
-        t_2_bar_1[i] -= out[i] * (t_5 * (t_4 / (1.0 + t_5)))
-    if t_1:
-        for i in range(extent - 1, -1, -1):
-            t_6 = t_2_bar[i]
-            t_2_bar[i] = 0.0
-            t_bar[i * step_1] += t_6
     t_7 = np.dot(x.T, t_bar)
     n_2 = w.shape[0]
     w_bar = np.zeros(n_2)

@@ -26,7 +26,7 @@ def masked_mean_value_and_grad(x, floor):
     t = 1.0 / count
     x_bar = np.zeros(n)
     # for value in x:
-    for k in range(n - 1, -1, -1):
+    for k in range(n):
         value = x[k]
         if value < floor:
             value_bar = 0.0

@@ -11,16 +11,8 @@ def nested_while_value_and_grad(x):
     # for i in range(x.size):
     s = 0.0
     n = x.shape[0]
-    for i in range(n):
-        v = x[i]
-        while abs(v) > 0.1:
-            v = 0.5 * v * v
-            s += v
-
-    # reverse sweep
     x_bar = np.zeros(n)
-    # for i in range(x.size):
-    for i in range(n - 1, -1, -1):
+    for i in range(n):
         # while abs(v) > 0.1:
         t_stack = [0.0][:0]
         v_stack = [0.0][:0]
@@ -33,6 +25,7 @@ def nested_while_value_and_grad(x):
             t = 0.5 * v
             t_stack.append(t)
             v = t * v
+            s += v
         # while abs(v) > 0.1:
         v_bar = 0.0
         for trip in range(trips - 1, -1, -1):
@@ -44,4 +37,6 @@ def nested_while_value_and_grad(x):
             v_bar = t_1 * v_bar + 0.5 * (v * v_bar)
         # v = x[i]
         x_bar[i] += v_bar
+
+    # reverse sweep
     return s, (x_bar,)

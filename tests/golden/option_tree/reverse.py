@@ -37,28 +37,29 @@ def option_tree_value_and_grad(spot, strike, steps):
     values_bar[0] += 1.0
     # for k in range(steps, 0, -1):
     spot_bar = 0.0
+    t_11_kept = np.empty(t_1)
     for k in range(1, steps + 1):
         trip_1 = steps - k
-        # for i in range(k):
-        for i in range(k - 1, -1, -1):
+        for i in range(k):
             t_4 = t_3_store[trip_1, i]
             hold = hold_store[trip_1, i]
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
             t_5 = strike - spot * t_4
             t_6 = values_bar[i]
-            values_bar[i] = 0.0
             t_7 = t_5 > hold
             t_8 = hold == t_5
             t_9 = 0.5 * t_6
             t_10 = -(t_4 * (t_6 if t_7 else (t_9 if t_8 else 0.0)))
             # hold = 0.49 * (values[i] + values[i + 1])
             t_11 = 0.49 * (0.0 if t_7 else (t_9 if t_8 else t_6))
-            values_bar[i + 1] += t_11
-            values_bar[i] += t_11
+            t_11_kept[i] = t_11
+            values_bar[i] = t_11
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
             spot_bar += t_10
-    # for i in range(steps + 1):
-    for i in range(steps, -1, -1):
+        for i in range(k):
+            # hold = 0.49 * (values[i] + values[i + 1])
+            values_bar[i + 1] += t_11_kept[i]
+    for i in range(steps + 1):
         t_12 = t_store[i]
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
         t_13 = strike - spot * t_12

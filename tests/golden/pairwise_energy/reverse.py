@@ -11,52 +11,52 @@ def pairwise_energy_value_and_grad(p, cutoff):
     # for i in range(p.shape[0]):
     energy = 0.0
     n = p.shape[0]
-    for i in range(n):
-        for j in range(i):
-            dx = p[i, 0] - p[j, 0]
-            dy = p[i, 1] - p[j, 1]
-            r2 = dx * dx + dy * dy
-            if r2 < cutoff * cutoff:
-                # s6 = 1.0 / r2**3
-                s6 = 1.0 / r2 ** 3
-                energy += 4.0 * s6 * (s6 - 1.0)
-
-    # reverse sweep
     p_bar = np.zeros((n, p.shape[1]))
-    # for i in range(p.shape[0]):
-    for i in range(n - 1, -1, -1):
+    for i in range(n):
         # for j in range(i):
-        t_store = np.empty(max(i, 0))
+        p_bar_sum = 0.0
+        p_bar_sum_1 = 0.0
         for j in range(i):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]
             r2 = dx * dx + dy * dy
-            if r2 < cutoff * cutoff:
-                t_store[j] = r2 ** 3
-        # for j in range(i):
-        for j in range(i - 1, -1, -1):
-            dx = p[i, 0] - p[j, 0]
-            dy = p[i, 1] - p[j, 1]
-            r2 = dx * dx + dy * dy
-            if r2 < cutoff * cutoff:
-                t = t_store[j]
+            # if r2 < cutoff * cutoff:
+            t = r2 < cutoff * cutoff
+            if t:
                 # s6 = 1.0 / r2**3
-                s6 = 1.0 / t
+                t_1 = r2 ** 3
+                s6 = 1.0 / t_1
                 # energy += 4.0 * s6 * (s6 - 1.0)
-                s6_bar = 4.0 * s6 + 4.0 * (s6 - 1.0)
+                t_2 = 4.0 * s6
+                t_3 = s6 - 1.0
+                energy += t_2 * t_3
+            # if r2 < cutoff * cutoff:
+            if t:
+                # energy += 4.0 * s6 * (s6 - 1.0)
+                s6_bar = t_2 + 4.0 * t_3
                 # s6 = 1.0 / r2**3
-                r2_bar = -(3 * r2 ** 2 * (s6 * s6_bar / t))
+                r2_bar = -(3 * r2 ** 2 * (s6 * s6_bar / t_1))
             else:
                 r2_bar = 0.0
             # r2 = dx * dx + dy * dy
-            t_1 = dy * r2_bar
-            dy_bar = t_1 + t_1
-            t_2 = dx * r2_bar
-            dx_bar = t_2 + t_2
+            t_4 = dy * r2_bar
+            dy_bar = t_4 + t_4
+            t_5 = dx * r2_bar
+            dx_bar = t_5 + t_5
             # dy = p[i, 1] - p[j, 1]
             p_bar[j, 1] -= dy_bar
-            p_bar[i, 1] += dy_bar
             # dx = p[i, 0] - p[j, 0]
             p_bar[j, 0] -= dx_bar
-            p_bar[i, 0] += dx_bar
+            # dy = p[i, 1] - p[j, 1]
+            p_bar_sum += dy_bar
+            # dx = p[i, 0] - p[j, 0]
+            p_bar_sum_1 += dx_bar
+        # for j in range(i):
+        if 0 < i:
+            # dy = p[i, 1] - p[j, 1]
+            p_bar[i, 1] += p_bar_sum
+            # dx = p[i, 0] - p[j, 0]
+            p_bar[i, 0] += p_bar_sum_1
+
+    # reverse sweep
     return energy, (p_bar,)

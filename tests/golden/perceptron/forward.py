@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -14,7 +15,7 @@ def perceptron_jvp(w1, w2, x, w1_dot):
     hidden_dot = np.zeros(n)
     hidden = np.empty(n)
     for i in range(n):
-        t_1 = np.tanh(t[i])
+        t_1 = tapec_runtime.tanh(t[i])
         hidden_dot[i] = (1.0 - t_1 * t_1) * result[i]
         hidden[i] = t_1
     # return np.sum((w2 @ hidden) ** 2)

@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -14,30 +15,30 @@ def perceptron_value_and_grad(w1, w2, x):
     t_1_store = np.empty(n)
     hidden = np.empty(n)
     for i in range(n):
-        t_1 = np.tanh(t[i])
+        t_1 = tapec_runtime.tanh(t[i])
         t_1_store[i] = t_1
         hidden[i] = t_1
     # return np.sum((w2 @ hidden) ** 2)
     t_2 = np.dot(w2, hidden)
     total = 0.0
     n_1 = t_2.shape[0]
+    t_2_bar = np.zeros(n_1)
     for i in range(n_1):
-        total += t_2[i] ** 2
+        t_3 = t_2[i]
+        t_2_bar[i] += 2 * t_3
+        total += t_3 ** 2
 
     # reverse sweep
-    t_2_bar = np.zeros(n_1)
     # return np.sum((w2 @ hidden) ** 2)
-    for i in range(n_1 - 1, -1, -1):
-        t_2_bar[i] += 2 * t_2[i]
-    t_3 = np.dot(w2.T, t_2_bar)
+    t_4 = np.dot(w2.T, t_2_bar)
     hidden_bar = np.zeros(n)
     for i in range(n):
-        hidden_bar[i] += t_3[i]
+        hidden_bar[i] += t_4[i]
     t_bar = np.zeros(n)
     # hidden = np.tanh(w1 @ x)
-    for i in range(n - 1, -1, -1):
-        t_4 = t_1_store[i]
-        t_bar[i] += (1.0 - t_4 * t_4) * hidden_bar[i]
+    for i in range(n):
+        t_5 = t_1_store[i]
+        t_bar[i] += (1.0 - t_5 * t_5) * hidden_bar[i]
     n_2 = w1.shape[0]
     n_3 = w1.shape[1]
     w1_bar = np.zeros((n_2, n_3))

@@ -11,19 +11,21 @@ def rosenbrock_value_and_grad(x):
     n = x.shape[0]
     # for i in range(x.size - 1):
     s = 0.0
+    x_bar = np.zeros(n)
+    t_3_kept = np.empty(max(n - 1, 0))
     for i in range(n - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         t = x[i]
-        s += 100.0 * (x[i + 1] - t ** 2) ** 2 + (1.0 - t) ** 2
+        t_1 = x[i + 1] - t ** 2
+        t_2 = 1.0 - t
+        t_3 = 2 * t_1 * 100.0
+        x_bar[i] += -(2 * t_2) - 2 * t * t_3
+        t_3_kept[i] = t_3
+        s += 100.0 * t_1 ** 2 + t_2 ** 2
+    # for i in range(x.size - 1):
+    for i in range(n - 1):
+        # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+        x_bar[i + 1] += t_3_kept[i]
 
     # reverse sweep
-    x_bar = np.zeros(n)
-    # for i in range(x.size - 1):
-    for i in range(n - 2, -1, -1):
-        # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
-        t_1 = x[i]
-        x_bar[i] -= 2 * (1.0 - t_1)
-        t_2 = 2 * (x[i + 1] - t_1 ** 2) * 100.0
-        x_bar[i] -= 2 * t_1 * t_2
-        x_bar[i + 1] += t_2
     return s, (x_bar,)

@@ -3,6 +3,7 @@
 import math
 
 import numba
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -21,7 +22,7 @@ def softmax_entropy_jvp(z, label, z_dot):
     total_dot = 0.0
     for i in range(z_n0):
         # total += math.exp(z[i] - top)
-        t = math.exp(z[i] - top)
+        t = tapec_runtime.exp(z[i] - top)
         total += t
         total_dot += t * (z_dot[i] - top_dot)
     # return math.log(total) + top - z[label]

@@ -4,6 +4,7 @@ import math
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -25,7 +26,7 @@ def softmax_entropy_value_and_grad(z, label):
     t_1_store = np.empty(n)
     for i in range(n):
         # total += math.exp(z[i] - top)
-        t_1 = math.exp(z[i] - top)
+        t_1 = tapec_runtime.exp(z[i] - top)
         t_1_store[i] = t_1
         total += t_1
     # return math.log(total) + top - z[label]
@@ -38,7 +39,7 @@ def softmax_entropy_value_and_grad(z, label):
     t_2 = 1.0 / total
     # for i in range(z.size):
     top_bar = 1.0
-    for i in range(n - 1, -1, -1):
+    for i in range(n):
         # total += math.exp(z[i] - top)
         t_3 = t_1_store[i] * t_2
         z_bar[i] += t_3

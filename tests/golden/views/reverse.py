@@ -27,14 +27,12 @@ def views_value_and_grad(x):
         inner[i] = t_1 * t_2
     # return y.sum()
     total = 0.0
+    t_bar = np.zeros(n)
     for i in range(n):
+        t_bar[i] += 1.0
         total += t[i]
 
     # reverse sweep
-    t_bar = np.zeros(n)
-    # return y.sum()
-    for i in range(n - 1, -1, -1):
-        t_bar[i] += 1.0
     inner_bar = t_bar[1:-1]
     # for i in range(inner.size):
     for i in range(inner_n0 - 1, -1, -1):
@@ -45,6 +43,6 @@ def views_value_and_grad(x):
         inner_bar[i] += t_2_store[i] * t_3
     x_bar = np.zeros(n)
     # y = x.copy()
-    for i in range(n - 1, -1, -1):
+    for i in range(n):
         x_bar[i] += t_bar[i]
     return total, (x_bar,)

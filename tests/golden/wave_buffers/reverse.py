@@ -18,17 +18,13 @@ def wave_buffers_value_and_grad(u, v, steps):
     # now = v.copy()
     for i in range(v_n0):
         now[i] = v[i]
-    # for _ in range(steps):
-    now_bar_stack = [np.empty((0,))][:0]
-    old_bar_stack = [np.empty((0,))][:0]
     now_bar_2 = np.zeros(v_n0)
+    # for _ in range(steps):
     now_bar = now_bar_2
-    old_bar_1 = np.zeros(n)
-    old_bar = old_bar_1
+    old_bar_2 = np.zeros(n)
+    old_bar = old_bar_2
     t_store = np.empty(max(steps, 0), dtype=np.int64)
     for k in range(steps):
-        now_bar_stack.append(now_bar)
-        old_bar_stack.append(old_bar)
         # for i in range(1, now.size - 1):
         t = now.shape[0] - 1
         t_store[k] = t
@@ -45,37 +41,31 @@ def wave_buffers_value_and_grad(u, v, steps):
         old_bar = now_bar_1
     # return np.sum(now * now)
     total = 0.0
-    now_n0 = now.shape[0]
-    for i in range(now_n0):
+    for i in range(now.shape[0]):
         t_3 = now[i]
+        now_bar[i] += t_3 + t_3
         total += t_3 * t_3
 
     # reverse sweep
-    # return np.sum(now * now)
-    for i in range(now_n0 - 1, -1, -1):
-        t_4 = now[i]
-        now_bar[i] += t_4
-        now_bar[i] += t_4
     # for _ in range(steps):
     for k in range(steps - 1, -1, -1):
-        now_bar = now_bar_stack.pop()
-        old_bar = old_bar_stack.pop()
         # for i in range(1, now.size - 1):
-        for i in range(t_store[k] - 1, 0, -1):
+        for i in range(1, t_store[k]):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-            t_5 = old_bar[i]
-            old_bar[i] = 0.0
-            t_6 = 0.2 * t_5
-            now_bar[i + 1] += t_6
-            now_bar[i] -= 2.0 * t_6
-            now_bar[i - 1] += t_6
-            old_bar[i] -= t_5
-            now_bar[i] += 2.0 * t_5
+            t_4 = now_bar[i]
+            t_5 = 0.2 * t_4
+            old_bar[i + 1] += t_5
+            old_bar[i - 1] += t_5
+            now_bar[i] = -t_4
+            old_bar[i] += 2.0 * (t_4 - t_5)
+        old_bar_1 = old_bar
+        old_bar = now_bar
+        now_bar = old_bar_1
     # now = v.copy()
-    for i in range(v_n0 - 1, -1, -1):
+    for i in range(v_n0):
         now_bar_2[i] = 0.0
     u_bar = np.zeros(n)
     # old = u.copy()
-    for i in range(n - 1, -1, -1):
-        u_bar[i] += old_bar_1[i]
+    for i in range(n):
+        u_bar[i] += old_bar_2[i]
     return total, (u_bar,)

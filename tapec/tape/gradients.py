@@ -1,0 +1,359 @@
+"""Gradients of a recorded block: which program answers, what it is given, and what its results mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapec.errors import LoweringError, TapecError
+from tapec.syntax.core import Atom, Const, Name
+from tapec.syntax.types import Array, Scalar
+from tapec.tape.connected import SOURCES, connection_program, settled
+from tapec.tape.decide import decided, depends_on_the_way, tests_of
+from tapec.tape.derive import Request, derive, originals
+from tapec.tape.plan import Plan
+from tapec.tape.run import Compiled, compiled, returned
+from tapec.tape.snapshots import snapshot
+from tapec_runtime.variables import UnconnectedGradients, Variable, plain
+
+if TYPE_CHECKING:
+    from tapec.tape.native import Recording
+
+_Sources = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a derivative is called.
+
+    inputs    names of the inputs
+    zeros     for each zero its value, or the place of the source whose shape it has
+    seeds     whether the targets' weights are passed
+    first     how many results are values of targets
+    adjoints  for each source the places of its adjoints among the results behind those
+    """
+
+    program: Compiled
+    inputs: tuple[str, ...]
+    zeros: tuple[Any, ...]
+    seeds: bool
+    first: int
+    adjoints: tuple[tuple[int, ...] | None, ...]
+
+
+@dataclass(frozen=True)
+class _Shaped:
+    """A zero of the shape of a source."""
+
+    source: int
+    dtype: str
+
+
+def differentiate(
+    recording: Recording,
+    targets: list[Any],
+    sources: list[Any],
+    weights: list[Any],
+    policy: UnconnectedGradients,
+    jit: bool | None,
+    form: str = "gradient",
+) -> list[Any]:
+    """The gradients of the targets' weighted sum, or (`form`) the Jacobians of the only target."""
+    plan = recording.plan
+    pairs = []
+    for one, weight in zip(targets, weights, strict=True):
+        atom = target_name(recording, one)
+        if atom is not None:
+            pairs.append((one, atom, weight))
+    versions = tuple(source_names(recording, source) for source in sources)
+    names = tuple(atom for _, atom, _ in pairs)
+    call = plan.calls.get((names, versions, form))
+    if call is None:
+        call = _call(recording, names, versions, jit, form)
+    results: tuple[Any, ...] = ()
+    if call.inputs or call.zeros or call.seeds:
+        arguments = [_input(recording, name) for name in call.inputs]
+        for zero in call.zeros:
+            arguments.append(_zeros(zero, sources) if type(zero) is _Shaped else zero)
+        if call.seeds:
+            for one, atom, weight in pairs:
+                arguments.append(1.0 if weight is None and type(one) is np.float64 else _seed(weight, one, plan, atom))
+        results = call.program(arguments, jit)
+    for (one, atom, _), value in zip(pairs, results[: call.first], strict=False):
+        _compare(one, value, atom)
+    adjoints = results[call.first :]
+    positions = list(call.adjoints)
+    doubtful = [k for k, own in enumerate(positions) if own is not None and _all_zero(adjoints, own)]
+    for k in _unconnected(recording, doubtful, names, versions, jit) if doubtful else ():
+        positions[k] = None
+    shape = np.shape(targets[0]) if form != "gradient" else ()
+    return [_gradient(source, own, adjoints, policy, shape) for source, own in zip(sources, positions, strict=True)]
+
+
+def _all_zero(adjoints: tuple[Any, ...], places: tuple[int, ...]) -> bool:
+    for place in places:
+        found = adjoints[place]
+        if found != 0.0 if isinstance(found, float) else np.any(found):
+            return False
+    return True
+
+
+# which program
+
+
+def _call(recording: Recording, targets: tuple[str, ...], sources: _Sources, jit: bool | None, form: str) -> Call:
+    """The call for these names; kept where it does not depend on the way that the block went."""
+    plan = recording.plan
+    program = _program(recording, targets, sources, jit, form)
+    derivative = program.derivative
+    zeros = []
+    for _, name in derivative.zeros:
+        type_ = plan.types[name]
+        assert isinstance(type_, Array | Scalar)
+        place = next(k for k, own in enumerate(program.sources) if name in own)
+        zeros.append(_Shaped(place, type_.dtype) if isinstance(type_, Array) else _scalar(0.0, type_))
+    called = bool(derivative.function.params)
+    call = Call(
+        program,
+        derivative.inputs if called else (),
+        tuple(zeros) if called else (),
+        called and form == "gradient",
+        returned(derivative.function) - len({p for ps in derivative.adjoints if ps for p in ps}),
+        derivative.adjoints,
+    )
+    if not plan.branching[targets, sources, form]:
+        plan.calls[targets, sources, form] = call
+    return call
+
+
+def _program(
+    recording: Recording, targets: tuple[str, ...], sources: _Sources, jit: bool | None, form: str
+) -> Compiled:
+    """The compiled derivative for these names; on the way that was gone, where that matters."""
+    plan = recording.plan
+    request = replace(request_of(plan, targets, sources), form=form)
+    key: tuple[Any, ...] = (targets, sources, form)
+    if key not in plan.branching:
+        merged = plan.merged & {name for source in sources for name in source}
+        plan.branching[key] = bool(merged) or depends_on_the_way(request)
+    if plan.branching[key]:
+        way = _way(recording, jit)
+        request = _on_the_way(plan, replace(request, block=plan.ways[way]))
+        key = (*key, way)
+    program = plan.compiled.get(key)
+    if program is None:
+        try:
+            made = derive(request)
+        except LoweringError:
+            raise
+        except TapecError as error:
+            raise LoweringError(error.message, error.span, error.reason, error.hint) from error
+        program = plan.compiled[key] = compiled(made, plan.constants, plan.callees, request.sources)
+    return program
+
+
+def request_of(plan: Plan, targets: tuple[str, ...], sources: _Sources) -> Request:
+    return Request(
+        plan.block,
+        plan.types,
+        frozenset(plan.constants),
+        tuple(Name(target) for target in targets),
+        sources,
+        frozenset(plan.region.watched),
+        frozenset(plan.region.stopped),
+        frozenset(plan.copies),
+        frozenset(leaf.name for leaf in plan.leaves if leaf.ident),
+    )
+
+
+def _on_the_way(plan: Plan, request: Request) -> Request:
+    """The request with every source by the name of its first definition on this way."""
+    known = originals(request.block, request.copies)
+    sources = tuple(
+        tuple(plan.known_as(known[name]) if name in known else name for name in source) for source in request.sources
+    )
+    return replace(request, sources=sources)
+
+
+def _way(recording: Recording, jit: bool | None) -> tuple[bool, ...]:
+    """The values of the tests of the branches that were met, outermost first."""
+    plan = recording.plan
+    way: tuple[bool, ...] = ()
+    while True:
+        block = plan.ways.setdefault(way, plan.block)
+        if ("tests", way) not in plan.compiled:
+            made = tests_of(block, plan.types)
+            if made is None:
+                return way
+            plan.compiled["tests", way] = compiled(made, plan.constants, plan.callees)
+        program = plan.compiled["tests", way]
+        arguments = [_input(recording, name) for name in program.derivative.inputs]
+        values = tuple(bool(value) for value in program(arguments, jit))
+        way += values
+        plan.ways.setdefault(way, decided(block, values))
+
+
+def _unconnected(
+    recording: Recording, doubtful: list[int], targets: tuple[str, ...], sources: _Sources, jit: bool | None
+) -> list[int]:
+    """Which of the sources whose gradient is zero were not connected on the way that the block went."""
+    plan = recording.plan
+    found: list[int] = []
+    for start in range(0, len(doubtful), SOURCES):
+        chunk = doubtful[start : start + SOURCES]
+        key = "connections", targets, tuple(sources[k] for k in chunk)
+        if key not in plan.compiled:
+            request = request_of(plan, targets, key[2])
+            if settled(request):
+                continue
+            plan.compiled[key] = compiled(connection_program(request), plan.constants, plan.callees)
+        program = plan.compiled[key]
+        [word] = program([_input(recording, name) for name in program.derivative.inputs], jit)
+        found += [k for place, k in enumerate(chunk) if not int(word) >> (place + 1) & 1]
+    return found
+
+
+# which names
+
+
+def target_name(recording: Recording, target: Any) -> str | None:
+    """The name of a float target; None for what the block did not compute."""
+    key, names, plan = id(target), recording.names, recording.plan
+    if names.doubtful and key in names.doubtful:
+        _ambiguous(target)
+    if key not in names.of:
+        if recording.unnamed:
+            raise LoweringError(recording.unnamed, hint="bind it to a variable inside the block")
+        return None
+    atom = names.of[key]
+    if not isinstance(atom, Name) or not plan.types[atom.id].is_float:
+        return None
+    if not plan.copies:
+        return atom.id
+    # seen from this tape: the copy that it watches, if it watches one
+    seen = plan.known_as(atom.id)
+    return seen if seen in plan.region.watched else atom.id
+
+
+def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
+    """The names of a source: one, or a variable's versions; none if it was not recorded."""
+    plan, names, key = recording.plan, recording.names, id(source)
+    if names.doubtful and key in names.doubtful:
+        _ambiguous(source)
+    atom: Atom | None = names.of.get(key)
+    if atom is None or isinstance(atom, Const):
+        return ()
+    ready = plan.as_source.get(atom.id)
+    if ready is not None and key not in names.twins:
+        return ready
+    if not plan.types[atom.id].is_float:
+        return ()
+    if isinstance(source, Variable):
+        own = plan.versions_of(atom.id)
+        later = names.again.get(id(source), ())
+        return own + tuple(v for first in later for v in plan.versions_of(first))
+    if key in names.twins:
+        raise LoweringError(
+            f"a source that is a plain conversion of `{atom.id}`",
+            reason="the two have one history in the program, so that they cannot be told apart",
+            hint=f"ask for the gradient with respect to `{atom.id}`",
+        )
+    if atom.id in plan.recomputed:
+        raise LoweringError(
+            f"the source `{atom.id}` is computed once more for the gradient of an inner tape",
+            reason="what that gradient depends on is not this value, but one like it",
+            hint="ask for the gradient with respect to what it was computed from",
+        )
+    plan.as_source[atom.id] = found = (plan.known_as(atom.id),)
+    return found
+
+
+def _ambiguous(value: Any) -> None:
+    raise LoweringError(
+        f"the number {value!r} has several meanings in the tape's block",
+        reason="Python shares equal floats, so that they cannot be told apart",
+        hint="make it with tapec.constant",
+    )
+
+
+# arguments and results
+
+
+def _input(recording: Recording, name: str) -> Any:
+    plan = recording.plan
+    if name not in recording.inputs:
+        return plan.constants[name]
+    value = recording.inputs[name]
+    # the derivative program writes where the block did
+    return snapshot(value) if name in plan.written else value
+
+
+def _zeros(zero: _Shaped, sources: list[Any]) -> Any:
+    source = sources[zero.source]
+    return np.zeros(source.shape if isinstance(source, Variable) else np.shape(source), zero.dtype)
+
+
+def _scalar(value: float, type_: Any) -> Any:
+    return np.float32(value) if type_.dtype == "float32" else float(value)
+
+
+def _seed(weight: Any, target: Any, plan: Plan, name: str) -> Any:
+    """The adjoint that a target starts with."""
+    weight, type_ = plain(weight), plan.types[name]
+    assert isinstance(type_, Array | Scalar)
+    if np.ndim(target) == 0 and not isinstance(target, np.ndarray):
+        return _scalar(1.0 if weight is None else weight, type_)
+    layout = getattr(type_, "layout", "C")
+    made = np.empty(np.shape(target), type_.dtype, order="F" if layout == "F" else "C")
+    made[...] = 1.0 if weight is None else weight
+    return made
+
+
+def _compare(target: Any, value: Any, name: str) -> None:
+    """The program must give what the block gave: the safety net for what lowering cannot see."""
+    # the common case; what is not a number fails both comparisons and goes the long way
+    numbers = isinstance(value, float) and isinstance(target, float)
+    if numbers and (value == target or abs(value - target) <= 1e-7 * abs(target) < np.inf):
+        return
+    ours, theirs = np.asarray(value), np.asarray(plain(target))
+    if ours.shape != theirs.shape:
+        _differs(name)
+    single = "float32" in (str(ours.dtype), str(theirs.dtype))
+    tolerance = 1e-3 if single else 1e-7
+    scale = max(float(np.max(np.abs(theirs), initial=0.0, where=np.isfinite(theirs))), 1e-300)
+    if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
+        _differs(name)
+
+
+def _differs(name: str) -> None:
+    raise LoweringError(
+        f"the target `{name}` has another value than the program read from the block's source",
+        reason="the block depends on something that the source does not show: time, threads, replaced functions",
+        hint="compute it before the tape and use the result inside",
+    )
+
+
+def _gradient(
+    source: Any,
+    positions: tuple[int, ...] | None,
+    adjoints: tuple[Any, ...],
+    policy: UnconnectedGradients,
+    shape: tuple[int, ...],
+) -> Any:
+    """One entry of the answer, with the source's dtype, and its shape behind that of a Jacobian's target."""
+    if positions is None and policy is UnconnectedGradients.NONE:
+        return None
+    total = None if positions is None else adjoints[positions[0]]
+    if type(source) is np.float64 and isinstance(total, float) and len(positions or ()) == 1:
+        return np.float64(total)
+    dtype = source.dtype if isinstance(source, Variable | np.ndarray | np.generic) else np.dtype(np.float64)
+    if positions is None:
+        own = source.shape if isinstance(source, Variable) else np.shape(source)
+        made = np.zeros((*shape, *own), dtype)
+        return made[()] if made.ndim == 0 and not isinstance(source, np.ndarray) else made
+    for position in positions[1:]:
+        total = total + adjoints[position]
+    made = np.asarray(total, dtype=dtype)
+    return made[()] if made.ndim == 0 and not isinstance(source, np.ndarray) else made

@@ -1,0 +1,166 @@
+"""What programs are turned into before they are differentiated."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapec.optimise.privatise import privatise
+from tapec.optimise.scalars import replace_small_arrays
+from tapec.optimise.unroll import unroll
+from tests.optimise.reading import check
+
+
+def same(change, text: str) -> None:
+    """A pass leaves a function as it is."""
+    check(change, text, text)
+
+
+def test_a_scratch_array_is_made_in_the_trip_that_uses_it():
+    check(
+        privatise,
+        before="""
+        def f(a, n, k, y):
+            a_1 = np.empty(k)
+            for i in range(n):
+                for j in range(k):
+                    a_1[j] = y
+                for j in range(k):
+                    t = a_1[j]
+                    a[i] += t
+            return y
+        """,
+        after="""
+        def f(a, n, k, y):
+            for i in range(n):
+                a_1 = np.empty(k)
+                for j in range(k):
+                    a_1[j] = y
+                for j in range(k):
+                    t = a_1[j]
+                    a[i] += t
+            return y
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "trip",
+    [
+        "t = a_1[0]\na_1[0] = y\na_1[1] = y",  # the first trip reads what an earlier one left
+        "a_1[0] = y\nt = a_1[1]",  # the other element was never written
+        "for j in range(n):\n    a_1[j] = y\nt = a_1[1]",  # n may be less than 2
+        "if c:\n    a_1[0] = y\na_1[1] = y\nt = a_1[0]",
+        "a_1[0] += y\na_1[1] = y",
+    ],
+)
+def test_an_array_that_carries_values_from_trip_to_trip_stays(trip: str):
+    body = "\n".join(f"        {line}" for line in trip.splitlines())
+    same(
+        privatise,
+        f"""
+def f(a, n, c, y):
+    a_1 = np.zeros(2)
+    for i in range(n):
+{body}
+    return y
+""",
+    )
+
+
+def test_an_array_that_is_used_after_the_loop_stays():
+    same(
+        privatise,
+        """
+        def f(n, y):
+            a_1 = np.empty(1)
+            for i in range(n):
+                a_1[0] = y
+            t = a_1[0]
+            return t
+        """,
+    )
+
+
+def test_a_short_loop_over_a_small_array_is_written_out():
+    check(
+        unroll,
+        before="""
+        def f(a, y):
+            a_1 = np.empty(2)
+            for i in range(2):
+                t = a[i]
+                a_1[i] = t
+            s = a_1[0]
+            return s
+        """,
+        after="""
+        def f(a, y):
+            a_1 = np.empty(2)
+            i = 0
+            t = a[i]
+            a_1[i] = t
+            i = 1
+            t = a[i]
+            a_1[i] = t
+            s = a_1[0]
+            return s
+        """,
+        again=False,
+    )
+
+
+@pytest.mark.parametrize("loop", ["range(5)", "range(n)"])
+def test_other_loops_stay(loop: str):
+    same(
+        unroll,
+        f"""
+def f(a, n, y):
+    a_1 = np.empty(2)
+    for i in {loop}:
+        a_1[i] = y
+    s = a_1[0]
+    return s
+""",
+    )
+
+
+def test_a_small_array_becomes_numbers():
+    check(
+        replace_small_arrays,
+        before="""
+        def f(x, y):
+            a = np.zeros(2)
+            a[0] = x
+            a[-1] += y
+            s = a[1]
+            t = a[0]
+            return s, t
+        """,
+        after="""
+        def f(x, y):
+            a_0 = 0.0
+            a_1 = 0.0
+            a_0 = x
+            a_1 += y
+            s = a_1
+            t = a_0
+            return s, t
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["a[i] = y", "s = np.sum(a)", "a_1 = a[1:]\n    a_1[0] = y", "s = a[2]", "a_1 = a"],
+)
+def test_an_array_that_is_used_as_a_whole_stays(use: str):
+    same(
+        replace_small_arrays,
+        f"""
+def f(i, y):
+    a = np.zeros(2)
+    {use}
+    t = a[0]
+    return t
+""",
+    )

@@ -1,0 +1,20 @@
+"""Random programs that alias, rebind, store and mutate, held to the oracle; see `random_tapes`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tape.random_tapes import examine
+
+
+@pytest.mark.parametrize("start", range(0, 60, 10))
+def test_random_programs(start):
+    for seed in range(start, start + 10):
+        examine(seed, pairs=12)
+
+
+# programs that were wrong once: a watch in a branch that is not taken, a watch of a temporary, a
+# variable's version in a loop, a name that only a helper assigns, an inner gradient's own numbers
+@pytest.mark.parametrize("seed", [1023, 1006, 1454, 1537, 7407, 10208, 10418, 10439, 20003])
+def test_programs_that_were_wrong(seed):
+    examine(seed)

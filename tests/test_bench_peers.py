@@ -1,0 +1,54 @@
+"""The benchmark's other tools compute what the programs do; each is skipped where it is not installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapec
+from tests.oracles import clone
+from tools.bench.measure import Row, WrongGradient, compare
+from tools.bench.peers import installed
+from tools.bench.programs import PROBLEMS
+from tools.bench.scaling import SCALED
+
+PEERS = installed()
+NAMES = {problem.name for problem in PROBLEMS}
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_programs_of_a_peer_are_the_benchmarks(peer):
+    assert peer.programs <= NAMES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_values_and_gradients_agree(peer, problem):
+    if problem.name not in peer.programs:
+        pytest.skip("not a natural program for this tool")
+    args = problem.arguments()
+    mine = tapec.value_and_grad(problem.f, wrt=problem.wrt)(*clone(args))
+    theirs = peer.gradient(problem.name, problem.wrt, args)()
+    compare(problem.name, {"primal": mine[0], "gradient": mine, peer.name: theirs})
+
+
+def test_wrong_gradients_are_noticed():
+    one = (1.0, (np.ones(3),))
+    with pytest.raises(WrongGradient, match="someone"):
+        compare("someone", {"primal": 1.0, "gradient": one, "jax": (1.0, (np.full(3, 1.1),))})
+
+
+def test_sizes_are_of_problems():
+    assert SCALED.keys() <= NAMES
+    for name, (make, sizes) in SCALED.items():
+        problem = next(problem for problem in PROBLEMS if problem.name == name)
+        small, usual = make(np.random.default_rng(0), sizes[0]), problem.arguments()
+        assert [type(arg) for arg in small] == [type(arg) for arg in usual]
+        assert [np.ndim(arg) for arg in small] == [np.ndim(arg) for arg in usual]
+
+
+def test_a_row_as_a_record():
+    row = Row("f", 1.0, 2.0, None, 0.1, 0.2, None, {"jax": 6.0}, {"jax": 1.0})
+    assert row.record()["ratio"] == 2.0
+    assert row.record()["peers"] == {"jax": 6.0}

@@ -1,0 +1,53 @@
+"""One first call in a process of its own: `python -m tools.bench.child NAME KIND` prints seconds and bytes as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+import tapec
+from tools.bench.programs import PROBLEMS
+
+KINDS = ("primal", "gradient")
+
+
+def main(name: str, kind: str) -> None:
+    problem = next(problem for problem in PROBLEMS if problem.name == name)
+    args = problem.arguments()
+    if kind == "primal":
+        function: Callable[..., Any] = njit(cache=True)(problem.f)
+    else:
+        function = tapec.value_and_grad(problem.f, wrt=problem.wrt)
+    begin = time.perf_counter()
+    function(*args)
+    first = time.perf_counter() - begin
+    print(json.dumps({"first": first, "peak": peak(function, args)}))
+
+
+def peak(function: Callable[..., Any], args: tuple[Any, ...]) -> int | None:
+    """How many bytes the process grows by while a compiled function runs; None where the system does not tell."""
+    reset = Path("/proc/self/clear_refs")
+    try:
+        reset.write_text("5")
+    except OSError:
+        return None
+    before = _status("VmRSS")
+    function(*args)
+    return max(_status("VmHWM") - before, 0)
+
+
+def _status(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return 1024 * int(line.split()[1])
+    raise LookupError(field)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
