@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
+from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active_tapes
 
 if TYPE_CHECKING:
     from tapec.tape.native import Recording
 
 
-# what is a leaf without another look
-_NUMBERS = frozenset({float, np.float64, np.float32, np.ndarray})
 _machinery: Any = None
 
 
@@ -129,7 +128,7 @@ class GradientTape:
         self._check_watched(tensor)
 
     def _check_watched(self, value: Any) -> None:
-        if type(value) in _NUMBERS:
+        if type(value) in NUMBERS:
             return
         if isinstance(value, list | tuple):
             for item in value:
@@ -185,12 +184,12 @@ class GradientTape:
         policy = unconnected_gradients
         if policy is not UnconnectedGradients.NONE:
             policy = UnconnectedGradients(unconnected_gradients)
-        targets = _flat(target, "target")
+        targets = flat(target, "target")
         if any(isinstance(one, Variable) for one in targets):
             raise ValueError("a variable cannot be a target; use a value computed from it")
-        found = _flat(sources, "source")
-        weights = _weights(output_gradients, targets)
-        return _rebuilt(sources, iter(self._answer(sys._getframe(1), targets, found, weights, policy)))
+        found = flat(sources, "source")
+        weights = weights_of(output_gradients, targets)
+        return rebuilt(sources, iter(self._answer(sys._getframe(1), targets, found, weights, policy)))
 
     def jacobian(
         self,
@@ -222,10 +221,10 @@ class GradientTape:
         self._check_answers()
         self._check_rows(parallel_iterations, experimental_use_pfor)
         policy = UnconnectedGradients(unconnected_gradients)
-        _check_target(target)
-        found = _flat(sources, "source")
+        check_target(target)
+        found = flat(sources, "source")
         result = self._answer(sys._getframe(1), [target], found, [None], policy, "jacobian")
-        return _rebuilt(sources, iter(result))
+        return rebuilt(sources, iter(result))
 
     def batch_jacobian(
         self,
@@ -256,10 +255,10 @@ class GradientTape:
         self._check_answers()
         self._check_rows(parallel_iterations, experimental_use_pfor)
         UnconnectedGradients(unconnected_gradients)
-        _check_target(target)
+        check_target(target)
         if isinstance(source, list | tuple | dict):
             raise TypeError("batch_jacobian takes one source")
-        (found,) = _flat(source, "source")
+        (found,) = flat(source, "source")
         of, by = np.shape(target), source.shape if isinstance(source, Variable) else np.shape(source)
         if len(of) < 2 or len(by) < 2 or of[0] != by[0]:
             raise ValueError(
@@ -342,54 +341,6 @@ class _Stopped:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.tape._paused = False
-
-
-def _flat(value: Any, what: str) -> list[Any]:
-    """The leaves of nested lists, tuples and dicts."""
-    if type(value) in _NUMBERS:
-        return [value]
-    if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in _flat(item, what)]
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in _flat(item, what)]
-    if not isinstance(value, int | float | complex | np.ndarray | np.generic | Variable):
-        raise TypeError(f"a {what} must be a number, an array or a variable, not {type(value).__name__}")
-    return [value]
-
-
-def _rebuilt(structure: Any, leaves: Any) -> Any:
-    if type(structure) in _NUMBERS:
-        return next(leaves)
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*(_rebuilt(item, leaves) for item in structure))
-    if isinstance(structure, list | tuple):
-        return type(structure)(_rebuilt(item, leaves) for item in structure)
-    if isinstance(structure, dict):
-        return {key: _rebuilt(item, leaves) for key, item in structure.items()}
-    return next(leaves)
-
-
-def _check_target(target: Any) -> None:
-    """A Jacobian is of one number or array."""
-    if isinstance(target, Variable):
-        raise ValueError("a variable cannot be a target; use a value computed from it")
-    if isinstance(target, list | tuple | dict):
-        raise TypeError("a Jacobian has one target: a number or an array")
-    _flat(target, "target")
-
-
-def _weights(given: Any, targets: list[Any]) -> list[Any]:
-    if given is None:
-        return [None] * len(targets)
-    found = _flat(given, "output gradient") if not isinstance(given, list | tuple) else [
-        leaf for item in given for leaf in ([None] if item is None else _flat(item, "output gradient"))
-    ]
-    if len(found) != len(targets):
-        raise ValueError(f"{len(found)} output gradients for {len(targets)} targets")
-    for weight, target in zip(found, targets, strict=True):
-        if weight is not None and np.shape(weight) != np.shape(target):
-            raise ValueError(f"an output gradient of shape {np.shape(weight)} for a target of {np.shape(target)}")
-    return found
 
 
 def function(f: Callable[..., Any]) -> Any:

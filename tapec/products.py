@@ -112,7 +112,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
         raise UsageError("primals and tangents must be tuples")
     if len(primals) != len(tangents):
         raise UsageError(f"{len(primals)} primals but {len(tangents)} tangents")
-    primals, tangents = variables.plain(tuple(primals)), variables.plain(tuple(tangents))
+    primals, tangents = (_plain(function, variables.plain(tuple(given))) for given in (primals, tangents))
     moving = tuple(k for k, t in enumerate(tangents) if t is not None)
     seeds = []
     for k in moving:
@@ -122,6 +122,14 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
         seeds += [_shaped(t, p, f"the tangent of argument {k}") for t, p in zip(theirs, ours, strict=True)]
     made = _seeded(function, "jvp", moving, len(primals), len(seeds), chosen(options))
     return made(*primals, *seeds)
+
+
+def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with tuples for lists, and named tuples for dataclasses and dicts."""
+    from tapec.backend import structured
+
+    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
+    return tuple(structured.plain(one, labels[min(k, len(labels) - 1)]) for k, one in enumerate(arguments))
 
 
 def _shaped(seed: Any, like: Any, what: str) -> Any:
@@ -164,8 +172,7 @@ def vjp(
     from tapec.backend import structured
 
     function = plain_function(f)
-    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
-    plain = tuple(structured.plain(p, labels[min(k, len(labels) - 1)]) for k, p in enumerate(primals))
+    plain = _plain(function, primals)
     wrt = tuple(k for k, p in enumerate(plain) if _differentiable(p, k))
     asked = chosen(options)
     value, pull = _split_reversal(function, wrt, plain, asked) or _joint_reversal(function, wrt, plain, asked)

@@ -139,6 +139,33 @@ def test_products_with_vectors():
         tapec.hvp(waves)(X, X)
 
 
+def test_products_leave_the_vector_as_it_is():
+    def overwrites(x, s):
+        x[1] = x[0] * s
+        x *= 2.0
+        return np.sum(x * x) * s
+
+    vector = (np.array([1.0, 2.0, 3.0]), 0.5)
+    kept = clone(vector)
+    product = tapec.hvp(overwrites, (0, 1))
+    first, second = (product(X.copy(), 2.0, vector) for _ in range(2))
+    np.testing.assert_array_equal(vector[0], kept[0])
+    np.testing.assert_array_equal(first[0], second[0])
+    inner = tapec.grad(lambda x, s, v: np.sum(tapec.hvp(overwrites)(x, s, v) * v), 1)
+    inner(X.copy(), 2.0, vector[0])
+    np.testing.assert_array_equal(vector[0], kept[0])
+
+
+def test_products_where_reverse_mode_keeps_numbers_on_lists():
+    def shrinking(x):
+        while x * x > 0.1:
+            x = x * x * 0.9
+        return x
+
+    x = 0.7
+    assert tapec.hvp(shrinking)(x, 2.0) == pytest.approx(2.0 * 12 * 0.9**3 * x * x, rel=1e-12)
+
+
 def test_structures():
     def parts(p, x):
         return p.first * x, (p.second, np.sum(x))

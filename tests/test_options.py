@@ -92,4 +92,5 @@ def test_flags():
     arguments = ["grad", f"{__file__}:total", "--sig", "f8[::1]"]
     texts = [CliRunner().invoke(main, [*arguments, *flags]).output for flags in ([], ["--math", "libm"], ["-O", "0"])]
     assert ["import tapec_runtime" in text for text in texts] == [True, False, False]
+    assert ['math="libm"' in text for text in texts] == [True, False, False]
     assert len(set(texts)) == 3

@@ -160,3 +160,16 @@ def test_a_cotangent_of_another_structure_is_an_error():
     _, pullback = tapec.vjp(lambda x: (x, x), 2.0)
     with pytest.raises(UsageError, match="another structure"):
         pullback(1.0)
+
+
+def test_tangents_in_dataclasses_and_dicts():
+    def by_key(p):
+        return (p["w"] * p["b"]).sum()
+
+    def by_attribute(p):
+        return (p.w * p.b).sum()
+
+    w, ones = np.arange(3.0), np.ones(3)
+    assert tapec.jvp(by_attribute, (Model(w, 2.0),), (Model(ones, 1.0),)) == (6.0, 9.0)
+    assert tapec.jvp(by_key, ({"w": w, "b": 2.0},), ({"w": ones, "b": 1.0},)) == (6.0, 9.0)
+    assert tapec.jvp(lambda items: items[0] * items[1], ([2.0, 3.0],), ([1.0, 0.0],)) == (6.0, 3.0)

@@ -1,11 +1,14 @@
-"""Measure the errors of the runtime's elementary functions: `python -m tools.accuracy [--points N]`.
+"""Measure the runtime's elementary functions: `python -m tools.accuracy [--points N | --speed]`.
 
 Each function is run in a loop that LLVM vectorises and compared with mpmath, in units in the last
-place (ulp) of the exact result: over all exponents, and closely where its formula changes.
+place (ulp) of the exact result: over all exponents, and closely where its formula changes.  With
+`--speed` the same loop is timed against one that calls the C library.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +24,7 @@ LIMIT = 2.0
 _BITS = 200
 # sines of the largest numbers need pi to this many bits
 _BITS_OF_PI = 1300
+_RUNS = 500
 
 Numbers = np.ndarray[Any, Any]
 
@@ -144,16 +148,49 @@ def worst_power(points: int, dtype: Any = np.float64, seed: int = 1) -> tuple[fl
     return errors[k], (float(x[k]), float(z[k]))
 
 
-@click.command()
-@click.option("--points", default=20_000, show_default=True, help="Arguments from each interval.")
-def main(points: int) -> None:
-    """Print the largest error of each function, in units in the last place."""
+def nanoseconds(apply: Callable[..., Any], arrays: tuple[Numbers, ...]) -> float:
+    """Time per element of a loop, the least of many runs."""
+    apply(*arrays)
+    times = []
+    for _ in range(_RUNS):
+        begin = time.perf_counter()
+        apply(*arrays)
+        times.append(time.perf_counter() - begin)
+    return 1e9 * min(times) / arrays[0].size
+
+
+def speeds(name: str) -> list[float]:
+    """Nanoseconds per element: ours in double and single precision, and the C library's."""
+    function, library = getattr(tapec_runtime, name), math.erf if name == "erf" else getattr(np, name)
+    two = name == "power"
+    make, count = (loop_of_two, 3) if two else (loop, 2)
+    usual = np.random.default_rng(1).uniform(0.1, 3.0, 4096)
+    doubles, singles = (tuple(usual.astype(dtype) for _ in range(count)) for dtype in (np.float64, np.float32))
+    ours = make(function)
+    return [nanoseconds(ours, doubles), nanoseconds(ours, singles), nanoseconds(make(library), doubles)]
+
+
+def print_errors(points: int) -> None:
+    """The largest error of each function, in units in the last place."""
     for dtype in (np.float64, np.float32):
         for subject in SUBJECTS:
             error, at = worst(subject, points, dtype)
             click.echo(f"{subject.name:<8} {dtype.__name__}  {error:.3f} ulp at {at!r}")
         error, both = worst_power(points, dtype)
         click.echo(f"{'power':<8} {dtype.__name__}  {error:.3f} ulp at {both!r}")
+
+
+@click.command()
+@click.option("--points", default=20_000, show_default=True, help="Arguments from each interval.")
+@click.option("--speed", is_flag=True, help="Print times instead of errors.")
+def main(points: int, speed: bool) -> None:
+    """Print the largest error of each function, or its time per element."""
+    if not speed:
+        print_errors(points)
+        return
+    for name in [*(subject.name for subject in SUBJECTS), "power"]:
+        double, single, library = speeds(name)
+        click.echo(f"{name:<8} float64 {double:6.2f} ns  float32 {single:6.2f} ns  C library {library:6.2f} ns")
 
 
 if __name__ == "__main__":

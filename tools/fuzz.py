@@ -1,8 +1,10 @@
 """Check random programs: `python -m tools.fuzz --minutes N [--seed S]`.
 
 Each seed gives a program (see `fuzz_programs`) that is held to what `tests.oracles.check` asks:
-Numba's value, reverse against forward to 1e-10, forward against central differences; and what
-stands after each stage of the pipeline is run (`tests.stages`).  A failing program is shrunk by
+Numba's value, reverse against forward to 1e-10, forward against central differences.  Further checks
+cost more than they find, so each is for the seeds of its own: what stands after each stage of the
+pipeline is run (`tests.stages`), level 0 or level 1 of optimisation gives what level 2 gives, second
+derivatives agree with differences of the first (`tests.levels`).  A failing program is shrunk by
 removing statements while it fails in the same way, and written to a file.
 An error of the compiler that points at the user's line is a refusal: counted, not a failure.
 """
@@ -18,7 +20,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -28,7 +30,8 @@ import numpy as np
 from numba import njit
 
 from tapec.errors import CompilationError, TapecError
-from tests.oracles import Args, Mismatch, any_single, check, clone, float_vector, same
+from tests.levels import check_level, check_second
+from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.stages import check_stages
 from tools.fuzz_programs import generate
 
@@ -92,8 +95,8 @@ def interpreted(module: ModuleType) -> Callable[..., Any]:
     return plain["program"]
 
 
-def examine(source: str, args: Args, folder: Path) -> Outcome:
-    """Run all checks on one program."""
+def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
+    """Run the checks on one program; the seed says which of the costly ones."""
     try:
         module = load(source, folder)
         program = module.program
@@ -110,10 +113,17 @@ def examine(source: str, args: Args, folder: Path) -> Outcome:
         same("njit", compiled(*clone(args)), value, tolerance)
     except Exception as error:
         return Outcome(SKIPPED, "Numba and Python differ", str(error))
+
+    def also(derivative: Derivative) -> None:
+        if seed % 4 == 0:
+            check_stages(program, args, derivative)
+        elif seed % 4 < 3:
+            check_level(program, args, derivative, 0 if seed % 4 == 1 else 1)
+        if seed % 10 == 0:
+            check_second(program, args, derivative)
+
     try:
-        compared = check(
-            program, args, original=compiled, skip_kinks=True, also=partial(check_stages, program, args)
-        )
+        compared = check(program, args, original=compiled, skip_kinks=True, also=also)
     except Mismatch as error:
         return Outcome(FAILED, str(error).partition(":")[0], str(error))
     except CompilationError as error:
@@ -185,20 +195,24 @@ def _replace(tree: ast.AST, old: ast.stmt, new: list[ast.stmt]) -> bool:
     return False
 
 
-def shrink(source: str, args: Args, folder: Path, kind: str, seconds: float) -> str:
+def shrink(source: str, args: Args, folder: Path, kind: str, seconds: float, seed: int = 0) -> str:
     """The smallest program found within the time that fails in the same way."""
     deadline = time.monotonic() + seconds
-    smaller = True
-    while smaller:
-        smaller = False
-        for candidate in reductions(source):
+    rejected = 0
+    while True:
+        start = rejected
+        for candidate in islice(reductions(source), rejected, None):
             if time.monotonic() > deadline:
                 return source
-            outcome = examine(candidate, args, folder)
+            outcome = examine(candidate, args, folder, seed)
             if outcome.status == FAILED and outcome.kind == kind:
-                source, smaller = candidate, True
+                source = candidate
                 break
-    return source
+            rejected += 1
+        else:
+            if start == 0:
+                return source
+            rejected = 0
 
 
 def run_seed(seed: int, folder: Path) -> Outcome:
@@ -206,7 +220,7 @@ def run_seed(seed: int, folder: Path) -> Outcome:
     program = generate(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return examine(program.source, program.arguments(), folder)
+        return examine(program.source, program.arguments(), folder, seed)
 
 
 def report_failure(seed: int, outcome: Outcome, folder: Path, target: Path, seconds: float) -> Path:
@@ -214,7 +228,7 @@ def report_failure(seed: int, outcome: Outcome, folder: Path, target: Path, seco
     program = generate(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        source = shrink(program.source, program.arguments(), folder, outcome.kind, seconds)
+        source = shrink(program.source, program.arguments(), folder, outcome.kind, seconds, seed)
     target.mkdir(parents=True, exist_ok=True)
     path = target / f"seed_{seed}.py"
     reason = "\n".join(f"# {line}" for line in outcome.detail.splitlines())

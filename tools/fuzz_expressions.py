@@ -12,16 +12,22 @@ from dataclasses import dataclass
 
 LENGTH = 5
 ROWS, COLS = 3, 4
+DEPTH = 2
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The names in sight: floats, ints with their exclusive bounds, arrays with their extents."""
+    """The names in sight: floats, ints with their exclusive bounds, arrays with their extents.
+
+    cubes   arrays of DEPTH by ROWS by COLS
+    loop    the innermost loop's kind, "" outside loops
+    """
 
     scalars: tuple[str, ...] = ()
     indices: tuple[tuple[str, int], ...] = ()
     vectors: tuple[tuple[str, int], ...] = ()
-    matrices: tuple[str, ...] = ()
+    matrices: tuple[tuple[str, int, int], ...] = ()
+    cubes: tuple[str, ...] = ()
     loop: str = ""
 
 
@@ -36,6 +42,10 @@ class Expressions:
 
     def number(self) -> str:
         return f"{self.rng.uniform(0.1, 0.9):.2f}"
+
+    def target(self, scope: Scope) -> str:
+        """A number that may be overwritten."""
+        return self.rng.choice(scope.scalars)
 
     def index(self, scope: Scope, extent: int) -> str:
         """A subscript within an axis of the given extent."""
@@ -53,8 +63,13 @@ class Expressions:
 
     def element(self, scope: Scope) -> str:
         """An element of some array in sight."""
-        if scope.matrices and (not scope.vectors or self.chance(0.4)):
-            return f"{self.rng.choice(scope.matrices)}[{self.index(scope, ROWS)}, {self.index(scope, COLS)}]"
+        kind = self.rng.random()
+        if scope.cubes and kind < 0.2:
+            i, j, k = (self.index(scope, extent) for extent in (DEPTH, ROWS, COLS))
+            return f"{self.rng.choice(scope.cubes)}[{i}, {j}, {k}]"
+        if scope.matrices and (not scope.vectors or kind < 0.5):
+            name, rows, cols = self.rng.choice(scope.matrices)
+            return f"{name}[{self.index(scope, rows)}, {self.index(scope, cols)}]"
         name, extent = self.rng.choice(scope.vectors)
         return f"{name}[{self.index(scope, extent)}]"
 
@@ -64,7 +79,9 @@ class Expressions:
             return self.element(scope)
         if scope.scalars and kind < 0.92:
             return self.rng.choice(scope.scalars)
-        if scope.indices and kind < 0.96:
+        if kind < 0.94:
+            return self.rng.choice(["GAIN", f"WEIGHTS[{self.index(scope, LENGTH)}]"])
+        if scope.indices and kind < 0.97:
             return f"{self.number()} * {self.rng.choice(scope.indices)[0]} / {LENGTH}"
         return self.number()
 
@@ -107,13 +124,22 @@ class Expressions:
     def vector(self, scope: Scope, extent: int, depth: int = 2) -> str:
         """An elementwise array expression of the given extent."""
         fitting = [name for name, size in scope.vectors if size == extent]
-        if extent == COLS and scope.matrices:
-            fitting.append(f"{self.rng.choice(scope.matrices)}[{self.index(scope, ROWS)}]")
-        if extent == ROWS and scope.matrices:
-            fitting.append(f"{self.rng.choice(scope.matrices)}[:, {self.index(scope, COLS)}]")
-        longer = [name for name, size in scope.vectors if size == extent + 1]
-        fitting += [f"{name}[1:]" for name in longer] + [f"{name}[:-1]" for name in longer]
-        fitting += [f"{name}[::-1]" for name, size in scope.vectors if size == extent]
+        fitting += [f"{name}[::-1]" for name in fitting]
+        if extent == LENGTH:
+            fitting.append("WEIGHTS")
+        for name, size in scope.vectors:
+            if size == extent + 1:
+                fitting += [f"{name}[1:]", f"{name}[:-1]"]
+        for name, rows, cols in scope.matrices:
+            if cols == extent:
+                fitting.append(f"{name}[{self.index(scope, rows)}]")
+            if rows == extent:
+                fitting.append(f"{name}[:, {self.index(scope, cols)}]")
+        for name in scope.cubes:
+            if extent == COLS:
+                fitting.append(f"{name}[{self.index(scope, DEPTH)}, {self.index(scope, ROWS)}]")
+            if extent == ROWS:
+                fitting.append(f"{name}[{self.index(scope, DEPTH)}, :, {self.index(scope, COLS)}]")
         if not fitting or self.chance(0.05):
             return self.literal(scope, extent)
         if depth == 0 or self.chance(0.15):
@@ -135,6 +161,9 @@ class Expressions:
             f"np.roll({v}, 1)",
             f"np.sort({v})",
             f"np.concatenate(({paren(v)}[:1], {paren(w)}[1:]))",
+            f"np.clip({v}, -0.6, {self.number()})",
+            f"np.minimum({v}, {paren(w)} * {paren(x)})",
+            f"{paren(w)}[np.argsort({v})]",
         )
         return self.rng.choice(forms)
 
@@ -158,9 +187,17 @@ class Expressions:
             f"np.dot({name}, {name}) / {extent}",
         ]
         forms.append(f"({self.vector(scope, extent, 1)}).sum() / {extent}")
+        forms += [f"np.prod(0.8 + 0.2 * {name})", f"{name}[np.argmin({name})]", f"np.sqrt(1.0 + np.sum({name} ** 2))"]
         if scope.matrices:
-            m = self.rng.choice(scope.matrices)
-            forms += [f"np.sum({m}, axis=0)[{self.index(scope, COLS)}] / {ROWS}", f"{m}.mean()", f"np.min({m})"]
+            m, rows, cols = self.rng.choice(scope.matrices)
+            forms += [f"np.sum({m}, axis=0)[{self.index(scope, cols)}] / {rows}", f"{m}.mean()", f"np.min({m})"]
+            forms += [
+                f"np.max({m}[{self.index(scope, rows)}])",
+                f"np.sum({m} * {m}.sum(axis=0)) / {rows * cols * rows}",
+            ]
+        if scope.cubes:
+            c = self.rng.choice(scope.cubes)
+            forms += [f"{c}.sum(axis=1)[{self.index(scope, DEPTH)}, {self.index(scope, COLS)}] / {ROWS}", f"{c}.mean()"]
         return self.rng.choice(forms)
 
 

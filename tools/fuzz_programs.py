@@ -15,9 +15,56 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz_expressions import COLS, LENGTH, ROWS, Expressions, Scope, paren
+from tools.fuzz_arrays import ArrayStatements
+from tools.fuzz_containers import Containers
+from tools.fuzz_expressions import COLS, DEPTH, LENGTH, ROWS, Scope, paren
+from tools.fuzz_flow import Flow
+from tools.fuzz_idioms import Idioms
+from tools.fuzz_kernels import Kernels
 
-HEADER = "import math\n\nimport numpy as np\nfrom numba import njit\n"
+HEADER = """\
+import math
+from collections import namedtuple
+
+import numpy as np
+from numba import njit, prange
+
+State = namedtuple("State", "p q r")
+GAIN = 0.7
+WEIGHTS = np.array([0.4, -0.3, 0.8, 0.1, -0.6])
+"""
+
+# functions of points, written before a program that calls them
+POINTS = {
+    "helper_cross": """\
+@njit
+def helper_cross(a, b):
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+""",
+    "helper_unit": """\
+@njit
+def helper_unit(a):
+    size = 0.0
+    for k in range(a.shape[0]):
+        size += a[k] * a[k]
+    return a / math.sqrt(size + 0.1)
+""",
+    "helper_turn": """\
+@njit
+def helper_turn(a, angle):
+    c, s = math.cos(angle), math.sin(angle)
+    a[0], a[1] = c * a[0] - s * a[1], s * a[0] + c * a[1]
+""",
+    "helper_turned": """\
+@njit
+def helper_turned(angle):
+    out = np.eye(3)
+    out[0, 0] = math.cos(angle)
+    out[0, 1] = -math.sin(angle)
+    out[1, 0], out[1, 1] = -out[0, 1], out[0, 0]
+    return out
+""",
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +78,7 @@ class FuzzProgram:
     def arguments(self) -> tuple[Any, ...]:
         """Fresh arguments: scalars, vectors and matrices by the first letter of their names, `n` an int.
 
-        A last letter `s` stands for a strided array, `f` for one of single precision.
+        A last letter `s` stands for a strided array, `f` for one of single precision, `t` for a transposed one.
         """
         rng = np.random.default_rng(self.seed)
         return tuple(_argument(rng, name) for name in self.parameters)
@@ -42,30 +89,25 @@ def _argument(rng: np.random.Generator, name: str) -> Any:
         return int(rng.integers(0, LENGTH))
     if name.startswith("x"):
         return float(rng.uniform(-1.0, 1.0))
-    shape = (LENGTH,) if name.startswith("a") else (ROWS, COLS)
+    shape = {"a": (LENGTH,), "m": (ROWS, COLS), "c": (DEPTH, ROWS, COLS)}[name[0]]
     values = rng.uniform(-1.0, 1.0, shape)
     if name.endswith("f"):
         return values.astype(np.float32)
+    if name.endswith("t"):
+        return np.asfortranarray(values)
     return np.repeat(values, 2, axis=-1)[..., ::2] if name.endswith("s") else values
 
 
-class Generator(Expressions):
+class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms):
     """Writes one program; `budget` is the number of statements still wanted."""
 
     def __init__(self, rng: random.Random):
         super().__init__(rng)
-        self.lines = HEADER.splitlines()
-        self.budget = rng.randint(4, 18)
+        self.lines: list[str] = []
+        self.budget = rng.randint(2, 9)
         self.names = 0
         self.helpers: list[tuple[str, str]] = []
-        self.result = rng.choice(["scalar", "scalar", "pair", "array"])
-
-    def emit(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
-
-    def new(self, prefix: str) -> str:
-        self.names += 1
-        return f"{prefix}{self.names}"
+        self.result = rng.choice(["scalar", "scalar", "pair", "array", "several"])
 
     def block(self, scope: Scope, depth: int, size: int) -> Scope:
         """At least one statement; names made in the block stay inside it."""
@@ -79,28 +121,49 @@ class Generator(Expressions):
             self.emit(depth, f"{self.target(scope)} = {self.scalar(scope)}")
         return scope
 
-    def target(self, scope: Scope) -> str:
-        return self.rng.choice(scope.scalars)
-
     def statement(self, scope: Scope, depth: int) -> Scope:
-        simple: list[tuple[float, Callable[[Scope, int], Scope]]] = [
+        choices: list[tuple[float, Callable[[Scope, int], Scope]]] = [
             (3, self.assign),
             (2, self.update),
             (3, self.store),
             (2, self.slice_store),
-            (2, self.make_array),
+            (1.5, self.matrix_store),
+            (1, self.cube_store),
+            (1.5, self.make_array),
+            (0.8, self.make_matrix),
+            (0.3, self.make_cube),
             (1, self.swap),
             (1, self.reduce),
             (1, self.call),
-            (0.7, self.collect),
-            (0.4, self.pack),
+            (0.5, self.collect),
+            (0.3, self.pack),
+            (0.7, self.closure),
+            (0.6, self.masks),
+            (0.6, self.order),
+            (0.7, self.odds),
+            (0.8, self.choose),
         ]
         if depth < 4:
-            simple += [(3, self.branch), (3, self.for_loop), (1.5, self.while_loop)]
+            choices += [(2.5, self.branch), (2.5, self.for_loop), (1, self.item_loop), (1.5, self.while_loop)]
+        if depth < 3:
+            choices += [
+                (0.6, self.iterate),
+                (0.6, self.search),
+                (0.8, self.carried_view),
+                (0.6, self.dynamic),
+                (0.8, self.carry),
+                (1, self.stencil),
+                (1, self.plane),
+                (1, self.accumulate),
+                (0.8, self.product),
+                (0.6, self.scatter),
+                (0.8, self.points),
+                (0.5, self.integrate),
+            ]
         if depth > 1:
-            simple += [(0.8, self.leave)]
-        weights = [weight for weight, _ in simple]
-        return self.rng.choices([make for _, make in simple], weights)[0](scope, depth)
+            choices += [(1.2, self.leave)]
+        weights = [weight for weight, _ in choices]
+        return self.rng.choices([make for _, make in choices], weights)[0](scope, depth)
 
     def assign(self, scope: Scope, depth: int) -> Scope:
         if self.chance(0.4):
@@ -128,65 +191,6 @@ class Generator(Expressions):
             self.emit(depth, f"{place} = {self.element(scope) if self.chance(0.2) else self.scalar(scope)}")
         return scope
 
-    def slice_store(self, scope: Scope, depth: int) -> Scope:
-        name, extent = self.rng.choice(scope.vectors)
-        sign = self.rng.choice(["=", "=", "+=", "*="])
-        kind = self.rng.random()
-        if kind < 0.2 and sign == "=":
-            text = f"{name}[1:] = {name}[:-1]"
-        elif kind < 0.35 and sign == "=":
-            text = f"{name}[{name} > {self.atom(scope)}] = {self.scalar(scope, 1)}"
-        elif kind < 0.5 and scope.matrices:
-            text = f"{self.rng.choice(scope.matrices)}[{self.index(scope, ROWS)}] = {self.vector(scope, COLS)}"
-        elif kind < 0.6:
-            text = f"{name}[:{extent - 1}] = {self.scalar(scope, 1)}"
-        elif sign == "=":
-            text = f"{name}[:] = {self.vector(scope, extent)}"
-        else:
-            text = f"{name} {sign} 0.5 * ({self.vector(scope, extent, 1)})"
-        self.emit(depth, text)
-        return scope
-
-    def make_array(self, scope: Scope, depth: int) -> Scope:
-        source, extent = self.rng.choice(scope.vectors)
-        kind = self.rng.random()
-        single = source.endswith("f") and kind >= 0.3 and not 0.45 <= kind < 0.55
-        name = self.new("b") + "_f" * single
-        if kind < 0.3:
-            self.emit(depth, f"{name} = {self.vector(scope, extent)} + 0.0")
-        elif kind < 0.45:
-            self.emit(depth, f"{name} = {source}.copy()")
-        elif kind < 0.55:
-            self.emit(depth, f"{name} = np.zeros({extent})")
-        elif kind < 0.75 and extent > 3:
-            start = self.rng.randrange(extent - 3)
-            extent = extent - start - 1
-            self.emit(depth, f"{name} = {source}[{start}:-1]")
-        elif kind < 0.85 and scope.matrices:
-            extent = COLS
-            self.emit(depth, f"{name} = {self.rng.choice(scope.matrices)}[{self.index(scope, ROWS)}]")
-        elif scope.matrices:
-            extent = ROWS
-            self.emit(depth, f"{name} = {self.rng.choice(scope.matrices)}[:, {self.index(scope, COLS)}]")
-        else:
-            self.emit(depth, f"{name} = {source}[::-1]")
-        return replace(scope, vectors=(*scope.vectors, (name, extent)))
-
-    def swap(self, scope: Scope, depth: int) -> Scope:
-        """Rebind arrays: swap two of one extent, or give a name another array."""
-        name, extent = self.rng.choice(scope.vectors)
-        # a name cannot hold arrays of two precisions, so those of single precision keep theirs
-        double = [other for other, size in scope.vectors if size == extent and "f" not in name + other]
-        others = [other for other in double if other != name]
-        if not others:
-            return self.assign(scope, depth)
-        other = self.rng.choice(others)
-        if self.chance(0.6):
-            self.emit(depth, f"{name}, {other} = {other}, {name}")
-        else:
-            self.emit(depth, f"{name} = {self.rng.choice([other, f'{other}.copy()', f'0.5 * {other} + 0.5 * {name}'])}")
-        return scope
-
     def reduce(self, scope: Scope, depth: int) -> Scope:
         self.emit(depth, f"{self.target(scope)} = {self.reduction(scope)}")
         return scope
@@ -195,100 +199,19 @@ class Generator(Expressions):
         if not self.helpers:
             return self.store(scope, depth)
         name, kind = self.rng.choice(self.helpers)
-        vector = self.rng.choice(scope.vectors)[0]
+        vector, extent = self.rng.choice([(name, extent) for name, extent in scope.vectors if extent > 2])
         value = f"{name}({vector}, {self.atom(scope)})"
         if kind == "value":
             self.emit(depth, f"{self.target(scope)} = {value}")
         elif kind == "pair" and len(scope.scalars) > 1:
             x, y = self.rng.sample(scope.scalars, 2)
             self.emit(depth, f"{x}, {y} = {value}")
+        elif kind in ("array", "view") and "f" not in vector:
+            made = self.new("b")
+            self.emit(depth, f"{made} = {value}")
+            return replace(scope, vectors=(*scope.vectors, (made, extent)))
         else:
             self.emit(depth, value)
-        return scope
-
-    def collect(self, scope: Scope, depth: int) -> Scope:
-        """Append to a list in a loop, then use it."""
-        name, index = self.new("c"), self.new("i")
-        self.emit(depth, f"{name} = [{self.target(scope)}]")
-        self.emit(depth, f"for {index} in range({self.rng.choice(['n', '3'])}):")
-        inner = replace(scope, indices=(*scope.indices, (index, LENGTH)))
-        self.emit(depth + 1, f"{name}.append({self.scalar(inner, 1)} + 0.0)")
-        x = self.target(scope)
-        self.emit(depth, f"{x} = 0.6 * {name}[-1] - 0.3 * {name}[0]")
-        if self.chance(0.4):
-            self.emit(depth, f"for {index} in range(len({name})):")
-            self.emit(depth + 1, f"{x} += 0.2 * {name}[{index}]")
-        return scope
-
-    def pack(self, scope: Scope, depth: int) -> Scope:
-        """Put an array and a number in a tuple, and write through it."""
-        name = self.new("p")
-        vector, extent = self.rng.choice(scope.vectors)
-        self.emit(depth, f"{name} = ({vector}, {self.scalar(scope, 1)})")
-        self.emit(depth, f"{name}[0][{self.index(scope, extent)}] = 0.5 * {name}[1]")
-        self.emit(depth, f"{self.target(scope)} = {name}[0][{self.index(scope, extent)}]")
-        return scope
-
-    def branch(self, scope: Scope, depth: int) -> Scope:
-        self.emit(depth, f"if {self.test(scope)}:")
-        self.block(scope, depth + 1, self.rng.randint(1, 3))
-        if self.chance(0.2):
-            self.emit(depth, f"elif {self.test(scope)}:")
-            self.block(scope, depth + 1, self.rng.randint(1, 2))
-        if self.chance(0.5):
-            self.emit(depth, "else:")
-            self.block(scope, depth + 1, self.rng.randint(1, 2))
-        return scope
-
-    def for_loop(self, scope: Scope, depth: int) -> Scope:
-        name = self.new("i")
-        kind = self.rng.random()
-        if kind < 0.15:
-            vector = self.rng.choice(scope.vectors)[0]
-            item = self.new("v")
-            self.emit(depth, f"for {name}, {item} in enumerate({vector}):")
-            inner = replace(scope, scalars=(*scope.scalars, item))
-            bound = LENGTH
-        else:
-            inner = scope
-            vector, extent = self.rng.choice(scope.vectors)
-            text, bound = self.rng.choice(
-                [
-                    (f"range({vector}.shape[0])", extent),
-                    ("range(3)", 3),
-                    ("range(1, 4)", 4),
-                    ("range(4, -1, -2)", 5),
-                    ("range(n)", LENGTH),
-                    (f"range(n, {LENGTH})", LENGTH),
-                    (f"range(len({vector}) - 1, -1, -1)", extent),
-                ]
-            )
-            self.emit(depth, f"for {name} in {text}:")
-        inner = replace(inner, indices=(*inner.indices, (name, bound)), loop="for")
-        self.block(inner, depth + 1, self.rng.randint(1, 4))
-        if self.chance(0.08):
-            self.emit(depth, "else:")
-            self.block(scope, depth + 1, 1)
-        return scope
-
-    def while_loop(self, scope: Scope, depth: int) -> Scope:
-        name = self.new("k")
-        self.emit(depth, f"{name} = 0")
-        self.emit(depth, self.rng.choice([f"while {name} < 4 and ({self.test(scope)}):", f"while {name} < 3:"]))
-        self.emit(depth + 1, f"{name} += 1")
-        inner = replace(scope, indices=(*scope.indices, (name, LENGTH)), loop="while")
-        self.block(inner, depth + 1, self.rng.randint(1, 4))
-        return scope
-
-    def leave(self, scope: Scope, depth: int) -> Scope:
-        """A conditional way out: break or continue in a loop, else return."""
-        self.emit(depth, f"if {self.test(scope)}:")
-        if self.chance(0.5):
-            self.emit(depth + 1, f"{self.target(scope)} = {self.scalar(scope, 1)}")
-        if scope.loop and self.chance(0.75):
-            self.emit(depth + 1, self.rng.choice(["break", "continue"]))
-        else:
-            self.emit(depth + 1, f"return {self.returned(scope)}")
         return scope
 
     def returned(self, scope: Scope) -> str:
@@ -296,9 +219,13 @@ class Generator(Expressions):
         full = [name for name, extent in scope.vectors if extent == LENGTH]
         array = self.rng.choice(full)
         copied = f"{array} + 0.0"
-        return {"scalar": f"{value} + {array}.sum() / {LENGTH}", "pair": f"{value}, {copied}", "array": copied}[
-            self.result
-        ]
+        whole = [f"{name} * 1.0" for name, rows, cols in scope.matrices if (rows, cols) == (ROWS, COLS)]
+        return {
+            "scalar": f"{value} + {array}.sum() / {LENGTH}",
+            "pair": f"{value}, {copied}",
+            "array": copied,
+            "several": f"{copied}, ({value}, {(whole or [value])[0]}), n + 1",
+        }[self.result]
 
     def helper(self) -> None:
         """A function of a vector of any extent and a number, which may overwrite the vector."""
@@ -306,20 +233,24 @@ class Generator(Expressions):
         if self.chance(0.2):
             self.recursive_helper(name)
             return
-        kind = self.rng.choice(["value", "pair", "nothing"])
-        self.emit(0, "")
-        self.emit(0, "")
-        self.emit(0, "@njit")
-        self.emit(0, f"def {name}(v, x):")
+        kind = self.rng.choice(["value", "pair", "nothing", "array", "view"])
+        self.emit_all(0, ("", "", "@njit", f"def {name}(v, x):"))
         self.emit(1, "s = 0.3 * x")
         self.emit(1, "for i in range(v.shape[0]):")
         scope = Scope(scalars=("s", "x"), indices=(("i", 3),), vectors=(("v", 3),))
+        depth = 2
+        if self.chance(0.3):
+            self.emit(2, self.rng.choice(["for j in range(i):", "for j in range(3):"]))
+            scope, depth = replace(scope, indices=(("i", 3), ("j", 3))), 3
         for _ in range(self.rng.randint(1, 3)):
-            self.rng.choice([self.assign, self.update, self.store])(scope, 2)
+            self.rng.choice([self.assign, self.update, self.store])(scope, depth)
         if self.chance(0.4):
-            self.emit(2, f"if {self.test(scope)}:")
-            self.emit(3, {"value": "return 0.5 * s", "pair": "return s, x", "nothing": "return"}[kind])
-        self.emit(1, {"value": "return s + 0.1 * x", "pair": "return x, s", "nothing": "v[0] = s"}[kind])
+            self.emit(depth, f"if {self.test(scope)}:")
+            early = {"value": "return 0.5 * s", "pair": "return s, x", "nothing": "return"}
+            self.emit(depth + 1, early.get(kind, "break"))
+        last = {"value": "return s + 0.1 * x", "pair": "return x, s", "nothing": "v[0] = s"}
+        last |= {"array": "return 0.5 * v + s", "view": "return v[::-1]"}
+        self.emit(1, last[kind])
         self.helpers.append((name, kind))
 
     def recursive_helper(self, name: str) -> None:
@@ -347,18 +278,20 @@ def generate(seed: int) -> FuzzProgram:
         make.helper()
     scalars = ("x0", "x1", "x2")[: rng.randint(1, 3)]
     vectors = rng.choice([("a0",), ("a0", "a1"), ("a0", "a1_s"), ("a0", "a1"), ("a0", "a1_s"), ("a0", "a1_f")])
-    matrices = ("m0",) if make.chance(0.5) else ()
-    parameters = (*scalars, *vectors, *matrices, "n")
-    make.emit(0, "")
-    make.emit(0, "")
-    make.emit(0, f"def program({', '.join(parameters)}):")
+    matrices = rng.choice([(), ("m0",), ("m0",), ("m0", "m1"), ("m0_t",), ("m0_s",)])
+    cubes = ("c0",) if make.chance(0.25) else ()
+    parameters = (*scalars, *vectors, *matrices, *cubes, "n")
+    make.emit_all(0, ("", "", f"def program({', '.join(parameters)}):"))
     scope = Scope(
         scalars=scalars,
         indices=(("n", LENGTH),),
         vectors=tuple((name, LENGTH) for name in vectors),
-        matrices=matrices,
+        matrices=tuple((name, ROWS, COLS) for name in matrices),
+        cubes=cubes,
     )
     for _ in range(4):
         scope = make.block(scope, 1, rng.randint(1, 4))
     make.emit(1, f"return {make.returned(scope)}")
-    return FuzzProgram(seed, "\n".join(make.lines) + "\n", parameters)
+    body = "\n".join(make.lines) + "\n"
+    points = "".join(f"\n\n{text}" for name, text in POINTS.items() if f"{name}(" in body)
+    return FuzzProgram(seed, f"{HEADER}{points}{body}", parameters)

@@ -20,19 +20,21 @@ from numba.extending import lower_builtin, type_callable
 
 from tapec_runtime.lanes import Lane
 
-Formula = Callable[..., Lane]
+# a result; or a result and where it is good
+Formula = Callable[..., Lane | tuple[Lane, Lane]]
 
 _DOUBLE = ir.DoubleType()
 _FLOAT = ir.FloatType()
 _PURE = ("nounwind", "willreturn", "readnone")
 
 
-def elementwise(symbol: str, library: Callable[..., Any], usual: Formula | None = None) -> Callable[..., Any]:
+def elementwise(symbol: str, library: Callable[..., Any]) -> Callable[..., Any]:
     """Declare a function by the formula that stands below; jitted code and Python can call it.
 
     symbol   the C library's function for float64; the one for float32 has an `f` behind
     library  what a call from Python calls
-    usual    whether the formula is good for an argument, if not for all; the C library computes the others
+
+    Where the formula says that its result is not good, the C library computes it.
     """
 
     def declare(formula: Formula) -> Callable[..., Any]:
@@ -43,7 +45,7 @@ def elementwise(symbol: str, library: Callable[..., Any], usual: Formula | None 
         function.__module__ = formula.__module__
         function.__doc__ = formula.__doc__
         if not getattr(config, "DISABLE_JIT", 0):
-            code = _Code(formula, symbol, usual)
+            code = _Code(formula, symbol)
             type_callable(function)(code.resolve)
             lower_builtin(function, *[types.Any] * code.arity)(code.lower)
             # a compilation that is under way may be what asked for this module
@@ -66,10 +68,9 @@ def _vector_widths(codegen: Any) -> tuple[int, ...]:
 class _Code:
     """The machine code of one function."""
 
-    def __init__(self, formula: Formula, symbol: str, usual: Formula | None) -> None:
+    def __init__(self, formula: Formula, symbol: str) -> None:
         self.formula = formula
         self.symbol = symbol
-        self.usual = usual
         self.arity = formula.__code__.co_argcount
 
     def resolve(self, context: Any) -> Callable[..., Any]:
@@ -117,15 +118,16 @@ class _Code:
         builder = ir.IRBuilder(function.append_basic_block())
         wide = ir.VectorType(_DOUBLE, kind.count)
         values = list(function.args) if kind == wide else [builder.fpext(arg, wide) for arg in function.args]
-        args = [Lane(builder, value) for value in values]
-        result = self.formula(*args).value
-        if self.usual is not None:
-            result = _patched(builder, self.usual(*args).value, values, result, self.symbol)
+        made = self.formula(*(Lane(builder, value) for value in values))
+        if isinstance(made, Lane):
+            result = made.value
+        else:
+            result = _patched(builder, made[1].value, values, made[0].value, self.symbol)
         builder.ret(result if kind == wide else builder.fptrunc(result, kind))
 
 
 def _patched(builder: Any, usual: Any, args: list[Any], result: Any, symbol: str) -> Any:
-    """The C library's results in the lanes that are not usual."""
+    """The C library's results in the lanes where the formula's are not good."""
     count = result.type.count
     mask = ir.IntType(count)
     library = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_DOUBLE, [_DOUBLE] * len(args)), symbol)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from tapec_runtime.elementwise import elementwise
-from tapec_runtime.exp_log import exp_of_sum
+from tapec_runtime.exp_log import exp_within
 from tapec_runtime.lanes import Lane, fma, polynomial, where
 
 # erf(x) / x - 1 as a function of x**2, |x| <= 1
@@ -56,5 +56,5 @@ def erf(x: Lane) -> Lane:
     near = fma(x, polynomial(x * x, NEAR), x)
     # beyond 5.95 the result is 1
     t = where(x.size() > 5.95, 5.95, x.size()) - 1.0
-    far = (1.0 - exp_of_sum(-polynomial(t, FAR))).signed(x.sign())
+    far = (1.0 - exp_within(-polynomial(t, FAR))).signed(x.sign())
     return where(x.size() > 1.0, far, near)

@@ -60,16 +60,26 @@ def powers_of_two(n: Lane) -> tuple[Lane, Lane]:
     return ((half + _BIAS) << _MANTISSA).from_bits(), ((k - half + _BIAS) << _MANTISSA).from_bits()
 
 
-def exp_of_sum(high: Lane, low: Lane | None = None, halvings: int = 0) -> Lane:
-    """`exp(high + low) / 2**halvings` for a small `low`."""
-    # beyond these the result is 0 or infinite
-    high = where(high > 720.0, 720.0, where(high < -750.0, -750.0, high))
+def _reduced(high: Lane, low: Lane | None) -> tuple[Lane, Lane]:
+    """`exp(high + low)` as a number near 1, and a power of two in the low bits of a sum with ROUNDER."""
     shifted = fma(high, LOG2_E, ROUNDER)
     n = shifted - ROUNDER
     r = fma(n, -LN2_REST, fma(n, -LN2, high))
     if low is not None:
         r = r + low
-    near = 1.0 + fma(r * r, polynomial(r, EXP), r)
+    return 1.0 + fma(r * r, polynomial(r, EXP), r), shifted
+
+
+def exp_within(high: Lane, low: Lane | None = None) -> Lane:
+    """`exp(high + low)` for |high| <= 708 and a small `low`."""
+    near, shifted = _reduced(high, low)
+    return near * ((shifted.bits() + (_BIAS - bits_of(ROUNDER))) << _MANTISSA).from_bits()
+
+
+def exp_anywhere(x: Lane, halvings: int = 0) -> Lane:
+    """`exp(x) / 2**halvings`, also where it is subnormal, 0, infinite or nan."""
+    # beyond these the result is 0 or infinite
+    near, shifted = _reduced(where(x > 720.0, 720.0, where(x < -750.0, -750.0, x)), None)
     first, second = powers_of_two(shifted - float(halvings))
     return near * first * second
 
@@ -77,7 +87,7 @@ def exp_of_sum(high: Lane, low: Lane | None = None, halvings: int = 0) -> Lane:
 @elementwise("exp", np.exp)
 def exp(x: Lane) -> Lane:
     """e**x."""
-    return exp_of_sum(x)
+    return exp_anywhere(x)
 
 
 def expm1_parts(x: Lane) -> Lane:

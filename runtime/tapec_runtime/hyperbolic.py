@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tapec_runtime.elementwise import elementwise
-from tapec_runtime.exp_log import exp_of_sum
+from tapec_runtime.exp_log import exp_anywhere, exp_within
 from tapec_runtime.lanes import Lane, fma, polynomial, where
 
 # (sinh(x) / x - 1) / x**2 as a function of x**2, |x| <= 1
@@ -44,14 +44,14 @@ def sinh(x: Lane) -> Lane:
     size = x.size()
     square = x * x
     near = fma(size * square, polynomial(square, SINH), size)
-    half = exp_of_sum(size, halvings=1)
+    half = exp_anywhere(size, halvings=1)
     return where(size < 1.0, near, half - 0.25 / half).signed(x.sign())
 
 
 @elementwise("cosh", np.cosh)
 def cosh(x: Lane) -> Lane:
     """(e**x + e**-x) / 2."""
-    half = exp_of_sum(x.size(), halvings=1)
+    half = exp_anywhere(x.size(), halvings=1)
     return half + 0.25 / half
 
 
@@ -61,5 +61,7 @@ def tanh(x: Lane) -> Lane:
     size = x.size()
     square = x * x
     near = fma(size * square, polynomial(square, TANH), size)
-    far = 1.0 - 1.0 / (exp_of_sum(size + size, halvings=1) + 0.5)
+    # beyond 20 the result is 1
+    within = where(size > 20.0, 20.0, size)
+    far = 1.0 - 2.0 / (exp_within(within + within) + 1.0)
     return where(size < 0.55, near, far).signed(x.sign())

@@ -66,6 +66,7 @@ _SIGN_PLACE = 62
 
 
 def _usual(x: Lane) -> Lane:
+    """Whether the reduction is good for an argument."""
     return x.size() < 2.0**30
 
 
@@ -90,19 +91,19 @@ def _cosine(r: Lane, low: Lane, square: Lane) -> tuple[Lane, Lane]:
     return first, fma(square * square, polynomial(square, COS), ((1.0 - first) - half) - r * low)
 
 
-@elementwise("sin", np.sin, usual=_usual)
-def sin(x: Lane) -> Lane:
+@elementwise("sin", np.sin)
+def sin(x: Lane) -> tuple[Lane, Lane]:
     """The sine of an angle in radians."""
     r, low, quadrant = _reduced(x)
     result = _sine_or_cosine(r, low, quadrant)
-    return where(x.size() < 2.0**-27, x, result)
+    return where(x.size() < 2.0**-27, x, result), _usual(x)
 
 
-@elementwise("cos", np.cos, usual=_usual)
-def cos(x: Lane) -> Lane:
+@elementwise("cos", np.cos)
+def cos(x: Lane) -> tuple[Lane, Lane]:
     """The cosine of an angle in radians."""
     r, low, quadrant = _reduced(x)
-    return _sine_or_cosine(r, low, quadrant + 1)
+    return _sine_or_cosine(r, low, quadrant + 1), _usual(x)
 
 
 def _sine_or_cosine(r: Lane, low: Lane, quadrant: Lane) -> Lane:
@@ -115,8 +116,8 @@ def _sine_or_cosine(r: Lane, low: Lane, quadrant: Lane) -> Lane:
     return result.signed((quadrant & 2) << _SIGN_PLACE)
 
 
-@elementwise("tan", np.tan, usual=_usual)
-def tan(x: Lane) -> Lane:
+@elementwise("tan", np.tan)
+def tan(x: Lane) -> tuple[Lane, Lane]:
     """The tangent of an angle in radians."""
     r, low, quadrant = _reduced(x)
     square = r * r
@@ -133,7 +134,7 @@ def tan(x: Lane) -> Lane:
     missing = fma(-quotient, divisor, dividend)
     missing = missing + ((above - dividend) + above_rest)
     missing = fma(-quotient, (below - divisor) + below_rest, missing)
-    return where(x.size() < 2.0**-27, x, fma(missing, inverse, quotient))
+    return where(x.size() < 2.0**-27, x, fma(missing, inverse, quotient)), _usual(x)
 
 
 @elementwise("atan", np.arctan)

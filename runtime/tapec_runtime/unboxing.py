@@ -12,7 +12,7 @@ from numba.extending import NativeValue, models, register_model, unbox
 class VariableArray(types.Array):
     """The type of a variable that holds an array; in compiled code it is an array like others."""
 
-    def __init__(self, dtype: Any, ndim: int, layout: str) -> None:
+    def __init__(self, dtype: Any, ndim: int, layout: Any) -> None:
         super().__init__(dtype, ndim, layout, readonly=True, name=f"variable({dtype}, {ndim}d, {layout})")
 
     @property
@@ -28,7 +28,7 @@ class VariableArray(types.Array):
 register_model(VariableArray)(models.ArrayModel)
 
 
-@unbox(VariableArray)  # type: ignore[untyped-decorator]
+@unbox(VariableArray)
 def _unbox(variable_type: Any, variable: Any, context: Any) -> NativeValue:
     array = context.pyapi.object_getattr_string(variable, "_value")
     native = context.unbox(variable_type.held, array)

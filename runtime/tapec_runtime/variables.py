@@ -95,8 +95,14 @@ class Variable(NDArrayOperatorsMixin):
     ) -> None:
         self._value = _stored(initial_value, dtype)
         self._trainable = bool(trainable)
+        self._kind = self._describe()
         self._serial = next(_serial)
         self.name = name if name is not None else f"Variable_{self._serial}"
+
+    def _describe(self) -> tuple[Any, ...]:
+        """What compiled programs depend on; of it assignments change the order in memory alone."""
+        order = self._value.flags.c_contiguous, self._value.flags.f_contiguous
+        return self._value.dtype, self._value.shape, self._trainable, *order
 
     def value(self) -> Any:
         """The value now; a read that tapes notice.  An array is read-only."""
@@ -151,22 +157,16 @@ class Variable(NDArrayOperatorsMixin):
         if not np.can_cast(new.dtype, self.dtype, casting="same_kind"):
             raise TypeError(f"{self.name} is {self.dtype}; cannot assign a value of {new.dtype}")
         self._value = _stored(new, self.dtype)
+        if new.ndim > 1:
+            self._kind = self._describe()
         return self
 
     def take(self, value: Any) -> None:
-        """Replace the value by one that a compiled function has made and nobody else holds.
-
-        raises  ValueError for another shape
-        """
-        held = self._value
-        if isinstance(held, np.ndarray):
-            if value.shape != held.shape or value.dtype != held.dtype:
-                self.assign(value)
-                return
-            value.setflags(write=False)
-            self._value = value
-        else:
-            self._value = held.dtype.type(value)
+        """Replace the value by one of its shape and dtype that a compiled function has made and nobody else holds."""
+        value.setflags(write=False)
+        self._value = value
+        if value.ndim > 1:
+            self._kind = self._describe()
 
     def assign_add(self, delta: Any) -> Variable:
         """Add to the value; returns the variable.  Raises as `assign`."""

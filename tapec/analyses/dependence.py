@@ -62,7 +62,7 @@ class Dependence:
         return all(any(self.apart(r, w, common, level) for r, w in pairs) for level in cases)
 
     def never_meets(self, load: Assign, store: Store, loop: Region) -> bool:
-        """Whether `store` writes the element that `load` reads in no trip of `loop`, the loops around it standing still."""
+        """Whether no trip of `loop` writes with `store` what `load` reads, the loops around it standing still."""
         value = load.value
         assert isinstance(value, Op) and isinstance(value.args[0], Name)
         array = value.args[0].id

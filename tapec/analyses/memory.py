@@ -113,6 +113,11 @@ class Memory:
                 return False
         return True
 
+    def whole_in(self, array: str, loop: Region) -> bool:
+        """Whether no trip of a loop stores into an array's memory."""
+        stores = self.stores.get(self.aliases.find(array), ())
+        return not any(self.regions.of[id(store)].inside(loop) for store in stores)
+
     def _untouched(self, stmt: Stmt, store: Stmt) -> bool:
         """Whether subscripts prove that a store leaves the loaded element alone."""
         if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):

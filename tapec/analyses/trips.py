@@ -111,6 +111,13 @@ class Trips:
             sums |= found
         return not any(self._read_outside(name, inside) for name in sums if self._only_inside(name, inside))
 
+    def left_over(self, loop: For, names: set[str]) -> bool:
+        """Whether any of the names, which a loop's trips set, is read outside the loop or handed on by a trip."""
+        inside = {id(stmt) for stmt in walk(loop.body)}
+        return any(
+            self._read_outside(name, inside) or not self._only_inside(name, inside) for name in names
+        ) or self._read_outside(loop.var, inside)
+
     def _only_inside(self, name: str, inside: set[int]) -> bool:
         return all(id(stmt) in inside for stmt in self.regions.defs[name])
 

@@ -48,7 +48,8 @@ class Program:
 
 def _variadic(function: types.FunctionType) -> bool:
     """Whether a function takes extra positional arguments."""
-    return any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(function, follow_wrapped=False).parameters.values())
+    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:

@@ -13,6 +13,7 @@ from tapec.frontend.merge import leaves
 from tapec.frontend.suspended import store_outer
 from tapec.frontend.values import (
     NONE,
+    Contents,
     Dct,
     Items,
     Lazy,
@@ -146,9 +147,14 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
 
 def _known_elsewhere(ev: Evaluator, name: str) -> bool:
     """Whether another variable or a list holds the temporary already (`a = b = x * x`)."""
-    atom = Name(name)
-    holders = [held for frame in ev.frames for held in frame.env.values()]
-    return any(leaf.atom == atom for held in (*holders, *ev.heap.values()) for _, leaf in leaves(held))
+    variables = (held for frame in ev.frames for held in frame.env.values())
+    return any(_holds(held, name) for held in (*variables, *ev.heap.values()))
+
+
+def _holds(value: Value | Contents, name: str) -> bool:
+    if isinstance(value, Sym):
+        return isinstance(value.atom, Name) and value.atom.id == name
+    return any(isinstance(leaf.atom, Name) and leaf.atom.id == name for _, leaf in leaves(value))
 
 
 def ann_assign(ev: Evaluator, node: gast.AnnAssign) -> None:
@@ -258,7 +264,7 @@ def _text(ev: Evaluator, node: Any) -> Value:
 
 
 def function_def(ev: Evaluator, node: gast.FunctionDef) -> None:
-    made = operators.closure(ev, node)
+    made: Value = operators.closure(ev, node)
     for decorator in reversed(node.decorator_list):
         made = ev.decorated(decorator, made, node)
     ev.frame.env[node.name] = made

@@ -15,7 +15,20 @@ from tapec.frontend.creation import as_array
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.list_methods import copied, list_from_array, new_list
 from tapec.frontend.sequences import items_of, known_items
-from tapec.frontend.values import Dct, Instance, Items, Iteration, Lst, Static, Sym, Tup, Value, describe, is_array, number
+from tapec.frontend.values import (
+    Dct,
+    Instance,
+    Items,
+    Iteration,
+    Lst,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    number,
+)
 from tapec.syntax.types import Scalar
 
 

@@ -43,6 +43,9 @@ Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 # reductions that read each element once: they take an elementwise expression as it is
 READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
 
+# what takes all that a generator expression gives before it does anything else
+_EXHAUST = dict.fromkeys((sum, max, min, list, tuple, sorted), True)
+
 
 def call(ev: Evaluator, node: gast.Call) -> Value:
     func = ev.expr(node.func)
@@ -56,6 +59,8 @@ def call(ev: Evaluator, node: gast.Call) -> Value:
                 ev.fail(UnsupportedSyntax, "only a tuple can be unpacked into arguments", arg)
             args += value.items
             continue
+        if isinstance(arg, gast.GeneratorExp) and isinstance(func, Static) and _lookup(_EXHAUST, func.obj):
+            arg = gast.copy_location(gast.ListComp(arg.elt, arg.generators), arg)
         value = ev.expr(arg)
         for later in [*node.args[position + 1 :], *(k.value for k in node.keywords)]:
             value = before_calls(ev, value, later)

@@ -11,7 +11,21 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import elementwise
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator
-from tapec.frontend.values import Dct, Func, Instance, Lst, Maybe, Poison, Static, Sym, Tup, Value, describe, is_array, number
+from tapec.frontend.values import (
+    Dct,
+    Func,
+    Instance,
+    Lst,
+    Maybe,
+    Poison,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    number,
+)
 from tapec.syntax.core import Assign, Const, Op
 from tapec.syntax.types import BOOL, Array, Scalar
 

@@ -118,7 +118,7 @@ class Broadcast:
     extents   one per output axis
     narrow    axes (array, axis) that are known to have extent 1 and are read at 0
     replaced  arrays that take the place of those whose extents had to be compared at run time
-    steps     instead, in a loop: 1 for an axis (array, axis) that is read along the output's, 0 for one that is repeated
+    steps     instead, in a loop: 1 for an axis (array, axis) that runs along the output's, 0 for a repeated one
     keys      what identifies each extent
     """
 
@@ -278,7 +278,7 @@ def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Br
         offset = len(index) - _rank(value)
         array = shape.replaced.get(_id(value), value)
         own = tuple(
-            number(0) if (_id(value), axis) in shape.narrow else _stride(ev, index[offset + axis], shape, _id(value), axis)
+            _along(ev, index[offset + axis], shape, _id(value), axis)
             for axis in range(_rank(value))
         )
         assert isinstance(array.type, Array)
@@ -302,8 +302,10 @@ def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Br
     return ev.cast(ev.op(value.fn, *args, type_=natural), type_)
 
 
-def _stride(ev: Evaluator, index: Sym, shape: Broadcast, array: str, axis: int) -> Sym:
+def _along(ev: Evaluator, index: Sym, shape: Broadcast, array: str, axis: int) -> Sym:
     """The subscript of an axis: `index`, or 0 where the axis is repeated."""
+    if (array, axis) in shape.narrow:
+        return number(0)
     step = shape.steps.get((array, axis))
     return index if step is None else ev.op("*", index, step)
 

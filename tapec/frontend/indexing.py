@@ -297,9 +297,9 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     if isinstance(owner, Dct):
         dicts.store(ev, owner, index, value, node)
         return
-    if isinstance(owner, Instance | Static) and ev.live is not None:
-        if ev.live.operator("__setitem__", [owner, index, value], node) is not None:
-            return
+    live = ev.live if isinstance(owner, Instance | Static) else None
+    if live is not None and live.operator("__setitem__", [owner, index, value], node) is not None:
+        return
     owner = _writable(ev, owner, node)
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     subs = _expanded(ev, owner, index, node)
@@ -435,6 +435,7 @@ def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any
     position = static_int(index)
     if isinstance(contents, Items) and position is not None:
         items = list(contents.values)
+        value = ev.materialise(value)
         if not -len(items) <= position < len(items):
             ev.fail(TypeMismatch, f"index {position} is outside a list of {len(items)}", node)
         items[position] = value

@@ -6,6 +6,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import gast
@@ -13,8 +14,8 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import recursion
 from tapec.frontend.attributes import wrap
-from tapec.frontend.dicts import new_dict
 from tapec.frontend.constructs import words
+from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.exits import DONE, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
@@ -162,10 +163,16 @@ _REFUSED = (gast.Global, gast.Nonlocal, gast.Yield, gast.YieldFrom, gast.Await, 
 
 
 def _refuse_syntax(ev: Evaluator, frame: Frame, definition: Any) -> None:
-    for inner in gast.walk(definition):
-        if isinstance(inner, _REFUSED):
-            ev.frame = frame
-            ev.fail(UnsupportedSyntax, f"cannot differentiate {words(inner)}", inner)
+    inner = _refused(definition)
+    if inner is not None:
+        ev.frame = frame
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(inner)}", inner)
+
+
+@cache
+def _refused(definition: Any) -> Any:
+    """The first piece of syntax that is refused wherever it stands; a function is searched once, not per call."""
+    return next((inner for inner in gast.walk(definition) if isinstance(inner, _REFUSED)), None)
 
 
 def _evaluate(ev: Evaluator, frame: Frame, definition: Any, env: dict[str, Value], node: Any) -> Value:

@@ -83,7 +83,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
     if name == "clear":
         ev.heap[owner] = Items(()) if isinstance(contents, Items) else Growing(contents.buffer, number(0))
         return NONE
-    if name == "pop" and not args:
+    if name == "pop" and (not args or static_int(args[0]) == -1):
         if isinstance(contents, Items):
             if not contents.values:
                 ev.fail(TypeMismatch, "pop from an empty list", node)

@@ -74,6 +74,9 @@ def _text(value: Value) -> Value:
 
 
 def _poison(name: str, first: Value, second: Value) -> Poison:
+    for value in (first, second):
+        if isinstance(value, Poison):
+            return Poison(value.reason, name)
     one, other = describe(first), describe(second)
     other = "another" if one == other else other
     return Poison(f"it is {one} on one way and {other} on another way", name)

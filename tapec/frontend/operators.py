@@ -388,8 +388,9 @@ def _formatted(ev: Evaluator, part: Any) -> str | None:
         return str(obj)
     spec = "" if part.format_spec is None else joined_string(ev, part.format_spec)
     text = spec.obj if isinstance(spec, Static) else spec
-    known = ev.live is not None and isinstance(text, str) and not isinstance(text, Template)
-    return format(repr(obj) if part.conversion == ord("r") else obj, text) if known else None
+    if ev.live is None or not isinstance(text, str) or isinstance(text, Template):
+        return None
+    return format(repr(obj) if part.conversion == ord("r") else obj, text)
 
 
 HANDLERS: dict[type, Any] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import gast
@@ -49,6 +50,7 @@ def is_generator(definition: Any) -> bool:
     return any(isinstance(node, gast.Yield | gast.YieldFrom) for node in own_nodes(definition))
 
 
+@cache
 def outer_names(definition: Any) -> frozenset[str]:
     """The names that a function declares `nonlocal` or `global`."""
     declared = [node for node in own_nodes(definition) if isinstance(node, gast.Global | gast.Nonlocal)]

@@ -13,6 +13,7 @@ from tapec.optimise.coalesce import coalesce
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.defined import define_copied
 from tapec.optimise.distribute import distribute
+from tapec.optimise.early import leave_early
 from tapec.optimise.elementary import vectorise_functions
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.privatise import privatise
@@ -36,7 +37,10 @@ PREPARE: tuple[Pass, ...] = (
     *(*CLEAN, privatise, unroll, single_values, replace_small_arrays),
     *(*CLEAN, breaks_last),
 )
-SPEED: tuple[Pass, ...] = (skip_zeros, sum_in_variables, *CLEAN, settle_stores, distribute, ascend, hoist_allocations, *CLEAN)
+SPEED: tuple[Pass, ...] = (
+    *(skip_zeros, sum_in_variables, *CLEAN),
+    *(settle_stores, distribute, ascend, leave_early, hoist_allocations, *CLEAN),
+)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 

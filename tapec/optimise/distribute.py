@@ -105,7 +105,9 @@ class _Distribute:
         known = [index for index in indexes if index is not None]
         found: dict[int, Index] = {}
         stays = [index for index, access in zip(known, group, strict=True) if access.kind != "add"]
-        for place, (index, access) in enumerate(zip(known, group, strict=True)):
+        # the element that has the loop's own number stays if it can
+        for place in sorted(range(len(group)), key=lambda place: (abs(known[place][-1].offset), place)):
+            index, access = known[place], group[place]
             if access.kind != "add" or index in stays:
                 continue
             beside = any(index[:-1] == other[:-1] for other in stays)

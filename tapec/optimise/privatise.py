@@ -55,9 +55,9 @@ def privatise(function: Function, _constants: frozenset[str] = frozenset()) -> F
         if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn not in ("empty", "zeros"):
             continue
         users = [stmt for stmt in body if stmt is not made and made.target in _mentioned(stmt)]
-        if sizes[classes.find(made.target)] != 1 or len(users) != 1 or not isinstance(users[0], For):
+        loop = users[0] if len(users) == 1 else None
+        if sizes[classes.find(made.target)] != 1 or not isinstance(loop, For):
             continue
-        (loop,) = users
         coverage = _Coverage(made.target, made.value.args[1:], fixed)
         if made.target not in reads(loop) and coverage.holds(loop.body):
             own = replace(made, value=replace(made.value, fn="empty"))
@@ -113,9 +113,8 @@ class _Coverage:
                 ways = [self.after(body, known), self.after(orelse, known)]
                 if None in ways:
                     return None
-                arriving = [
-                    way for way, block in zip(ways, (body, orelse), strict=True) if way is not None and not _raises(block)
-                ]
+                sides = zip(ways, (body, orelse), strict=True)
+                arriving = [way for way, side in sides if way is not None and not _raises(side)]
                 return frozenset.intersection(*arriving) if arriving else known
             case For():
                 return self.loop(stmt, known)
@@ -133,11 +132,9 @@ class _Coverage:
 
     def complete(self, known: frozenset[Atom]) -> frozenset[Atom]:
         """All, if every element has been written by number."""
-        size = self.extents[0]
-        if isinstance(size, Const) and isinstance(size.value, int) and size.value <= _LARGEST:
-            if all(Const(k) in known for k in range(size.value)):
-                return known | {_ALL}
-        return known
+        size = self.extents[0].value if isinstance(self.extents[0], Const) else None
+        written = isinstance(size, int) and size <= _LARGEST and all(Const(k) in known for k in range(size))
+        return known | {_ALL} if written else known
 
 
 _ALL = Const("all")

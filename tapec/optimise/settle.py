@@ -26,7 +26,6 @@ from tapec.syntax.core import (
     Break,
     Call,
     Const,
-    Expr,
     For,
     Function,
     If,

@@ -25,16 +25,14 @@ def broadcast_extent(first, second):  # type: ignore[no-untyped-def]
 
 def stretch(extent, own):  # type: ignore[no-untyped-def]
     """Raise unless an operand's axis of extent `own` fits the result's, or is repeated."""
-    if own != extent:
-        if own != 1:
-            raise ValueError("operands could not be broadcast together")
+    if own != extent and own != 1:
+        raise ValueError("operands could not be broadcast together")
 
 
 def fit(extent, own):  # type: ignore[no-untyped-def]
     """Raise unless an axis of extent `own` fits the target's, or is repeated."""
-    if own != extent:
-        if own != 1:
-            raise ValueError("could not broadcast input array into the shape of the target")
+    if own != extent and own != 1:
+        raise ValueError("could not broadcast input array into the shape of the target")
 
 
 def fit_extent(target, own):  # type: ignore[no-untyped-def]

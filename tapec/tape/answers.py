@@ -6,13 +6,14 @@ None where the flag is not set.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from collections import Counter
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedType, UsageError
+from tapec.frontend.elementwise import dim
 from tapec.frontend.evaluator import Evaluator, freeze
 from tapec.frontend.values import NONE, Items, Lst, MaybeNone, Sym, Value, describe, is_none, number
 from tapec.syntax.core import (
@@ -35,11 +36,15 @@ from tapec.syntax.types import BOOL, INT64, Array, Scalar
 from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.derive import Derivative, Request, derive
-from tapec.tape.held import canonical
-from tapec.tape.live import LiveObjects, VariableSym
-from tapec.tape.region import Region
+from tapec.tape.held import canonical, replace_everywhere
+from tapec.tape.live import LiveObjects
+from tapec.tape.versions import VariableSym
+from tapec.transforms.blocks import quiet
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.nested import splice
+
+if TYPE_CHECKING:
+    from tapec.tape.region import Region
 
 _PARAMETERS = {
     "gradient": ("target", "sources", "output_gradients", "unconnected_gradients"),
@@ -72,7 +77,7 @@ def answer(
         _check_batch(ev, targets[0], found, node)
     shape = targets[0] if form != "gradient" else None
     targets = [target for target in targets if target.type.is_float]
-    block = region.recorded()
+    block = quiet(region.recorded())
     _check_stores(region, ev, block, node)
     request = Request(
         block,
@@ -86,20 +91,32 @@ def answer(
         form=form,
     )
     derivative = derive(request)
-    adjoints = _written(ev, derivative, seeds(ev, targets, chosen, derivative, node), block)
+    given_weights = seeds(ev, targets, chosen, derivative, node)
+    values, adjoints = _written(ev, derivative, given_weights, () if region.alone else block)
     # an intermediate step of a decided program is what it is; elsewhere the run tells
     flagged = not zero and not ev.deciding and not settled(request)
     flags = _flags(ev, request, derivative, adjoints) if flagged else {}
     cut = _cut_off(ev, request, derivative, node) if not zero and ev.deciding and not settled(request) else set()
     region.used = True
+    if region.alone:
+        _take_over(ev, targets, values)
     entries = []
     for k, (value, positions) in enumerate(zip(found, derivative.adjoints, strict=True)):
         entry = adjoint(ev, value, None if k in cut else positions, adjoints, zero, shape, form == "batch")
+        if form == "gradient":
+            _note_extents(ev, value, entry)
         if k in flags and isinstance(entry, Sym):
             entry = MaybeNone(entry.atom, entry.type, flags[k])
         entries.append(entry)
     result: Value = structure(entries)
     return result
+
+
+def _note_extents(ev: Evaluator, source: Sym, entry: Value) -> None:
+    """A gradient has its source's shape."""
+    if isinstance(entry, Sym) and isinstance(entry.atom, Name) and isinstance(entry.type, Array):
+        for axis in range(entry.type.ndim):
+            ev.dims[entry.atom.id, axis] = dim(ev, source, axis).atom
 
 
 def _targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym]:
@@ -188,11 +205,13 @@ def _check_stores(region: Region, ev: Evaluator, block: Block, node: Any) -> Non
             )
 
 
-def _written(ev: Evaluator, derivative: Derivative, weights: list[Sym], block: Block) -> list[Value]:
-    """The derivative's statements, written into the current block; the adjoints.
+def _written(
+    ev: Evaluator, derivative: Derivative, weights: list[Sym], block: Block
+) -> tuple[list[Value], list[Value]]:
+    """The derivative's statements, written into the current block; the targets' values and the adjoints.
 
-    Numbers of the block itself are read, not computed again: what depends on them here depends on
-    them for outer tapes too.
+    Numbers of `block` are read, not computed again: what depends on them here depends on them for
+    outer tapes too.
     """
     function = derivative.function
     counts = Counter(name for stmt in walk(block) for name in writes(stmt))
@@ -203,7 +222,7 @@ def _written(ev: Evaluator, derivative: Derivative, weights: list[Sym], block: B
     ev.recomputed |= {name for name in counts if name in again and ev.types[name].is_float}
     linked = tuple(name for name in known if any(name in reads(stmt) for stmt in walk(body)))
     if not derivative.function.params:
-        return []
+        return [], []
     emitter = Emitter(ev.types, ev.taken, ev.span)
     zeros: dict[str, Atom] = {}
     for zero, name in derivative.zeros:
@@ -227,7 +246,18 @@ def _written(ev: Evaluator, derivative: Derivative, weights: list[Sym], block: B
     assert isinstance(last, Return)
     count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
     whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *body), types)
-    return splice(ev, whole)[count:]
+    results = splice(ev, whole)
+    return results[:count], results[count:]
+
+
+def _take_over(ev: Evaluator, targets: list[Sym], values: list[Value]) -> None:
+    """Use the targets as the derivative computes them: what computed them before is then not needed."""
+    new = {
+        target.atom.id: value
+        for target, value in zip(targets, values, strict=False)
+        if isinstance(target.atom, Name) and isinstance(target.type, Scalar) and isinstance(value, Sym)
+    }
+    replace_everywhere(ev, new)
 
 
 def _flags(ev: Evaluator, request: Request, derivative: Derivative, adjoints: list[Value]) -> dict[int, Atom]:

@@ -132,7 +132,8 @@ def _zeros(ev: Evaluator, source: Sym, target: Sym | None, batch: bool) -> Value
             own = [ev.assign(Op("dim", (one.atom, Const(axis))), INT64) for axis in range(one.type.ndim)]
             shape += own[1:] if batch and one is source else own
     if not shape:
-        return ev.cast(number(0.0), source.type)
+        # a number of its own, not the literal
+        return ev.assign(ev.cast(number(0.0), source.type).atom, source.type, "zero")
     dtype = Static(np.dtype(source.type.dtype))  # type: ignore[union-attr]
     made: Value = ev.materialise(ev.call_object(np.zeros, [Tup(tuple(shape)), dtype], {}, None))
     return made

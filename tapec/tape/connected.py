@@ -49,12 +49,19 @@ def connection_program(request: Request) -> Derivative:
     emitter = Emitter(types, set(types))
     body = stopped_body(request, emitter)
     whole = Function("stretch", (), (*body, Return(request.targets)), types)
-    words = _Words(emitter, aliases(whole), whole)
-    places = {name: k for k, stmt in enumerate(body) for inner in walk((stmt,)) for name in writes(inner)}
+    classes = aliases(whole)
+    words = _Words(emitter, classes, whole)
+    inside = [(k, inner) for k, stmt in enumerate(body) for inner in walk((stmt,))]
+    places = {name: k for k, inner in inside for name in writes(inner)}
+    # an array is there once its elements are
+    filled = {classes.find(inner.array): k for k, inner in inside if isinstance(inner, Store)}
     marks: dict[int, list[str]] = {}
     for name in dict.fromkeys((*request.watched, *(v for source in request.sources for v in source))):
         if name in types and types[name].is_float:
-            marks.setdefault(places.get(name, -1), []).append(name)
+            place = places.get(name, -1)
+            if place >= 0 and name not in request.watched:
+                place = max(place, filled.get(classes.find(name), place))
+            marks.setdefault(place, []).append(name)
     numbers = {version: k for k, source in enumerate(request.sources) for version in source}
     out: list[Stmt] = []
     for k, stmt in enumerate((None, *body), -1):

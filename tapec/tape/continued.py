@@ -20,6 +20,7 @@ from tapec.syntax.core import (
     If,
     Loop,
     Name,
+    Op,
     Print,
     Push,
     Raise,
@@ -28,6 +29,10 @@ from tapec.syntax.core import (
     Store,
     substitute,
 )
+from tapec.syntax.types import Array, Type
+from tapec.tape.derive import tracked
+from tapec.tape.gradients import request_of
+from tapec.tape.held import latest
 from tapec.tape.names import Names
 from tapec.tape.plan import Plan
 from tapec_runtime.variables import Variable
@@ -48,13 +53,15 @@ def joined(
                 raise LoweringError(
                     f"the number {obj!r} has several meanings in the tape's blocks", hint="make it with tapec.constant"
                 )
-            if first.types[atom.id] != second.types[leaf.name]:
+            known = latest(first.copies, atom.id)
+            if first.types[known] != second.types[leaf.name]:
                 raise LoweringError(
                     f"`{leaf.name}` is another kind of array in the block that the tape is entered for again",
                     hint="copy it inside the first block",
                 )
-            mapping[leaf.name] = atom.id
+            mapping[leaf.name] = known
     inputs = set(mapping)
+    copies, boundary, kinds = _watched_late(first, second, mapping, taken)
     for name in second.types:
         if name not in mapping:
             mapping[name] = _free(name, first.types, taken)
@@ -69,10 +76,10 @@ def joined(
             second,
             leaves=(*first.leaves, *(replace(one, name=mapping[one.name]) for one in second.leaves
                                      if one.name not in inputs)),
-            block=(*first.block, *renamed(second.block, mapping)),
-            types={**first.types, **{mapping[name]: type_ for name, type_ in second.types.items()}},
+            block=(*first.block, *boundary, *renamed(second.block, mapping)),
+            types={**first.types, **kinds, **{mapping[name]: type_ for name, type_ in second.types.items()}},
             constants={**first.constants, **{mapping[name]: one for name, one in second.constants.items()}},
-            copies={**first.copies, **{mapping[one]: mapping[other] for one, other in second.copies.items()}},
+            copies={**first.copies, **copies, **{mapping[one]: mapping[other] for one, other in second.copies.items()}},
             callees=(*first.callees, *second.callees),
             versions=tuple(versions),
             region=seen,
@@ -86,6 +93,27 @@ def joined(
         ),
         mapping,
     )
+
+
+def _watched_late(
+    first: Plan, second: Plan, mapping: dict[str, str], taken: set[str]
+) -> tuple[dict[str, str], list[Stmt], dict[str, Type]]:
+    """Copies for what the later block watches and the earlier one did not: its use there is not recorded."""
+    copies: dict[str, str] = {}
+    boundary: list[Stmt] = []
+    kinds: dict[str, Type] = {}
+    known = tracked(request_of(first, (), ()))
+    for name in second.region.watched:
+        original = mapping.get(name)
+        if original is None or original in known:
+            continue
+        made, type_ = _free(original, first.types, taken), first.types[original]
+        array = isinstance(type_, Array)
+        boundary.append(Assign(made, Op("copy", (Name(original),)) if array else Name(original)))
+        kinds[made] = Array(type_.dtype, type_.ndim, "C") if isinstance(type_, Array) else type_
+        copies[made] = original
+        mapping[name] = made
+    return copies, boundary, kinds
 
 
 def _free(name: str, types: Any, taken: set[str]) -> str:

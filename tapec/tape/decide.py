@@ -21,7 +21,8 @@ def depends_on_the_way(request: Request) -> bool:
     """Whether the ways through the block differ in which sources are connected."""
     if not any(isinstance(stmt, If) for stmt in request.block):
         return False
-    found = set()
+    # merged arrays share memory in the whole block, and may not on any way
+    found = {connections(request)}
     for count, way in enumerate(_ways(request.block)):
         if count == _WAYS:
             return True

@@ -233,15 +233,18 @@ def other_name(name: str, body: Iterable[Stmt], apart: Collection[str]) -> tuple
     apart  names whose values are known to be others: the inputs that are told apart by identity
     """
     stmts = list(walk(tuple(body)))
-    copies: dict[str, list[Assign]] = {}
+    copies: dict[str, list[Stmt]] = {}
     for stmt in stmts:
         for target in writes(stmt):
-            copies.setdefault(target, []).append(stmt)  # type: ignore[arg-type]
+            copies.setdefault(target, []).append(stmt)
 
     def first(one: str) -> str:
-        while len(made := copies.get(one, ())) == 1 and isinstance(made[0], Assign) and isinstance(made[0].value, Name):
-            one = made[0].value.id
-        return one
+        while True:
+            made = copies.get(one, [])
+            only = made[0] if len(made) == 1 else None
+            if not isinstance(only, Assign) or not isinstance(only.value, Name):
+                return one
+            one = only.value.id
 
     for stmt in copies.get(name, ()):
         if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name):

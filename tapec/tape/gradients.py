@@ -224,6 +224,8 @@ def target_name(recording: Recording, target: Any) -> str | None:
     if names.doubtful and key in names.doubtful:
         _ambiguous(target)
     if key not in names.of:
+        if key in names.lost:
+            _lost()
         if recording.unnamed:
             raise LoweringError(recording.unnamed, hint="bind it to a variable inside the block")
         return None
@@ -243,6 +245,8 @@ def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
     if names.doubtful and key in names.doubtful:
         _ambiguous(source)
     atom: Atom | None = names.of.get(key)
+    if atom is None and key in names.lost:
+        _lost()
     if atom is None or isinstance(atom, Const):
         return ()
     ready = plan.as_source.get(atom.id)
@@ -268,6 +272,14 @@ def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
         )
     plan.as_source[atom.id] = found = (plan.known_as(atom.id),)
     return found
+
+
+def _lost() -> None:
+    raise LoweringError(
+        "a value that the block leaves in a place whose contents the program does not follow",
+        reason="what stands there depends on a branch or loop, or on what only the run knows",
+        hint="bind it to a variable on every way through the block",
+    )
 
 
 def _ambiguous(value: Any) -> None:

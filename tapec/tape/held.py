@@ -9,7 +9,8 @@ from tapec.frontend.merge import rebuild
 from tapec.frontend.values import Sym
 from tapec.syntax.core import Name, Op
 from tapec.syntax.types import Array
-from tapec.tape.live import LiveObjects, VariableSym
+from tapec.tape.live import LiveObjects
+from tapec.tape.versions import VariableSym
 
 
 def held_values(ev: Evaluator) -> list[Sym]:
@@ -77,3 +78,14 @@ def canonical(copies: dict[str, str], name: str, watched: dict[str, None]) -> st
         return one
 
     return next((one for one in watched if root(one) == root(name)), root(name))
+
+
+def latest(copies: dict[str, str], name: str) -> str:
+    """The last name that a watch, pause or reset gave a value: what is used after it."""
+
+    def root(one: str) -> str:
+        while one in copies:
+            one = copies[one]
+        return one
+
+    return next((one for one in reversed(copies) if root(one) == root(name)), name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 import types
+import warnings
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +18,8 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
-from tapec.errors import LoweringError, UsageError
-from tapec.frontend import builtins
+from tapec.errors import LoweringError
 from tapec.frontend.dicts import new_dict
-from tapec.frontend.elementwise import dim, dim_key
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.numba_types import from_numba
@@ -34,29 +33,29 @@ from tapec.frontend.values import (
     Poison,
     Static,
     Sym,
-    Tup,
     Value,
-    is_none,
-    is_scalar,
-    number,
 )
-from tapec.syntax.core import Const, If, Name, Raise, reads, walk, writes
+from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.objects import Objects, Super
+from tapec.tape.outer import OuterVariables
 from tapec.tape.randomness import GENERATORS, Draws
 from tapec.tape.recipe import Recipe
 from tapec.tape.snapshots import array_type
-from tapec.tape.standins import DictMethod, ForeignTape, Refusing
-from tapec_runtime.variables import Variable, stop_gradient
+from tapec.tape.standins import DictMethod, ForeignTape, Refusing, Surroundings
+from tapec.tape.versions import Versions, name_of
+from tapec_runtime.variables import Variable
 
 _IDENTITY = (np.ndarray, np.floating, Variable, list, dict)
 _KEYS = 256
+_SURROUNDINGS = (np.errstate, np.printoptions, warnings.catch_warnings)
 # modules whose functions change nothing that a block computes with
 _OUTSIDE = frozenset(
-    "_io _thread csv datetime gc io json logging os pathlib pickle pprint queue shutil subprocess sys threading time"
-    " traceback warnings".split()
+    ("_io", "_thread", "csv", "datetime", "gc", "io", "json", "logging", "os", "pathlib", "pickle", "pprint", "queue")
+    + ("shutil", "subprocess", "sys", "threading", "time", "traceback", "warnings")
 )
 _EXACT = (str, bytes, bool, type(None), type(Ellipsis), enum.Enum, np.bool_)
+
 
 class Restart(Exception):
     """Something mutable was reached below a branch: lower again with its state there from the start."""
@@ -64,14 +63,6 @@ class Restart(Exception):
     def __init__(self, chain: list[tuple[Any, Any]]) -> None:
         self.chain = chain
         super().__init__()
-
-
-@dataclass(frozen=True)
-class VariableSym(Sym):
-    """The current version of a variable; `cell` is where the evaluator's state keeps it."""
-
-    variable: Any = None
-    cell: Any = None
 
 
 @dataclass
@@ -115,7 +106,7 @@ class Shared:
     cell_names: frozenset[str] = frozenset()
 
 
-class LiveObjects:
+class LiveObjects(Versions, OuterVariables):
     """The `live` of an evaluator that lowers a running program."""
 
     def __init__(self, ev: Evaluator, shared: Shared) -> None:
@@ -131,6 +122,8 @@ class LiveObjects:
         self.lists: list[tuple[Any, int, Lst]] = []
         self.tapes: dict[int, Any] = {}
         self.regions: list[Any] = []
+        # every tape that was entered so far
+        self.begun: list[Any] = []
         self.versions: dict[int, tuple[Variable, list[str]]] = {}
         self.origins: dict[int, tuple[Any, ...]] = {}
         self.overlays = shared.overlays
@@ -174,21 +167,6 @@ class LiveObjects:
         if isinstance(known, Sym) and isinstance(known.atom, Name):
             self.ev.taken.add(known.atom.id)
         return known
-
-    def _rebound(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
-        """A variable that the block has assigned and that a function reads."""
-        if origin[0] not in ("global", "cell") or not self.ev.frames:
-            return None
-        if self.shares_frame(origin, obj):
-            return self.ev.frames[0].env.get(origin[2])
-        return self._assigned_outer(origin)
-
-    def shares_frame(self, origin: tuple[Any, ...], obj: Any) -> bool:
-        """Whether a function's variable is one of the frame that enters the block."""
-        kind, function, name = origin
-        if kind == "global":
-            return self.globals is getattr(function, "__globals__", None)
-        return name in self.cell_names and self.entry.get(name, self) is obj
 
     def _first(self, obj: Any, slot: int, origin: tuple[Any, ...]) -> Value | None:
         recipe, label = self.recipe, str(origin[-1])
@@ -264,24 +242,6 @@ class LiveObjects:
         self.recipe.distinct.append(slot)
         return self._leaf(obj, label, slot, type_, True)
 
-    def _variable(self, variable: Variable, label: str, slot: int) -> VariableSym | None:
-        """The version that a variable holds at entry, and the cell for later ones."""
-        value = variable._value
-        type_: Any = array_type(value) if isinstance(value, np.ndarray) else from_numba(typeof(value))
-        made = self._leaf(variable, label, slot, type_, True)
-        if made is None:
-            return None
-        self.at_the_top(variable)
-        cell = Lst(variable.name)
-        self.ev.heap[cell] = Items((made,))
-        assert isinstance(made.atom, Name)
-        self.versions[id(variable)] = variable, [made.atom.id]
-        for axis, extent in enumerate(np.shape(value)):
-            self.ev.dims[made.atom.id, axis] = Const(extent)
-        symbol = VariableSym(made.atom, made.type, variable, cell)
-        self.values[id(variable)] = symbol
-        return symbol
-
     def _list(self, obj: list[Any], slot: int) -> Lst:
         """A list as it is at entry; what the body does to it stays in the evaluator's state."""
         ev = self.ev
@@ -309,130 +269,18 @@ class LiveObjects:
             return
         chain: list[tuple[Any, Any]] = []
         current: Any = obj
-        while (origin := self.origins.get(id(current))) is not None:
+        while current is not None and (origin := self.origins.get(id(current))) is not None:
             chain.insert(0, (current, origin))
             current = origin[1] if len(origin) == 3 else None
         raise Restart(chain)
 
     # mutable state
 
-    def refresh(self, value: Value) -> Value:
-        """A variable's version now; a read that tapes notice."""
-        if not isinstance(value, VariableSym):
-            return value
-        contents = self.ev.heap.get(value.cell)
-        if contents is None:
-            raise AssertionError("a variable without state")
-        assert isinstance(contents, Items)
-        current = contents.values[0]
-        assert isinstance(current, Sym)
-        for region in self.regions:
-            region.read(value, current)
-            contents = self.ev.heap[value.cell]
-            assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
-            current = contents.values[0]
-        known = self.versions[id(value.variable)][1]
-        if _id(current) not in known:
-            # where ways meet
-            known.append(_id(current))
-        return VariableSym(current.atom, current.type, value.variable, value.cell)
-
     def _another(self, default: Any) -> Evaluator:
         """An evaluator for a recursive function, which is lowered apart."""
         made: Evaluator = default()
         made.live = Refusing(made, "a recursive function")
         return made
-
-    def _method(
-        self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
-    ) -> Value | None:
-        """Methods of variables."""
-        if not isinstance(owner, VariableSym):
-            result: Value | None = default(owner, name, args, kwargs, node)
-            return result
-        ev = self.ev
-        if name in ("value", "read_value"):
-            return Sym(owner.atom, owner.type)
-        if name == "numpy":
-            return self._constant(Sym(owner.atom, owner.type))
-        if name not in ("assign", "assign_add", "assign_sub"):
-            other: Value | None = default(owner, name, args, kwargs, node)
-            return other
-        value = (args or list(kwargs.values()))[0]
-        if name != "assign":
-            value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
-        return self.assign(owner, ev.materialise(value))
-
-    def new_variable(self, args: list[Value], kwargs: dict[str, Value], node: Any) -> VariableSym:
-        """`Variable(...)` in the block."""
-        ev = self.ev
-        given = dict(zip(("initial_value", "trainable", "name", "dtype"), args, strict=False)) | kwargs
-        trainable = given.get("trainable", number(True))
-        value, dtype = ev.materialise(given["initial_value"]), given.get("dtype", NONE)
-        if not isinstance(trainable, Sym) or not isinstance(trainable.constant, bool):
-            ev.fail(LoweringError, "`trainable` must be True or False", node)
-        if is_scalar(value) and is_none(dtype):
-            made = self._constant(value if ev.scalar(value).type.is_float else value)
-        else:
-            made = self._constant(ev.materialise(ev.call_object(np.array, [value, dtype], {}, node)))
-        if not isinstance(made.atom, Name):
-            made = ev.assign(made.atom, made.type, "variable")
-        stand_in = Variable(0.0, trainable=trainable.constant)
-        label = given.get("name", NONE)
-        if isinstance(label, Static) and isinstance(label.obj, str):
-            stand_in.name = label.obj
-            self.named.add(stand_in)
-        self.kept.append(stand_in)
-        cell = Lst(stand_in.name)
-        ev.heap[cell] = Items((made,))
-        self.versions[id(stand_in)] = stand_in, [_id(made)]
-        return VariableSym(made.atom, made.type, stand_in, cell)
-
-    def _isinstance(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
-        if isinstance(args[0], VariableSym):
-            kinds = args[1].items if isinstance(args[1], Tup) else (args[1],)
-            return number(any(isinstance(k, Static) and issubclass(Variable, k.obj) for k in kinds))
-        return builtins.isinstance_(ev, args, kwargs, node)
-
-    def _constant(self, value: Value) -> Sym:
-        made = self.ev.materialise(self.ev.call_object(stop_gradient, [value], {}, None))
-        assert isinstance(made, Sym)
-        return made
-
-    def assign(self, symbol: VariableSym, value: Value) -> VariableSym:
-        """A new version of a variable, without history."""
-        ev, old = self.ev, symbol.type
-        if any(region.entered and region.end is None and ev.block is not region.block for region in self.regions):
-            ev.fail(LoweringError, f"{symbol.variable.name} is assigned inside a branch or loop of a tape's block")
-        if isinstance(old, Scalar):
-            made = self._constant(ev.cast(ev.scalar(value), old))
-        else:
-            assert isinstance(old, Array)
-            shaped = ev.call_object(np.array, [value, Static(np.dtype(old.dtype))], {}, None)
-            made = self._constant(shaped)
-            if not isinstance(made.type, Array) or made.type.ndim != old.ndim:
-                ev.fail(UsageError, f"{symbol.variable.name} is {old}; it is assigned {made.type}")
-            self._keep_shape(symbol, made)
-        if not isinstance(made.atom, Name):
-            made = ev.assign(made.atom, made.type, "variable")
-        self.versions[id(symbol.variable)][1].append(_id(made))
-        ev.heap[symbol.cell] = Items((made,))
-        return VariableSym(made.atom, made.type, symbol.variable, symbol.cell)
-
-    def _keep_shape(self, symbol: VariableSym, made: Sym) -> None:
-        """Every version of a variable has its shape; what says otherwise raises."""
-        ev = self.ev
-        for axis in range(symbol.type.ndim):  # type: ignore[union-attr]
-            own, new = dim_key(ev, symbol, axis), dim_key(ev, made, axis)
-            if own == new:
-                continue
-            extent = dim(ev, symbol, axis)
-            differs = ev.op("!=", dim(ev, made, axis), extent)
-            if differs.constant is not False:
-                message = Const(f"{symbol.variable.name} is assigned a value of another shape")
-                ev.emit(If(differs.atom, (Raise("ValueError", (message,), ev.span),), (), ev.span))
-            ev.dims[_id(made), axis] = extent.atom
-            ev.dim_keys[_id(made), axis] = own
 
     def replace(self, new: dict[str, Sym], changed: Any) -> None:
         """Copies now stand for objects that were reached before."""
@@ -443,7 +291,7 @@ class LiveObjects:
             for key, value in table.items():
                 table[key] = rebuild(value, changed)
         for _, versions in self.versions.values():
-            versions += [_id(new[name]) for name in versions if name in new]
+            versions += [name_of(new[name]) for name in versions if name in new]
 
     def outcome(self, numbers: Any) -> list[tuple[int, Any]]:
         """What live lists, dicts and objects hold now, by their places in the recipe."""
@@ -467,7 +315,8 @@ class LiveObjects:
         """Let go of every object of the running program; the evaluator is part of reference cycles."""
         ev = self.ev
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
-                      self.entry, self.dicts, self.outer, self.objects.written, self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions):
+                      self.begun, self.entry, self.dicts, self.outer, self.objects.written, self.recipe.held,
+                      self.recipe.owners, ev.frames, ev.reads, ev.functions):
             table.clear()
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]
 
@@ -489,14 +338,6 @@ class LiveObjects:
                             hint="pass it as an argument",
                         )
 
-    def check_writes(self, written: frozenset[str]) -> None:
-        """A variable is assigned, never written in place."""
-        for variable, versions in self.versions.values():
-            if versions[0] in written and versions[0] in {leaf.name for leaf in self.leaves}:
-                raise LoweringError(
-                    f"the variable {variable.name} is written in place", hint="use assign, assign_add or assign_sub"
-                )
-
     # attributes
 
     def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
@@ -509,22 +350,8 @@ class LiveObjects:
             return Static(DictMethod(obj, name))
         return self.objects.attribute(obj, name, node)
 
-    def symbol_attribute(self, owner: Sym, name: str, node: Any) -> Value | None:
-        """A variable's name and whether it is trainable."""
-        if not isinstance(owner, VariableSym) or name not in ("name", "trainable"):
-            return None
-        variable = owner.variable
-        if name == "trainable":
-            return number(variable.trainable)
-        slot = self.recipe.owners.get(id(variable))
-        if slot is not None:
-            self.recipe.guard(slot, f"{{v}}.name == {self.recipe.constant(variable.name)}")
-        elif variable not in self.named:
-            self.ev.fail(LoweringError, "the name of a variable that is made without one", node)
-        return Static(variable.name)
-
     def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:
-        if not self.overlays:
+        if not self.overlays and not isinstance(owner, Instance):
             self.ev.fail(LoweringError, f"the attribute `{name}` is set in a compiled function", node)
         self.objects.store(owner, name, value, node)
 
@@ -542,6 +369,8 @@ class LiveObjects:
         if function is print:
             # the block prints when it runs
             return NONE
+        if function in _SURROUNDINGS:
+            return Static(Surroundings())
         module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
         if str(module).partition(".")[0] in _OUTSIDE:
             name = getattr(function, "__qualname__", "a call")
@@ -550,49 +379,6 @@ class LiveObjects:
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         return self.objects.operator(name, args, node)
-
-    def store_outer(self, function: Any, ident: str, value: Value) -> None:
-        """Assign a variable that a function shares with the frame, an outer function or the module."""
-        free = function.__code__.co_freevars
-        kind = "cell" if ident in free else "global"
-        origin = (kind, function, ident)
-        if kind == "cell":
-            holder = function.__closure__[free.index(ident)]
-            current, key = holder.cell_contents, "cell_contents"
-            path = f"v{{}}.__closure__[{free.index(ident)}]"
-        else:
-            holder = function.__globals__
-            # the frame itself stands in for a function
-            own = isinstance(function, types.SimpleNamespace)
-            current, key, path = holder.get(ident), ident, "module" if own else "v{}.__globals__"
-        if self.shares_frame(origin, current):
-            self.ev.frames[0].env[ident] = value
-            self.rebound.add(ident)
-            return
-        if not self.overlays:
-            self.ev.fail(LoweringError, f"`{ident}` of an outer function is assigned in a compiled function")
-        if id(holder) not in self.outer:
-            place = self.recipe.owners.get(id(function), -1)
-            reached = place >= 0 or path == "module"
-            slot = self.recipe.new(holder, path.format(place)) if reached else -id(holder)
-            self.recipe.complete = self.recipe.complete and reached
-            self.outer[id(holder)] = holder, slot, {}
-        cells = self.outer[id(holder)][2]
-        cells.setdefault(key, Lst(ident))
-        self.ev.heap[cells[key]] = Items((value,))
-
-    def _assigned_outer(self, origin: tuple[Any, ...]) -> Value | None:
-        """What the block has assigned to a variable of an outer function or module."""
-        kind, function, ident = origin
-        if kind == "cell":
-            holder: Any = function.__closure__[function.__code__.co_freevars.index(ident)]
-            key = "cell_contents"
-        else:
-            holder, key = function.__globals__, ident
-        found = self.outer.get(id(holder))
-        cell = found[2].get(key) if found is not None else None
-        contents = self.ev.heap.get(cell) if cell is not None else None
-        return contents.values[0] if isinstance(contents, Items) else None
 
     def changed(self, owner: Dct) -> None:
         if owner in self.dicts and not self.overlays:
@@ -606,8 +392,3 @@ class LiveObjects:
         if known is None:
             known = self.tapes[id(obj)] = obj.__tapec_tape__() or ForeignTape()
         return known
-
-
-def _id(value: Sym) -> str:
-    assert isinstance(value.atom, Name)
-    return value.atom.id

@@ -18,16 +18,17 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
 from tapec.frontend.exits import DONE, LEFT, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
-from tapec.frontend.values import NONE, Dct, Growing, Instance, Items, Lst, Maybe, Static, Sym, Tup, Value
+from tapec.frontend.values import NONE, Dct, Growing, Instance, Items, Lazy, Lst, Maybe, Poison, Static, Sym, Tup, Value
 from tapec.syntax.core import For, Loop, Name, Store, walk, writes
 from tapec.tape import place as places
 from tapec.tape.decide import straightened
 from tapec.tape.decider import Decisions, checks
 from tapec.tape.derive import other_name
-from tapec.tape.live import LiveObjects, Restart, Shared, VariableSym
+from tapec.tape.live import LiveObjects, Restart, Shared
 from tapec.tape.plan import PLANS_PER_PLACE, Mark, Plan, _plans
 from tapec.tape.region import Ended, Region
 from tapec.tape.run import compiled_checks
+from tapec.tape.versions import VariableSym
 
 _lock = threading.RLock()
 _no_cells = types.SimpleNamespace(co_freevars=())
@@ -73,7 +74,8 @@ def lower_block(frame: types.FrameType, tape: Any) -> Found:
     module = frame.f_globals if own_module else None
     for pin in (False, True):
         try:
-            found = _restarted(frame, place, tape, Shared(dict(variables), module, pin=pin, tracked=known, cell_names=cells))
+            shared = Shared(dict(variables), module, pin=pin, tracked=known, cell_names=cells)
+            found = _restarted(frame, place, tape, shared)
         except TapecError:
             # the numbers of the run may be needed
             continue
@@ -83,7 +85,8 @@ def lower_block(frame: types.FrameType, tape: Any) -> Found:
     else:
         found = None
     try:
-        decided = _restarted(frame, place, tape, Shared(dict(variables), module, pin=True, decide=True, tracked=known, cell_names=cells))
+        shared = Shared(dict(variables), module, pin=True, decide=True, tracked=known, cell_names=cells)
+        decided = _restarted(frame, place, tape, shared)
     except TapecError as error:
         if found is not None:
             return found
@@ -115,8 +118,7 @@ def _as_lowering(error: TapecError) -> LoweringError:
 def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Shared) -> Found:
     ev = new_evaluator()
     live = LiveObjects(ev, shared)
-    if shared.decide:
-        ev.decider = Decisions(ev, live)
+    decisions = ev.decider = Decisions(ev, live) if shared.decide else None
     region = Region(tape.persistent, tape.automatic)
     live.tapes[id(tape)] = live.own = region
     region.native = True
@@ -146,7 +148,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
             live.recipe.absent(name, is_module)
     places.bind_tape(ev, place, Static(region))
     marks: list[Mark] = []
-    raised = False
+    raised = left = False
     region.mark = lambda: mark_here(ev, live, region, names)
     region.begin(ev)
     try:
@@ -160,6 +162,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
     except Ended as ended:
         if ended.region is not region or ev.block is not ev.root:
             raise LoweringError("a tape is left inside a branch or loop", ev.span) from None
+        left = True
         del ev.frames[1:]
         ev.frame = inner
     except Raised:
@@ -181,16 +184,18 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
     lists = live.outcome(lambda value: numbers_of(live, value))
     enter = None
     if live.recipe.complete:
-        enter = live.recipe.finish([leaf.slot for leaf in live.leaves], [slot for slot, _ in lists], bool(live.objects.written))
+        places_of = [leaf.slot for leaf in live.leaves], [slot for slot, _ in lists]
+        enter = live.recipe.finish(*places_of, bool(live.objects.written))
     written = frozenset(
         name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
     )
     live.check_writes(written)
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
+    decided = decisions is not None and decisions.made
     plan = Plan(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees) if shared.decide and ev.decider.made else None,
+        compiled_checks(checks(ev), ev.types, ev.constants, callees) if decided else None,
         tuple(replace(leaf, obj=None) for leaf in live.leaves),
         block,
         ev.types,
@@ -203,7 +208,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         {name: value for name, value in final.items() if name not in (RETURN, DONE, LEFT)},
         lists,
         result,
-        places.returns_unnamed(stmts),
+        places.returns_unnamed(stmts) and not left,
         tuple(marks),
         tuple(region.pauses),
         written,
@@ -283,8 +288,10 @@ def numbers_of(live: LiveObjects, value: Any) -> Any:
             return Tup(tuple(of(item) for item in items), cls)
         case Items(values=values):
             return Items(tuple(of(item) for item in values))
-        case Lst() | Growing() | Dct() | Instance():
+        case Lst() | Growing() | Dct() | Instance() | Poison():
             return value
+        case Lazy():
+            raise AssertionError("an array that was not written to memory")
     return NONE
 
 
@@ -294,15 +301,22 @@ def _keeps_identity(plan: Plan) -> bool:
     A list that a loop filled has lost its elements; a variable that a loop set may be a value that
     the program uses under another name.
     """
-    if any(isinstance(contents, Growing) for contents in plan.heap.values()):
+    for contents in plan.heap.values():
+        if isinstance(contents, Growing) or (isinstance(contents, Items) and _poisoned(Tup(contents.values))):
+            return False
+    if any(_poisoned(value) for value in plan.final.values()):
         return False
     leaves = {leaf.name for leaf in plan.leaves if leaf.ident}
     values = [*plan.final.values(), *(spec for _, spec in plan.lists)]
     held = {atom.id for value in values for atom in _atoms(value, plan.heap) if isinstance(atom, Name)}
-    in_loops = {
-        name for loop in walk(plan.block) if isinstance(loop, For | Loop) for stmt in loop.body for name in writes_in(stmt)
-    }
+    loops = [stmt for stmt in walk(plan.block) if isinstance(stmt, For | Loop)]
+    in_loops = {name for loop in loops for stmt in loop.body for name in writes_in(stmt)}
     return not any(other_name(name, plan.block, leaves) for name in held & in_loops)
+
+
+def _poisoned(value: Any) -> bool:
+    """Whether a value differs in kind between the ways that meet."""
+    return isinstance(value, Poison) or (isinstance(value, Tup) and any(_poisoned(item) for item in value.items))
 
 
 def writes_in(stmt: Any) -> set[str]:

@@ -6,6 +6,8 @@ import inspect
 import types
 from typing import Any
 
+import numpy as np
+
 from tapec.frontend.values import Dct, Instance, Items, Lst, Maybe, Sym, Tup
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.live import Leaf
@@ -34,22 +36,23 @@ class Names:
         self.twins: set[int] = set()
         self.seen: set[tuple[int, int]] = set()
         self.again: dict[int, list[str]] = {}
+        self.lost: dict[int, Any] = {}
 
     def take(self, plan: Plan, objects: tuple[Any, ...], left: list[Any] | None) -> None:
         """Name the inputs of a plan, and what a plain one left in its variables: they have distinct names."""
         of = self.of
-        for leaf, atom, obj in zip(plan.leaves, plan.leaf_atoms, objects, strict=True):
+        for leaf, name, obj in zip(plan.leaves, plan.leaf_atoms, objects, strict=True):
             key = id(obj)
             if key not in of:
-                of[key] = atom
+                of[key] = name
             elif not leaf.ident:
                 self.doubtful.add(key)
         self.kept.append(objects)
         if left is not None:
-            for atom, obj in zip(plan.final_atoms, left, strict=True):
+            for name, obj in zip(plan.final_atoms, left, strict=True):
                 # the inputs come before what the block defines
-                if of.setdefault(id(obj), atom) is not atom:
-                    self.note(obj, atom)
+                if of.setdefault(id(obj), name) is not name:
+                    self.note(obj, name)
             self.kept.append(left)
         self.taken.append((plan, objects, left))
 
@@ -65,7 +68,7 @@ class Names:
         self._remember()
         made = Names(order)
         made.kept = [*self.kept]
-        for key in ("of", "held", "objects", "again"):
+        for key in ("of", "held", "objects", "again", "lost"):
             setattr(made, key, dict(getattr(self, key)))
         made.doubtful, made.twins = set(self.doubtful), set(self.twins)
         return made
@@ -124,6 +127,23 @@ class Names:
                 self._attributes(cells, obj, heap, names)
             case dict():
                 self._attributes(value, obj, heap, names)
+            case Dct() | Instance() if (id(value), id(obj)) in self.seen:
+                pass
+            case _:
+                # not what the program says it is, or more than it knows
+                self.lose(obj)
+
+    def lose(self, obj: Any) -> None:
+        """Numbers whose names are not known: whoever asks for them is told so."""
+        if isinstance(obj, float | np.floating | np.ndarray):
+            if id(obj) not in self.of:
+                self.lost[id(obj)] = obj
+        elif isinstance(obj, list | tuple):
+            for item in obj:
+                self.lose(item)
+        elif isinstance(obj, dict):
+            for item in obj.values():
+                self.lose(item)
 
     def _first(self, value: Any, obj: Any) -> bool:
         """Whether this pair is met for the first time: objects may refer to one another."""

@@ -14,6 +14,7 @@ from tapec.syntax.core import Name
 from tapec.tape.continued import joined
 from tapec.tape.derive import tracked
 from tapec.tape.gradients import request_of
+from tapec.tape.held import latest
 from tapec.tape.lowering import plan_for
 from tapec.tape.names import Names
 from tapec.tape.place import forget_variables
@@ -52,12 +53,14 @@ class Recording:
         """The tape was entered before: one program for all its blocks."""
         own = self.own
         self.plan, self.mapping = joined(earlier.plan, earlier.names, own, self.objects)
-        self.known, self.unnamed = earlier.names, earlier.unnamed
+        # after a reset nothing of the earlier blocks is known
+        self.known = Names(self.plan.order) if own.region.was_reset else earlier.names
         self.known.order = self.plan.order
+        self.unnamed = earlier.unnamed
         self.inputs = dict(earlier.inputs)
         for leaf, obj in zip(own.leaves, self.objects, strict=True):
             name = self.mapping[leaf.name]
-            if name not in earlier.plan.types:
+            if name in self.plan.leaf_names and name not in earlier.plan.leaf_names:
                 self.known.leaf(obj, replace(leaf, name=name))
                 self.inputs[name] = snapshot(obj)
 
@@ -170,7 +173,12 @@ class Recording:
     def tracked(self) -> frozenset[int]:
         """The objects that depend on watched ones."""
         names = tracked(request_of(self.plan, (), ()))
-        return frozenset(key for key, atom in self.names.of.items() if isinstance(atom, Name) and atom.id in names)
+        copies = self.plan.copies
+        return frozenset(
+            key
+            for key, atom in self.names.of.items()
+            if isinstance(atom, Name) and latest(copies, atom.id) in names
+        )
 
 
 def _catch_return(frame: Any, recording: Recording) -> None:

@@ -15,7 +15,20 @@ from typing import TYPE_CHECKING, Any
 from tapec.errors import LoweringError, UnsupportedFunction
 from tapec.frontend.dicts import cell_value
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Dct, Func, Instance, Items, Lst, Method, Static, Template, Value, describe, number
+from tapec.frontend.values import (
+    NONE,
+    Dct,
+    Func,
+    Instance,
+    Items,
+    Lst,
+    Method,
+    Static,
+    Template,
+    Value,
+    describe,
+    number,
+)
 
 if TYPE_CHECKING:
     from tapec.tape.live import LiveObjects
@@ -139,7 +152,7 @@ class Objects:
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
             ev.call_object(found.fset, [owner, value], {}, node)
             return
-        custom = cls.__setattr__ is not object.__setattr__
+        custom = static_lookup(cls, "__setattr__") is not object.__dict__["__setattr__"]
         if custom or (hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)):
             ev.fail(LoweringError, f"setting `{name}` runs code that cannot be followed", node)
         if isinstance(owner, Instance):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Dct, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array
-from tapec.tape.live import LiveObjects, VariableSym
+from tapec.tape.live import LiveObjects
+from tapec.tape.versions import VariableSym
 from tapec_runtime.variables import Variable, active
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), enum.Enum, type, np.dtype, np.generic)
@@ -108,7 +109,7 @@ class Outcome:
         self.namespace[name] = obj
         return name
 
-    def fail(self, what: str) -> Any:
+    def fail(self, what: str) -> NoReturn:
         hint = "return numbers, arrays, variables, or tuples, lists and dicts of those"
         self.ev.fail(UnsupportedSyntax, f"a compiled function returns {what}", hint=hint)
 

@@ -104,7 +104,7 @@ class Plan:
         distinct = len({*atoms, *self.leaf_atoms}) == len(atoms) + len(self.leaf_names)
         # what it leaves are numbers and arrays of its own, in variables
         self.plain = not self.lists and not self.escapes and distinct and all(isinstance(a, Name) for a in atoms)
-        self.final_atoms = tuple(atoms) if self.plain else ()
+        self.final_atoms = tuple(atom for atom in atoms if isinstance(atom, Name)) if self.plain else ()
         self._known: dict[str, str] = {}
         self.as_source: dict[str, tuple[str, ...]] = {}
         self.order = {

@@ -132,11 +132,9 @@ class Recipe:
             self.guard(slot, f"type({{v}}) is type({name}) and {{v}} == {name}")
 
     def variable(self, slot: int, obj: Any) -> None:
-        dtype, kind = self.constant(obj.dtype), self.constant(type(obj))
-        # a variable keeps its shape: the program may know it
-        self.guard(slot, f"type({{v}}) is {kind} and {{v}}._value.dtype == {dtype} and {{v}}._value.shape == {obj.shape}")
-        self.guard(slot, f"{{v}}._trainable is {obj.trainable}")
-        self._layout(slot, "{v}._value", obj._value)
+        # a variable keeps its dtype and shape: the program may know them
+        kind, described = self.constant(type(obj)), self.constant(obj._kind)
+        self.guard(slot, f"type({{v}}) is {kind} and {{v}}._kind == {described}")
 
     def array(self, slot: int, obj: Any) -> None:
         kind, dtype = self.constant(type(obj)), self.constant(obj.dtype)

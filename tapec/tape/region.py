@@ -10,10 +10,12 @@ from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator, Raised, freeze
 from tapec.frontend.values import NONE, Dct, Items, Lst, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes
+from tapec.tape.answers import answer
 from tapec.tape.decide import depends_on_the_way, straightened
 from tapec.tape.derive import Request, connections
 from tapec.tape.held import duplicate, held_values, replace_everywhere
-from tapec.tape.live import LiveObjects, VariableSym
+from tapec.tape.live import LiveObjects
+from tapec.tape.versions import VariableSym
 
 
 class Ended(Exception):
@@ -49,6 +51,8 @@ class Region:
         self.was_reset = False
         self.paused_at = 0
         self.native = False
+        # whether no other tape of a compiled function can be asked about what this one records
+        self.alone = False
         self.pauses: list[Any] = []
         self.mark: Callable[[], Any] | None = None
 
@@ -68,6 +72,11 @@ class Region:
     def begin(self, ev: Evaluator) -> None:
         self.block, self.start, self.end, self.entered = ev.block, len(ev.block), None, True
         if isinstance(ev.live, LiveObjects):
+            self.alone = not ev.live.overlays and not self.persistent
+            self.alone = self.alone and all(one.used and not one.persistent for one in ev.live.begun)
+            for other in ev.live.regions:
+                other.alone = False
+            ev.live.begun.append(self)
             ev.live.regions.append(self)
 
     def finish(self, ev: Evaluator) -> None:
@@ -331,9 +340,6 @@ class _Bound:
             if region.native:
                 raise Ended(region)
             return NONE
-        # `answers` knows regions
-        from tapec.tape.answers import answer
-
         return answer(region, self.name, ev, args, kwargs, node)
 
 

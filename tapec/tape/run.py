@@ -138,7 +138,8 @@ def _python(program: Program) -> Any:
     file = f"<tapec {program.name} as Python>"
     text = program.text
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace: dict[str, Any] = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime, **program.namespace}
+    modules = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime}
+    namespace: dict[str, Any] = {**modules, **program.namespace}
     exec(compile(text, file, "exec"), namespace)
     return namespace[program.name]
 

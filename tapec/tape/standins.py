@@ -30,6 +30,15 @@ class ForeignTape:
     __tapec_exit__ = __tapec_enter__
 
 
+class Surroundings:
+    """A context that changes nothing that a block computes, such as `np.errstate`."""
+
+    def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
+        """Nothing that the program would notice."""
+
+    __tapec_exit__ = __tapec_enter__
+
+
 class _Elsewhere:
     """The pause of a tape of another block."""
 
@@ -119,6 +128,9 @@ class Refusing:
 
     def store_attribute(self, owner: Any, name: str, value: Any, node: Any) -> None:
         self.ev.fail(UnsupportedSyntax, f"{self.subject} that sets the attribute `{name}`", node)
+
+    def instance_attribute(self, owner: Any, name: str, node: Any) -> Value:
+        self.ev.fail(UnsupportedSyntax, f"{self.subject} that reads the attribute `{name}`", node)
 
     def store_outer(self, function: Any, ident: str, value: Any) -> None:
         self.ev.fail(UnsupportedSyntax, f"{self.subject} that assigns `{ident}` of another function")

@@ -30,8 +30,11 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits, LoopExits, leads_to
+from tapec.transforms.extents import trip_count
 from tapec.transforms.fusion import Fused, end_copies
-from tapec.transforms.storage import Plan, Planner, Slot
+from tapec.transforms.passed import Handed
+from tapec.transforms.plan import Plan, Slot
+from tapec.transforms.storage import Planner
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep, always_breaks
 
 
@@ -69,6 +72,10 @@ class Assembly:
                     if replay is None or sides[0] or sides[1]:
                         out.append(If(test, tuple(sides[0]), tuple(sides[1]), stmt.span))
                 case For() | Loop():
+                    for copy in self.plan.snapshots.get(id(stmt), ()):
+                        out.append(copy)
+                        if copy.target in self.plan.stored:
+                            out.append(self.put(copy.target, self.plan.stored[copy.target]))
                     out += self.record_loop(stmt, replay)
                 case Store(array=array) if replay is not None and not self.memory.local_to(array, replay):
                     pass
@@ -147,6 +154,12 @@ class Assembly:
             body: list[Stmt] = list(stmt.body)
         else:
             body = self.record(stmt.body, region, replay)
+        after = self.emitter.child()
+        after.span = stmt.span
+        for one in self.plan.handed.get(id(region), ()):
+            assert isinstance(stmt, For)
+            body = [s for s in body if id(s) not in set(map(id, one.statements))]
+            self.make_last(one, stmt, after)
         if isinstance(stmt, For):
             new: Stmt = For(
                 stmt.var, stmt.start, stmt.stop, stmt.step, (*begin, *body), stmt.parallel, stmt.span
@@ -155,7 +168,7 @@ class Assembly:
             exits = self.exits.of.get(id(stmt))
             whole = (*begin, *body)
             new = Loop(self.after_test(whole, exits.trips) if exits and exits.headed else whole, stmt.span)
-        return [*out, new]
+        return [*out, new, *after.out]
 
     def after_test(self, body: Block, trips: str) -> Block:
         """The body of a `while` that counts a trip, and stores its values, once the test is passed."""
@@ -234,10 +247,13 @@ class Assembly:
             out.add(self.get(name, slot))
         for turned in self.plan.rotated.get(id(region), ()):
             self.turn_back(turned, out)
+        for one in self.plan.handed.get(id(region), ()):
+            self.hand_back(one, region, out)
         if id(region) in self.plan.replayed:
             out.extend(self.record(region.block, region, region))
         for name in self.plan.recomputed.get(id(region), ()):
-            out.extend(self.regions.defs[name])
+            again = self.plan.reloaded.get(name)
+            out.extend(self.regions.defs[name] if again is None else [again])
         for bar in block.adjoints:
             type_ = self.types[bar]
             if isinstance(type_, Stack):
@@ -261,6 +277,21 @@ class Assembly:
         for before, name in reversed(list(zip(turned, rest, strict=False))):
             out.assign(name, Name(before))
         out.assign(first, kept)
+
+    def hand_back(self, one: Handed, region: Region, out: Emitter) -> None:
+        """The shadow of what a trip made is what the next trip filled; that of what it got begins with zeros."""
+        loop = region.owner
+        assert isinstance(loop, For)
+        out.assign(one.made, Name(one.carried))
+        test = out.atom(Op("==", (Name(loop.var), loop.start)))
+        first, later = Assign(one.carried, Name(one.first), loop.span), Assign(one.carried, one.zeros, loop.span)
+        out.add(If(test, (first,), (later,), loop.span))
+
+    def make_last(self, one: Handed, loop: For, out: Emitter) -> None:
+        """The shadow of what the last trip made: the forward sweep needs no other."""
+        trips = out.atom(trip_count(loop.start, loop.stop, loop.step))
+        test = out.atom(Op(">", (trips, Const(0))))
+        out.add(If(test, (Assign(one.carried, one.zeros, loop.span),), (), loop.span))
 
     def reverse_if(self, item: RevIf) -> Stmt:
         stmt = item.primal

@@ -17,6 +17,7 @@ from tapec.syntax.core import (
     Name,
     Op,
     Print,
+    Raise,
     Return,
     Stmt,
     Store,
@@ -123,7 +124,7 @@ def inline(
     single = to_ssa(whole, constants, frozenset(out.types))
     out.types.update(single.types)
     out.taken |= set(single.types)
-    out.extend(single.body[:-1] if prints else _without_prints(single.body[:-1]))
+    out.extend(single.body[:-1] if prints else quiet(single.body[:-1]))
     last = single.body[-1]
     assert isinstance(last, Return)
     return last.values
@@ -193,20 +194,21 @@ def fill(out: Emitter, block: Name, value: Atom, place: Callable[[Index], Index]
         emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), body, span=out.span))
 
 
-def _without_prints(block: Block) -> Block:
+def quiet(block: Block) -> Block:
+    """The statements of a block that runs once more: it has printed what it prints, and did not raise."""
     out: list[Stmt] = []
     for stmt in block:
         match stmt:
-            case Print():
+            case Print() | If(body=(Raise(),), orelse=()):
                 pass
             case If(body=body, orelse=orelse):
-                body, orelse = _without_prints(body), _without_prints(orelse)
+                body, orelse = quiet(body), quiet(orelse)
                 if body or orelse:
                     out.append(If(stmt.test, body, orelse, stmt.span))
             case For(body=body):
-                out.append(replace(stmt, body=_without_prints(body)))
+                out.append(replace(stmt, body=quiet(body)))
             case Loop(body=body):
-                out.append(Loop(_without_prints(body), stmt.span))
+                out.append(Loop(quiet(body), stmt.span))
             case _:
                 out.append(stmt)
     return tuple(out)

@@ -8,7 +8,7 @@ from tapec.errors import Span, TapecError
 from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.numba_types import operation_type
 from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store, substitute
-from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Stack, Type
 
 
 class Emitter:
@@ -62,11 +62,11 @@ class Emitter:
         if isinstance(expr, Const):
             value = expr.value
             return BOOL if isinstance(value, bool) else INT64 if isinstance(value, int) else FLOAT64
-        if expr.fn == "load":
-            array = expr.args[0]
-            assert isinstance(array, Name)
-            type_ = self.types[array.id]
-            assert isinstance(type_, Array)
+        if expr.fn in ("load", "pop"):
+            owner = expr.args[0]
+            assert isinstance(owner, Name)
+            type_ = self.types[owner.id]
+            assert isinstance(type_, Array | Stack)
             return type_.element
         found = operation_type(expr.fn, tuple(self.type_of(arg) for arg in expr.args))
         if found is None:

@@ -28,7 +28,22 @@ from tapec.analyses.activity import Activity
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.analyses.trips import Trips
-from tapec.syntax.core import Assign, Block, Call, Const, For, Function, Name, Op, Push, Stmt, Store, reads, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Call,
+    Const,
+    For,
+    Function,
+    Name,
+    Op,
+    Push,
+    Stmt,
+    Store,
+    reads,
+    walk,
+    writes,
+)
 from tapec.syntax.types import Array, Scalar, Stack, Type
 from tapec.transforms.exits import Exits
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep
@@ -216,7 +231,7 @@ class Fusion:
     def read_last(self, names: set[str], found: set[int], earlier: list[Stmt | RevIf | RevLoop]) -> bool:
         """Whether statements that stay read the names only when all that set them have been passed."""
         for name in names:
-            setting = [p for p, s in enumerate(earlier) if id(s) in found and not isinstance(s, RevIf | RevLoop) and name in writes(s)]
+            setting = [place for place, item in enumerate(earlier) if id(item) in found and sets(item, name)]
             before = earlier[: max(setting, default=0)]
             if any(name in self.named(item).all for item in before if id(item) not in found):
                 return False
@@ -253,7 +268,9 @@ class Fusion:
             # what a loop around this one carries is there when a trip begins
             if all(set_before) or (home is not here and any(set_before)):
                 continue
-            if home is not here or len(defs) != 1 or not self.pure(defs[0]) or not self.known_before(loop, defs[0], early):
+            if home is not here or len(defs) != 1 or not self.pure(defs[0]):
+                return False
+            if not self.known_before(loop, defs[0], early):
                 return False
             early[name] = defs[0]
         return True
@@ -311,9 +328,14 @@ def flat(item: Stmt | RevIf | RevLoop) -> Iterator[Stmt]:
         yield from walk((item,))
 
 
+def sets(item: Stmt | RevIf | RevLoop, name: str) -> bool:
+    """Whether a reversed statement sets a name."""
+    return any(name in writes(stmt) for stmt in flat(item))
+
+
 def clears(stmt: Stmt) -> bool:
     """Whether a statement sets an adjoint to zero."""
-    return isinstance(stmt, Assign) and (stmt.value == Const(0.0) or isinstance(stmt.value, Op) and not list(reads(stmt)))
+    return isinstance(stmt, Assign) and (stmt.value == Const(0.0) or not list(reads(stmt)))
 
 
 def adds_element(stmt: Stmt, array: str) -> bool:

@@ -67,7 +67,9 @@ def directed(function: Function, sources: tuple[str, ...], constants: frozenset[
     out = Emitter(made.types, set(made.types), last.span)
     for source, vector in zip(sources, vectors, strict=True):
         _check_shape(out, source, vector)
-    return replace(made, body=(*out.out, *made.body[:-1], Return(last.values[1::2])))
+    product = replace(made, body=(*out.out, *made.body[:-1], Return(last.values[1::2])))
+    # a tangent is written into wherever its array is; the vector stays as it is
+    return _on_copies(product, constants, vectors)
 
 
 def _check_shape(out: Emitter, source: str, vector: str) -> None:
@@ -248,17 +250,18 @@ class _Jacobian:
             if several and name.partition(";")[0] in DRAWS:
                 raise NotDifferentiable(
                     f"a Jacobian of a function that calls `{name.partition(';')[0]}`",
-                    stmt.span,  # type: ignore[union-attr]
+                    stmt.span,
                     reason="the function runs once for each row or column, and each run would draw other numbers",
                     hint="draw before the function and pass the numbers as an argument",
                 )
 
 
-def _on_copies(function: Function, constants: frozenset[str]) -> Function:
-    """The function with copies of those array parameters that it writes."""
+def _on_copies(function: Function, constants: frozenset[str], params: tuple[str, ...] | None = None) -> Function:
+    """The function with copies of those array parameters that it writes; of these only those in `params`, if given."""
     classes = aliases(function)
     written = {classes.find(array) for stmt in walk(function.body) for array in changed(stmt)}
-    copied = [p for p in function.params if isinstance(function.types[p], Array) and classes.find(p) in written]
+    arrays = [p for p in (function.params if params is None else params) if isinstance(function.types[p], Array)]
+    copied = [p for p in arrays if classes.find(p) in written]
     if not copied:
         return function
     types = dict(function.types)

@@ -180,7 +180,8 @@ def result_is_a_function(x):
 
 @refused(1.0)
 def a_generator(x):
-    return sum(v * x for v in {1, 2})
+    squares = (v * x for v in (1, 2))
+    return sum(squares)
 
 
 @refused(1.0)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numba
 import numpy as np
 
 import tapec_runtime
@@ -30,7 +31,8 @@ def unoptimised(function: Any, args: Args, kind: str, wrt: tuple[int, ...]) -> P
 def run(core: Function, args: Args, namespace: dict[str, Any] | None = None) -> tuple[Any, ...]:
     """The leaves of what a core function returns, and of its arguments after the call."""
     text = printer.function(core)
-    scope: dict[str, Any] = {"np": np, "math": math, "tapec_runtime": tapec_runtime, **(namespace or {})}
+    scope: dict[str, Any] = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime}
+    scope |= namespace or {}
     exec(compile(text, f"<{core.name}>", "exec"), scope)
     mine = clone(args)
     with warnings.catch_warnings(), np.errstate(all="ignore"):

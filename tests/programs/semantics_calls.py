@@ -390,3 +390,14 @@ def nest(p):
 @case([A, 2.0])
 def lst(l):
     return (l[0] * l[1]).sum()
+
+
+@case(A)
+def generator_expressions(a):
+    total = sum(v * w for v in a for w in a if w > 0)
+    return total * max(v * v for v in a if v < 1) + tuple(v for v in (a[0], a[1]))[1]
+
+
+@case(A)
+def first_arguments_by_name(a):
+    return np.sum(a=a, axis=0) + np.mean(a=a * 2) + np.zeros(shape=3).sum()

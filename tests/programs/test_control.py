@@ -382,6 +382,21 @@ def endless_loops_in_a_loop(x, n):
     return s * x
 
 
+@cases((arr(6), 5), (arr(6), 0))
+def stack_of_places(x, start):
+    stack = [start]
+    stack.append(0)
+    s = 0.0
+    while len(stack) > 0:
+        place = stack[-1]
+        stack.pop(-1)
+        s = s * 0.9 + x[place] ** 2 * (1 + len(stack))
+        if place > 1:
+            stack.append(place - 1)
+            stack.append(place - 2)
+    return s
+
+
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_control(case: Case):
     case.check()

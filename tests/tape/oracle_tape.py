@@ -6,8 +6,6 @@ it backwards; the walk itself is made of such numbers, so that outer tapes recor
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 ACTIVE = []
@@ -50,10 +48,18 @@ class Traced:
         return operation(lambda a: -a, lambda a: (-1.0,), self)
 
     def sin(self):
-        return operation(math.sin, lambda a: (a.cos(),), self)
+        return operation(np.sin, lambda a: (a.cos(),), self)
 
     def cos(self):
-        return operation(math.cos, lambda a: (a.sin() * -1.0,), self)
+        return operation(np.cos, lambda a: (a.sin() * -1.0,), self)
+
+    def sum(self, axis=None, out=None):
+        return operation(np.sum, lambda a: (np.ones(np.shape(a.value)),), self)
+
+    def __getitem__(self, k):
+        unit = np.zeros(np.shape(self.value))
+        unit[k] = 1.0
+        return operation(lambda a: a[k], lambda a: (unit,), self)
 
     def __gt__(self, other):
         return self.value > Traced.of(other).value
@@ -171,19 +177,20 @@ class OracleTape:
 
     def gradient(self, target, source, unconnected_gradients="none"):
         found = self._gradient(target, source)
-        return Traced(0.0) if found is None and unconnected_gradients == "zero" else found
+        nothing = np.zeros(np.shape(source.read().value if isinstance(source, OracleVariable) else source.value))
+        return Traced(nothing[()]) if found is None and unconnected_gradients == "zero" else found
 
     def _gradient(self, target, source):
         if not isinstance(target, Traced) or id(target) not in self.tracked:
             return None
         sources = source.versions if isinstance(source, OracleVariable) else [source]
-        adjoints = {id(target): Traced(1.0)}
+        adjoints = {id(target): Traced(np.ones(np.shape(target.value))[()])}
         for made, operands, own, partials in reversed(self.operations):
             if id(made) not in adjoints:
                 continue
             for x, mine, partial in zip(operands, own, partials(*operands), strict=True):
                 if mine:
-                    term = adjoints[id(made)] * partial
+                    term = fitted(adjoints[id(made)] * partial, x)
                     known = adjoints.get(id(x))
                     adjoints[id(x)] = term if known is None else known + term
         found = [adjoints[id(x)] for x in sources if id(x) in adjoints and id(x) in self.tracked]
@@ -191,6 +198,13 @@ class OracleTape:
         for more in found[1:]:
             total = total + more
         return total
+
+
+def fitted(term, x):
+    """An adjoint of the shape of what it belongs to: sums undo broadcasts."""
+    if np.shape(term.value) == np.shape(x.value):
+        return term
+    return term.sum() if np.shape(x.value) == () else term * np.ones(np.shape(x.value))
 
 
 class Paused:

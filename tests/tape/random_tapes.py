@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import linecache
-import math
 import random
 import time
 import traceback
@@ -75,26 +74,53 @@ class Counting(Box):
 '''
 
 FRAME = PRELUDE + '''
-def run(GradientTape, constant, Variable):
-    a, b, c, d = constant(0.3), constant(0.7), constant(-0.4), constant(1.1)
-    s = [constant(0.9), constant(-0.2)]
-    m = {{"x": constant(0.6), "y": constant(-0.8)}}
-    o = {kind}(constant(0.45), constant(1.2))
-    v, w = Variable(0.5), Variable(-0.7)
+def run(GradientTape, constant, Variable, values):
+    a, b, c, d = [constant(x) for x in values[:4]]
+    s = [constant(x) for x in values[4:6]]
+    m = {{"x": constant(values[6]), "y": constant(values[7])}}
+    o = {kind}(constant(values[8]), constant(values[9]))
+    v, w = Variable(values[10]), Variable(values[11])
+    A, B, W = constant(np.array(values[:2])), constant(np.array(values[2:4])), Variable(np.array(values[4:6]))
+    h = [A, constant(np.array(values[6:8]))]
 
     def shift(u):
         nonlocal d
         d = d * u
         return d
 
-    first = [a, b, c, d, *s, *m.values(), o.p, o.q, v, w]
+    first = [a, b, c, d, *s, *m.values(), o.p, o.q, v, w, A, B, W, *h]
     {before}
-    with GradientTape(persistent=True{flag}) as t:
+    {tape}
+    {after}
+    return t, [a, b, c, d, *s, *m.values(), o.p, o.q, A, B, *h], first
+'''
+
+
+LAYOUTS = (
+    """with GradientTape(persistent=True{flag}) as t:
+        {watch}
+        {body}""",
+    """with GradientTape(persistent=True{flag}) as t:
         {watch}
         {body}
-    {after}
-    return t, [a, b, c, d, *s, *m.values(), o.p, o.q], first
-'''
+    {between}
+    with t:
+        {more}""",
+    """try:
+        with GradientTape(persistent=True{flag}) as t:
+            {watch}
+            {deep}
+            if a > b:
+                raise ArithmeticError
+            {deeper}
+    except ArithmeticError:
+        c = c * 1.0""",
+    """t = GradientTape(persistent=True{flag})
+    t.__enter__()
+    {watch}
+    {flat}
+    t.__exit__(None, None, None)""",
+)
 
 
 class Writer:
@@ -123,7 +149,19 @@ class Writer:
                 f"np.sin({x} * 1.0)", f"pair({x}, {y})[{r.randint(0, 1)}]", f"deep({x} * 1.0, {r.randint(0, 2)})",
                 f"{x} if {y} > 0.1 else {self.place()} * 0.7", f"(lambda k: k * {y})({x})", f"-({x} * 1.0)",
                 f"{x} * 0.0", f"o.step({x})", f"shift({x})", f"marked(t, {x} * 1.0)", f"sum([{x}, {y}])",
-                f"v.numpy() * {x}", f'm.get("z", {x})',
+                f"v.numpy() * {x}", f'm.get("z", {x})', f"np.sum({self.array()})", f"{self.array()}[{r.randint(0, 1)}]",
+            ]
+        )
+
+    def array(self):
+        return self.rng.choice(["A", "B", "W", "h[0]", "h[-1]"])
+
+    def array_expr(self):
+        x, y, k = self.array(), self.array(), self.place()
+        return self.rng.choice(
+            [
+                f"{x} * {y}", f"{x} + {y}", f"{x} * {k}", f"{k} * {x}", f"np.sin({x} * 1.0)", f"{x} - {x}", x,
+                f"helper({k}, {k}) * {x}", f"marked(t, {x} * 1.0)", f"{x} if {k} > 0.1 else {y}", f"-({x} * 0.5)",
             ]
         )
 
@@ -144,8 +182,13 @@ class Writer:
             lambda: [f"{y}, {self.target()} = {x}, {self.expr()}"],
             lambda: [f"{y} = {self.target().replace(chr(122), chr(120))}"],
             lambda: [f"s.append({self.expr()})"],
+            lambda: [f"{r.choice(['A', 'B', 'h[0]', 'h[1]'])} = {self.array_expr()}"],
+            lambda: [f"{r.choice(['A', 'B', 'h[0]', 'h[1]'])} = {self.array_expr()}"],
+            lambda: [f"A, B = B, {self.array_expr()}"],
+            lambda: [f"W.assign({self.array()} * 0.9)"],
+            lambda: [f"{r.choice(self.tapes)}.watch({r.choice(['A', 'B', 'h', '[A, a]'])})"],
             lambda: ["s.insert(0, s.pop())"],
-            lambda: [f"a, *_ = s[::-1]"],
+            lambda: ["a, *_ = s[::-1]"],
             lambda: ["o.swap()"],
             lambda: ["o.p = o.p * 1.0", f"o.p *= {x}"],
             lambda: ["d = d * 1.0", f"d += {x}"],
@@ -153,7 +196,7 @@ class Writer:
             lambda: [f"{r.choice(self.tapes)}.watch({r.choice(['a', 'b', 'c', 's', 'm', 'o.p', '[c, d]'])})"],
             lambda: [f"{r.choice('vw')}.assign({x} * 0.9)"],
             lambda: [f"{r.choice('vw')}.assign_add({x} * 0.3)"],
-            lambda: [f"m.pop('z', None)"],
+            lambda: ["m.pop('z', None)"],
             lambda: [f"b = [{x}, {self.expr()}][{r.randint(0, 1)}]"],
             lambda: [f"c = {{'p': {x}, 'q': {self.expr()}}}['{r.choice('pq')}']"],
         ]
@@ -195,12 +238,21 @@ class Writer:
 def program(seed):
     rng = random.Random(seed)
     writer = Writer(rng)
-    body = "\n        ".join(writer.block(2, rng.randint(2, 6)))
+    def block(indent):
+        return ("\n" + " " * indent).join(writer.block(2, rng.randint(1, 5)))
+
     before = rng.choice(["pass", "d = a", "s = [a, *s]", "o.q = b", 'm["z"] = c', "c = d = s[0]"])
     after = rng.choice(["pass", "a = a * b", "a = constant(0.3)", "s[0] = b"])
     flag = rng.choice(["", "", ", watch_accessed_variables=False"])
-    watch = rng.choice(["t.watch(a)", "t.watch([a, b])", "t.watch(s)", "t.watch(m)", "t.watch(o.p)", "pass", "t.watch(v)"])
-    return FRAME.format(kind=rng.choice(["Box", "Counting"]), before=before, flag=flag, watch=watch, body=body, after=after)
+    watches = ["t.watch(a)", "t.watch([a, b])", "t.watch(s)", "t.watch(m)", "t.watch(o.p)", "pass", "t.watch(v)"]
+    watches += ["t.watch(A)", "t.watch(h)"]
+    betweens = ["pass", "a = a * b", "s[0] = b * 2.0", "o.p = a", "v.assign(0.25)", "c = d", 'm["x"] = a * 1.0']
+    between = rng.choice(betweens)
+    tape = rng.choice([LAYOUTS[0], *LAYOUTS]).format(
+        flag=flag, watch=rng.choice(watches), body=block(8), between=between, more=block(8), deep=block(12),
+        deeper=block(12), flat=block(4),
+    )
+    return FRAME.format(kind=rng.choice(["Box", "Counting"]), before=before, tape=tape, after=after)
 
 
 def compiled(text, seed):
@@ -211,32 +263,42 @@ def compiled(text, seed):
     return namespace["run"]
 
 
-def expected_of(text, seed):
+VALUES = (0.3, 0.7, -0.4, 1.1, 0.9, -0.2, 0.6, -0.8, 0.45, 1.2, 0.5, -0.7)
+
+
+def expected_of(run, values):
     """The oracle's run; None where the program itself fails."""
     oracle.ACTIVE.clear()
     try:
-        return compiled(text, seed)(oracle.OracleTape, oracle.Traced, oracle.OracleVariable)
-    except (KeyError, IndexError, UnboundLocalError, TypeError):
+        return run(oracle.OracleTape, oracle.Traced, oracle.OracleVariable, values)
+    except (KeyError, IndexError, UnboundLocalError, TypeError, ValueError):
         return None
 
 
-def examine(seed, pairs=24):
-    """Compare one program; how many gradients were compared and how many refused."""
-    text = program(seed)
-    expected = expected_of(text, seed)
-    if expected is None:
-        return 0, 0
-    run = compiled(text, seed)
-    try:
-        found = run(lambda **flags: GradientTape(**flags, jit=False), constant, Variable)
-    except LoweringError as error:
-        compare.reasons[error.message] = compare.reasons.get(error.message, 0) + pairs
-        return 0, pairs
-    except ValueError as error:
-        # a variable as the target of an inner tape, which the oracle does not mind
-        assert "cannot be a target" in str(error), text
-        return 0, 0
-    return compare(found, expected, random.Random(seed), pairs, text)
+def examine(seed, pairs=24, runs=3):
+    """Compare one program, on several sets of numbers; how many gradients were compared and how many refused."""
+    text, rng = program(seed), random.Random(seed)
+    run, other = compiled(text, seed), compiled(text, seed)
+    run.__globals__["GradientTape"] = GradientTape
+    done = refused = 0
+    for k in range(runs):
+        values = VALUES if k == 0 else tuple(round(x + rng.uniform(-0.6, 0.6), 3) for x in VALUES)
+        expected = expected_of(other, values)
+        if expected is None:
+            continue
+        try:
+            found = run(lambda **flags: GradientTape(**flags, jit=False), constant, Variable, values)
+        except LoweringError as error:
+            compare.reasons[error.message] = compare.reasons.get(error.message, 0) + pairs
+            refused += pairs
+            continue
+        except ValueError as error:
+            # a variable as the target of an inner tape, which the oracle does not mind
+            assert "cannot be a target" in str(error), text
+            continue
+        one, other_count = compare(found, expected, random.Random(seed), pairs, text)
+        done, refused = done + one, refused + other_count
+    return done, refused
 
 
 def compare(found, expected, rng, pairs, text):
@@ -244,7 +306,7 @@ def compare(found, expected, rng, pairs, text):
     objects = list(zip([*finals, *firsts], [*other_finals, *other_firsts], strict=True))
     targets = [(x, y) for x, y in zip(finals, other_finals, strict=True) if isinstance(y, oracle.Traced)]
     for x, y in targets:
-        assert math.isclose(float(x), y.value, rel_tol=1e-9, abs_tol=1e-12), text[text.index('def run') :]
+        assert np.allclose(x, y.value, rtol=1e-9, atol=1e-12), text[text.index("def run") :]
     done = refused = 0
     for _ in range(pairs):
         (x, y), (source, other_source) = rng.choice(targets), rng.choice(objects)
@@ -258,11 +320,11 @@ def compare(found, expected, rng, pairs, text):
             assert "another value" not in error.message, f"{text[text.index('def run') :]}\n{error}"
             continue
         done += 1
-        where = f"{text[text.index('def run') :]}\nd {float(x)} / d {source!r}"
+        where = f"{text[text.index('def run') :]}\nd {x!r} / d {source!r}"
         if right is None or gradient is None:
-            assert gradient is None and right is None, f"{where}: {gradient} and not {oracle.number(right)}"
+            assert gradient is None and right is None, f"{where}: {gradient} and not {right.value if right else None}"
         else:
-            close = math.isclose(float(gradient), right.value, rel_tol=1e-8, abs_tol=1e-10)
+            close = np.allclose(gradient, right.value, rtol=1e-8, atol=1e-10)
             assert close, f"{where}: {gradient} and not {right.value}"
     return done, refused
 

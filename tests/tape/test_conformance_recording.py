@@ -442,3 +442,45 @@ def test_an_element_read_before_it_was_written():
         late = a[0] * 3.0
     assert tape.gradient(early, x) is None
     assert tape.gradient(late, x) == 3.0
+
+
+def test_a_variable_of_another_kind_on_each_way():
+    for flag in (1.0, -1.0):
+        x, c, extra = constant(3.0), constant(flag), None
+        with GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = x * x
+            if c > 0.0:
+                extra = y * 2.0
+                y = y + extra
+        assert tape.gradient(y, x) == (18.0 if flag > 0.0 else 6.0)
+        if extra is not None:
+            assert tape.gradient(extra, x) == 12.0
+            assert tape.gradient(y, extra) == 1.0
+
+
+def test_arrays_stored_in_a_list_as_they_are_computed():
+    x, h = constant(3.0), [np.ones(2), np.ones(2)]
+    w = np.array([1.0, 2.0])
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        h[1] = x * w
+        y = np.sum(h[1])
+    assert tape.gradient(h[1], x) == 3.0
+    assert tape.gradient(y, h[1]).tolist() == [1.0, 1.0]
+
+
+def test_entered_again_after_a_reset_and_a_pause():
+    x = constant(3.0)
+    tape = GradientTape(persistent=True)
+    with tape:
+        tape.watch(x)
+        y = x * x
+        tape.reset()
+        tape.watch(x)
+        with tape.stop_recording():
+            fixed = x * 2.0
+    with tape:
+        z = x * y * fixed
+    assert tape.gradient(z, x) == 9.0 * 6.0
+    assert tape.gradient(y, x) is None

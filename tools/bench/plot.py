@@ -69,6 +69,7 @@ def _growth(all_axes: Any, sizes: dict[str, list[dict[str, Any]]]) -> None:
                 axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=3, linewidth=1)
         axes.plot([row["size"] for row in rows], [row["primal"] for row in rows], "k--", linewidth=0.8)
         axes.set(xscale="log", yscale="log")
+        axes.minorticks_off()
         axes.set_title(name, fontsize=7)
         axes.tick_params(labelsize=6)
         axes.grid(alpha=0.3)

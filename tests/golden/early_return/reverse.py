@@ -14,9 +14,9 @@ def early_return_value_and_grad(x):
     left = False
     result = 0.0
     s = 0.0
-    s_store = np.empty((n, max(0, n - 1)))
     exit_1_store = np.empty(n, dtype=np.int64)
     trips_1_store = np.empty(n, dtype=np.int64)
+    s_store = np.empty((n, max(0, n - 1)))
     for i in range(n):
         trips += 1
         # for j in range(i):

@@ -9,14 +9,14 @@ def logistic_loss_jvp(w, x, y, w_dot):
     """The value of `logistic_loss` and its tangent, for given tangents of its arguments."""
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     t = np.dot(x, w)
-    result = np.dot(x, w_dot)
-    n = t.shape[0]
+    t_1 = np.dot(x, w_dot)
     y_n0 = y.shape[0]
-    if y_n0 != n:
+    x_n0 = x.shape[0]
+    if y_n0 != x_n0:
         if y_n0 == 1:
-            extent = n
+            extent = x_n0
         else:
-            if n != 1:
+            if x_n0 != 1:
                 raise ValueError("operands could not be broadcast together")
             extent = y_n0
         if y_n0 != extent:
@@ -28,26 +28,24 @@ def logistic_loss_jvp(w, x, y, w_dot):
         out = np.empty(extent)
         for i in range(extent):
             out[i] = y[i * step]
-        if n != extent:
-            if n != 1:
+        if x_n0 != extent:
+            if x_n0 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
     else:
         out = y
     total = 0.0
     total_dot = 0.0
-    n_1 = out.shape[0]
-    for i in range(n_1):
-        t_1 = n if y_n0 == 1 else y_n0
-        if y_n0 != t_1:
-            if y_n0 != 1:
-                raise ValueError("operands could not be broadcast together")
-        if n != t_1:
-            if n != 1:
-                raise ValueError("operands could not be broadcast together")
-        t_2 = -y[i * (1 if y_n0 == t_1 else 0)]
-        t_3 = i * (1 if n == t_1 else 0)
-        t_4 = np.exp(t_2 * t[t_3])
-        t_5 = 1.0 + t_4
-        total += np.log(t_5)
-        total_dot += t_4 * (t_2 * result[t_3]) / t_5
-    return total / n_1, total_dot / n_1
+    n = out.shape[0]
+    for i in range(n):
+        t_2 = x_n0 if y_n0 == 1 else y_n0
+        if y_n0 != t_2 and y_n0 != 1:
+            raise ValueError("operands could not be broadcast together")
+        if x_n0 != t_2 and x_n0 != 1:
+            raise ValueError("operands could not be broadcast together")
+        t_3 = -y[i * (1 if y_n0 == t_2 else 0)]
+        t_4 = i * (1 if x_n0 == t_2 else 0)
+        t_5 = np.exp(t_3 * t[t_4])
+        t_6 = 1.0 + t_5
+        total += np.log(t_6)
+        total_dot += t_5 * (t_3 * t_1[t_4]) / t_6
+    return total / n, total_dot / n

@@ -11,12 +11,12 @@ def logistic_loss_value_and_grad(w, x, y):
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     t = np.dot(x, w)
     y_n0 = y.shape[0]
-    n = t.shape[0]
-    if y_n0 != n:
+    x_n0 = x.shape[0]
+    if y_n0 != x_n0:
         if y_n0 == 1:
-            extent = n
+            extent = x_n0
         else:
-            if n != 1:
+            if x_n0 != 1:
                 raise ValueError("operands could not be broadcast together")
             extent = y_n0
         if y_n0 != extent:
@@ -28,25 +28,23 @@ def logistic_loss_value_and_grad(w, x, y):
         out = np.empty(extent)
         for i in range(extent):
             out[i] = y[i * step]
-        if n != extent:
-            if n != 1:
+        if x_n0 != extent:
+            if x_n0 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
     else:
         out = y
-    n_1 = out.shape[0]
-    t_1 = 1.0 / n_1
+    n = out.shape[0]
+    t_1 = 1.0 / n
     total = 0.0
-    t_bar = np.zeros(n)
-    for i in range(n_1):
-        t_2 = n if y_n0 == 1 else y_n0
-        if y_n0 != t_2:
-            if y_n0 != 1:
-                raise ValueError("operands could not be broadcast together")
-        if n != t_2:
-            if n != 1:
-                raise ValueError("operands could not be broadcast together")
+    t_bar = np.zeros(t.shape[0])
+    for i in range(n):
+        t_2 = x_n0 if y_n0 == 1 else y_n0
+        if y_n0 != t_2 and y_n0 != 1:
+            raise ValueError("operands could not be broadcast together")
+        if x_n0 != t_2 and x_n0 != 1:
+            raise ValueError("operands could not be broadcast together")
         t_3 = -y[i * (1 if y_n0 == t_2 else 0)]
-        t_4 = i * (1 if n == t_2 else 0)
+        t_4 = i * (1 if x_n0 == t_2 else 0)
         t_5 = np.exp(t_3 * t[t_4])
         t_6 = 1.0 + t_5
         t_bar[t_4] += t_3 * (t_5 * (t_1 / t_6))
@@ -55,8 +53,8 @@ def logistic_loss_value_and_grad(w, x, y):
     # reverse sweep
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     t_7 = np.dot(x.T, t_bar)
-    n_2 = w.shape[0]
-    w_bar = np.zeros(n_2)
-    for i in range(n_2):
+    n_1 = w.shape[0]
+    w_bar = np.zeros(n_1)
+    for i in range(n_1):
         w_bar[i] += t_7[i]
-    return total / n_1, (w_bar,)
+    return total / n, (w_bar,)

@@ -10,8 +10,8 @@ def lotka_volterra_value_and_grad(x, y, a, steps):
     # forward sweep
     # for _ in range(steps):
     t = max(steps, 0)
-    t_1_store = np.empty(t)
     y_store = np.empty(t)
+    t_1_store = np.empty(t)
     t_2_store = np.empty(t)
     for k in range(steps):
         y_store[k] = y

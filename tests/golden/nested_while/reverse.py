@@ -14,27 +14,22 @@ def nested_while_value_and_grad(x):
     x_bar = np.zeros(n)
     for i in range(n):
         # while abs(v) > 0.1:
-        t_stack = [0.0][:0]
         v_stack = [0.0][:0]
         trips = 0
         v = x[i]
         while abs(v) > 0.1:
             v_stack.append(v)
             trips += 1
-            # v = 0.5 * v * v
-            t = 0.5 * v
-            t_stack.append(t)
-            v = t * v
+            v = 0.5 * v * v
             s += v
         # while abs(v) > 0.1:
         v_bar = 0.0
         for trip in range(trips - 1, -1, -1):
             v = v_stack.pop()
-            t_1 = t_stack.pop()
             # s += v
             v_bar += 1.0
             # v = 0.5 * v * v
-            v_bar = t_1 * v_bar + 0.5 * (v * v_bar)
+            v_bar = 0.5 * v * v_bar + 0.5 * (v * v_bar)
         # v = x[i]
         x_bar[i] += v_bar
 

@@ -1,0 +1,107 @@
+"""Leave a loop as soon as nothing is left to spread.
+
+The adjoint of a running maximum goes to the trip that set it last, and is zero from there on.
+
+    for i in range(n - 1, -1, -1):              for i in range(n - 1, -1, -1):
+        if taken[i]:                                if taken[i]:
+            x_bar[i] += top_bar         ->              x_bar[i] += top_bar
+            top_bar = 0.0                               top_bar = 0.0
+                                                        break
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.trips import Trips
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    names_in,
+    reads,
+    writes,
+)
+
+
+def leave_early(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with loops that end when an adjoint is used up; see the module."""
+    worker = _Early(Trips(function))
+    return replace(function, body=worker.block(function.body))
+
+
+class _Early:
+    def __init__(self, trips: Trips) -> None:
+        self.trips = trips
+
+    def block(self, block: Block) -> Block:
+        return tuple(self.statement(stmt) for stmt in block)
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case If(body=body, orelse=orelse):
+                return replace(stmt, body=self.block(body), orelse=self.block(orelse))
+            case Loop(body=body):
+                return replace(stmt, body=self.block(body))
+            case For(body=body):
+                new = self.shortened(stmt)
+                return new if new is not None else replace(stmt, body=self.block(body))
+        return stmt
+
+    def shortened(self, loop: For) -> For | None:
+        """The loop with a `break` where the adjoint that it carries has become zero."""
+        match loop.body:
+            case (
+                *before,
+                If(orelse=(Assign(target=kept, value=Name(id=carried)),)) as branch,
+                Assign(target=again, value=Name(id=merged)),
+            ) if again == carried and kept == merged:
+                pass
+            case _:
+                return None
+        cleared = [s for s in branch.body if isinstance(s, Assign) and s.target == merged]
+        spread = [s for s in branch.body if s not in cleared]
+        pure = all(isinstance(s, Assign) and carried not in reads(s) and self.harmless(s) for s in before)
+        if not pure or [s.value for s in cleared] != [Const(0.0)] or not self.spreads(spread, carried):
+            return None
+        inside = {name for s in (*before, *branch.body) for name in writes(s)} - {merged}
+        if self.trips.left_over(loop, inside | {merged}):
+            return None
+        last = (Assign(carried, Const(0.0), cleared[0].span), Break(branch.span))
+        return replace(loop, body=(*before, replace(branch, body=(*spread, *last), orelse=())))
+
+    def harmless(self, stmt: Assign) -> bool:
+        """Whether a statement can be left out where nothing reads its result."""
+        return isinstance(stmt.value, Op) and stmt.value.fn != "pop" and not stmt.value.fn.startswith("np.random")
+
+    def spreads(self, block: list[Stmt], carried: str) -> bool:
+        """Whether statements do nothing but add multiples of an adjoint to elements."""
+        names = {carried}
+        for stmt in block:
+            match stmt:
+                case Assign(target=target, value=Op(fn=fn, args=args)):
+                    involved = [_involves(arg, names) for arg in args]
+                    if fn == "neg" or (fn == "*" and sum(involved) == 1) or (fn == "/" and involved == [True, False]):
+                        names.add(target)
+                    elif any(involved) or not self.harmless(stmt):
+                        return False
+                case Store(index=index, value=Name(id=value), accumulate=True):
+                    if value not in names or any(_involves(sub, names) for sub in index):
+                        return False
+                case _:
+                    return False
+        return True
+
+
+def _involves(expr: Expr, names: set[str]) -> bool:
+    return not names.isdisjoint(names_in(expr))

@@ -1,0 +1,223 @@
+"""Variables, while a block is lowered: each assignment makes a version without history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import typeof
+
+from tapec.errors import LoweringError, UsageError
+from tapec.frontend import builtins
+from tapec.frontend.elementwise import dim, dim_key
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.numba_types import from_numba
+from tapec.frontend.values import (
+    NONE,
+    Items,
+    Lst,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    is_none,
+    is_scalar,
+    number,
+)
+from tapec.syntax.core import Const, If, Name, Raise
+from tapec.syntax.types import Array, Scalar
+from tapec.tape.recipe import Recipe
+from tapec.tape.snapshots import array_type
+from tapec_runtime.variables import Variable, stop_gradient
+
+
+@dataclass(frozen=True)
+class VariableSym(Sym):
+    """The current version of a variable; `cell` is where the evaluator's state keeps it."""
+
+    variable: Any = None
+    cell: Any = None
+
+
+class Versions:
+    """What `LiveObjects` knows of variables.
+
+    versions  by the variable's identity: the variable and the names of its versions
+    named     the variables that the block makes under a known name
+    """
+
+    ev: Evaluator
+    recipe: Recipe
+    leaves: list[Any]
+    regions: list[Any]
+    values: dict[int, Value]
+    kept: list[Any]
+    versions: dict[int, tuple[Variable, list[str]]]
+    named: set[Variable]
+
+    if TYPE_CHECKING:
+
+        def _leaf(self, obj: Any, label: str, slot: int, type_: Any, ident: bool) -> Sym | None: ...
+
+        def at_the_top(self, obj: Any) -> None: ...
+
+    def _variable(self, variable: Variable, label: str, slot: int) -> VariableSym | None:
+        """The version that a variable holds at entry, and the cell for later ones."""
+        value = variable._value
+        type_: Any = array_type(value) if isinstance(value, np.ndarray) else from_numba(typeof(value))
+        made = self._leaf(variable, label, slot, type_, True)
+        if made is None:
+            return None
+        self.at_the_top(variable)
+        cell = Lst(variable.name)
+        self.ev.heap[cell] = Items((made,))
+        assert isinstance(made.atom, Name)
+        self.versions[id(variable)] = variable, [made.atom.id]
+        for axis, extent in enumerate(np.shape(value)):
+            self.ev.dims[made.atom.id, axis] = Const(extent)
+        symbol = VariableSym(made.atom, made.type, variable, cell)
+        self.values[id(variable)] = symbol
+        return symbol
+
+    def refresh(self, value: Value) -> Value:
+        """A variable's version now; a read that tapes notice."""
+        if not isinstance(value, VariableSym):
+            return value
+        contents = self.ev.heap.get(value.cell)
+        if contents is None:
+            raise AssertionError("a variable without state")
+        assert isinstance(contents, Items)
+        current = contents.values[0]
+        assert isinstance(current, Sym)
+        for region in self.regions:
+            region.read(value, current)
+            contents = self.ev.heap[value.cell]
+            assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
+            current = contents.values[0]
+        known = self.versions[id(value.variable)][1]
+        if name_of(current) not in known:
+            # where ways meet
+            known.append(name_of(current))
+        return VariableSym(current.atom, current.type, value.variable, value.cell)
+
+    def _method(
+        self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
+    ) -> Value | None:
+        """Methods of variables."""
+        if not isinstance(owner, VariableSym):
+            result: Value | None = default(owner, name, args, kwargs, node)
+            return result
+        ev = self.ev
+        if name in ("value", "read_value"):
+            return Sym(owner.atom, owner.type)
+        if name == "numpy":
+            return self._constant(Sym(owner.atom, owner.type))
+        if name not in ("assign", "assign_add", "assign_sub"):
+            other: Value | None = default(owner, name, args, kwargs, node)
+            return other
+        value = (args or list(kwargs.values()))[0]
+        if name != "assign":
+            value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
+        return self.assign(owner, ev.materialise(value))
+
+    def new_variable(self, args: list[Value], kwargs: dict[str, Value], node: Any) -> VariableSym:
+        """`Variable(...)` in the block."""
+        ev = self.ev
+        given = dict(zip(("initial_value", "trainable", "name", "dtype"), args, strict=False)) | kwargs
+        trainable = given.get("trainable", number(True))
+        value, dtype = ev.materialise(given["initial_value"]), given.get("dtype", NONE)
+        if not isinstance(trainable, Sym) or not isinstance(trainable.constant, bool):
+            ev.fail(LoweringError, "`trainable` must be True or False", node)
+        if is_scalar(value) and is_none(dtype):
+            made = self._constant(value if ev.scalar(value).type.is_float else value)
+        else:
+            made = self._constant(ev.materialise(ev.call_object(np.array, [value, dtype], {}, node)))
+        if not isinstance(made.atom, Name):
+            made = ev.assign(made.atom, made.type, "variable")
+        stand_in = Variable(0.0, trainable=trainable.constant)
+        label = given.get("name", NONE)
+        if isinstance(label, Static) and isinstance(label.obj, str):
+            stand_in.name = label.obj
+            self.named.add(stand_in)
+        self.kept.append(stand_in)
+        cell = Lst(stand_in.name)
+        ev.heap[cell] = Items((made,))
+        self.versions[id(stand_in)] = stand_in, [name_of(made)]
+        return VariableSym(made.atom, made.type, stand_in, cell)
+
+    def _isinstance(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        if isinstance(args[0], VariableSym):
+            kinds = args[1].items if isinstance(args[1], Tup) else (args[1],)
+            return number(any(isinstance(k, Static) and issubclass(Variable, k.obj) for k in kinds))
+        return builtins.isinstance_(ev, args, kwargs, node)
+
+    def _constant(self, value: Value) -> Sym:
+        made = self.ev.materialise(self.ev.call_object(stop_gradient, [value], {}, None))
+        assert isinstance(made, Sym)
+        return made
+
+    def assign(self, symbol: VariableSym, value: Value) -> VariableSym:
+        """A new version of a variable, without history."""
+        ev, old = self.ev, symbol.type
+        if any(region.entered and region.end is None and ev.block is not region.block for region in self.regions):
+            ev.fail(LoweringError, f"{symbol.variable.name} is assigned inside a branch or loop of a tape's block")
+        if isinstance(old, Scalar):
+            made = self._constant(ev.cast(ev.scalar(value), old))
+        else:
+            assert isinstance(old, Array)
+            if not isinstance(value, Sym) or not isinstance(value.type, Array) or value.type.dtype != old.dtype:
+                value = ev.call_object(np.array, [value, Static(np.dtype(old.dtype))], {}, None)
+            # a copy, which has no history
+            made = self._constant(value)
+            if not isinstance(made.type, Array) or made.type.ndim != old.ndim:
+                ev.fail(UsageError, f"{symbol.variable.name} is {old}; it is assigned {made.type}")
+            self._keep_shape(symbol, made)
+        if not isinstance(made.atom, Name):
+            made = ev.assign(made.atom, made.type, "variable")
+        self.versions[id(symbol.variable)][1].append(name_of(made))
+        ev.heap[symbol.cell] = Items((made,))
+        return VariableSym(made.atom, made.type, symbol.variable, symbol.cell)
+
+    def _keep_shape(self, symbol: VariableSym, made: Sym) -> None:
+        """Every version of a variable has its shape; what says otherwise raises."""
+        ev = self.ev
+        for axis in range(symbol.type.ndim):  # type: ignore[union-attr]
+            own, new = dim_key(ev, symbol, axis), dim_key(ev, made, axis)
+            if own == new:
+                continue
+            extent = dim(ev, symbol, axis)
+            differs = ev.op("!=", dim(ev, made, axis), extent)
+            if differs.constant is not False:
+                message = Const(f"{symbol.variable.name} is assigned a value of another shape")
+                ev.emit(If(differs.atom, (Raise("ValueError", (message,), ev.span),), (), ev.span))
+            ev.dims[name_of(made), axis] = extent.atom
+            ev.dim_keys[name_of(made), axis] = own
+
+    def check_writes(self, written: frozenset[str]) -> None:
+        """A variable is assigned, never written in place."""
+        for variable, versions in self.versions.values():
+            if versions[0] in written and versions[0] in {leaf.name for leaf in self.leaves}:
+                raise LoweringError(
+                    f"the variable {variable.name} is written in place", hint="use assign, assign_add or assign_sub"
+                )
+
+    def symbol_attribute(self, owner: Sym, name: str, node: Any) -> Value | None:
+        """A variable's name and whether it is trainable."""
+        if not isinstance(owner, VariableSym) or name not in ("name", "trainable"):
+            return None
+        variable = owner.variable
+        if name == "trainable":
+            return number(variable.trainable)
+        slot = self.recipe.owners.get(id(variable))
+        if slot is not None:
+            self.recipe.guard(slot, f"{{v}}.name == {self.recipe.constant(variable.name)}")
+        elif variable not in self.named:
+            self.ev.fail(LoweringError, "the name of a variable that is made without one", node)
+        return Static(variable.name)
+
+
+def name_of(value: Sym) -> str:
+    """The name of a number or array that has one."""
+    assert isinstance(value.atom, Name)
+    return value.atom.id

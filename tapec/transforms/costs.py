@@ -1,0 +1,153 @@
+"""What it costs to have a primal value again in the reverse sweep.
+
+Relative to a multiplication in a loop; the figures are measured.
+"""
+
+from __future__ import annotations
+
+from tapec.analyses.activity import is_callee
+from tapec.analyses.memory import ALLOCATIONS, VIEWS, Memory
+from tapec.analyses.regions import Region, Regions
+from tapec.syntax.core import Assign, Call, Const, For, Name, Op, Stmt, names_in, reads
+from tapec.syntax.types import Scalar
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.exits import Exits
+from tapec.transforms.plan import Plan
+
+# relative costs; a store and its load cost STORE
+STORE = 2.6
+_COST = {
+    "/": 1.5,
+    "//": 1.5,
+    "%": 1.5,
+    "load": 0.7,
+    "np.sqrt": 2.0,
+    "math.sqrt": 2.0,
+    **dict.fromkeys(("+", "-", "*", "neg", "dim", "ifelse", "not", "and", "or"), 0.3),
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 0.3),
+    **dict.fromkeys(("min", "max", "abs", "np.abs", "math.fabs", "cast.float64", "cast.int64"), 0.4),
+}
+STORE_OUTSIDE = 0.3
+STORE_ARRAY = 15.0
+EXPENSIVE = 20.0
+
+
+class Costs:
+    """Estimates for one function, given what is planned so far."""
+
+    def __init__(
+        self, emitter: Emitter, regions: Regions, memory: Memory, exits: Exits, shadows: frozenset[str]
+    ) -> None:
+        self.emitter = emitter
+        self.types = emitter.types
+        self.regions = regions
+        self.memory = memory
+        self.exits = exits
+        self.shadows = shadows
+        self.plan = Plan()
+        self._merged: set[str] = set()
+        self._done: set[tuple[str, int]] = set()
+
+    def root(self, region: Region) -> Region:
+        """The region whose run, forward or replayed, records what `region` needs."""
+        for around in region.ancestors():
+            if around.parent is None or id(around) in self.plan.replayed or id(around) in self.plan.fused:
+                return around
+        raise AssertionError("a region without a root")
+
+    def chain(self, region: Region) -> tuple[Region, ...]:
+        """The loop bodies around a region up to its root, outermost first."""
+        root = self.root(region)
+        return tuple(r for r in reversed(region.loops()) if r is not root and r.inside(root))
+
+    def _same_in(self, name: str, loop: Region, depth: int = 0) -> bool:
+        """Whether a value is the same in all trips of a loop, the loops around it standing still."""
+        home = self.regions.home.get(name)
+        if home is None or not home.inside(loop):
+            # what the loop carries differs from trip to trip
+            return home is None or not (self.regions.merged(name) and self.regions.loop_of(name) is loop)
+        defs = self.regions.defs[name]
+        if depth > 12 or len(defs) != 1:
+            return False
+        if isinstance(defs[0], For):
+            # compared at the same value of an inner loop's variable
+            return home is not loop and all(self._same_in(read, loop, depth + 1) for read in reads(defs[0]))
+        if not isinstance(defs[0], Assign) or not repeatable(defs[0]):
+            return False
+        value = defs[0].value
+        if isinstance(value, Op) and value.fn == "load":
+            array = value.args[0]
+            assert isinstance(array, Name)
+            if not self.memory.constant_in(defs[0], array.id, loop):
+                return False
+        elif any(not isinstance(self.types.get(read), Scalar) for read in names_in(value)):
+            return False
+        return all(self._same_in(read, loop, depth + 1) for read in names_in(value))
+
+    def _cost(self, name: str, region: Region, depth: int = 0) -> float:
+        """What recomputing a value in the reversed trip costs."""
+        if depth > 12:
+            return EXPENSIVE
+        home = self.regions.home.get(name)
+        if home is None:
+            return 0.0
+        loop = self.regions.loop_of(name) if self.regions.merged(name) else None
+        if loop is not None and region.inside(loop):
+            return 0.0 if (name, id(loop)) in self._done or id(loop) in self.plan.fused else STORE
+        if not self.chain(home):
+            return 0.0
+        if (name, id(home)) in self._done:
+            return 0.0
+        outside = isinstance(self.types[name], Scalar) and len(self.chain(home)) < len(self.chain(region))
+        defs = self.regions.defs[name]
+        if len(defs) == 1 and isinstance(defs[0], For):
+            return 0.0
+        stmt = defs[0] if len(defs) == 1 else None
+        if not isinstance(stmt, Assign) or not repeatable(stmt):
+            return STORE_OUTSIDE if outside else EXPENSIVE
+        own = self._own_cost(stmt, home)
+        cost = own + sum(self._cost(operand, home, depth + 1) for operand in names_in(stmt.value))
+        # at worst it is stored once for all trips of the inner loop
+        return min(cost, STORE_OUTSIDE) if outside else cost
+
+    def _merged_class(self, array: str) -> bool:
+        """Whether a merge name may share the memory of an array."""
+        if not self._merged:
+            self._merged = {
+                self.memory.aliases.find(name)
+                for name, type_ in self.types.items()
+                if not isinstance(type_, Scalar) and len(self.regions.defs.get(name, ())) != 1
+            }
+        return self.memory.aliases.find(array) in self._merged
+
+    def _own_cost(self, stmt: Assign, home: Region) -> float:
+        value = stmt.value
+        if not isinstance(value, Op):
+            return 0.1
+        if value.fn in VIEWS:
+            return 1.0
+        if value.fn == "zeros" and stmt.target in self.shadows:
+            # a shadow of zeros can be made anew if nothing outside the trip shares it, and if no
+            # merge name does: that one would be restored to the shadow of the forward sweep
+            anew = self.memory.local_to(stmt.target, home) and not self._merged_class(stmt.target)
+            return 1.0 if anew else EXPENSIVE
+        if value.fn == "load":
+            array = value.args[0]
+            assert isinstance(array, Name)
+            return _COST["load"] if self.memory.stable(stmt, array.id) else EXPENSIVE
+        if value.fn == "**" and value.args[1] in (Const(2), Const(2.0)):
+            return 0.3
+        return _COST.get(value.fn, EXPENSIVE)
+
+
+def repeatable(stmt: Stmt) -> bool:
+    """Whether a statement gives the same values when it is run again."""
+    if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
+        return stmt.value.fn != "pop" and not stmt.value.fn.startswith("np.random")
+    if isinstance(stmt, Call):
+        return not stmt.function.startswith("np.random") and not is_callee(stmt.function)
+    return True
+
+
+def allocates(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ALLOCATIONS

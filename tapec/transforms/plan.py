@@ -1,0 +1,46 @@
+"""The plan of how primal values reach the reverse sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tapec.analyses.regions import Region
+from tapec.syntax.core import Assign, Expr
+from tapec.transforms.passed import Handed
+
+
+@dataclass
+class Slot:
+    """Where a stored value is kept: a buffer with one axis per loop that changes the value, or a stack."""
+
+    name: str
+    loops: tuple[Region, ...]
+    dense: bool
+    extents: tuple[Expr, ...] = ()
+
+
+@dataclass
+class Plan:
+    """The decisions, per region.
+
+    replayed    loop bodies (by id) that are run again in the reverse sweep
+    stored      slots by value name; `heads` are values that a loop's trip begins with
+    recomputed  names recomputed at the start of a reversed region
+    fused       loop bodies (by id) whose trips are reversed as soon as they have run
+    rotated     names that a loop's trip permutes, in cycles that the reversed trip turns back
+    handed      shadows that a loop's trips hand on
+    snapshots   copies of arrays that are made before a loop, by the loop's id
+    reloaded    loads from those copies, by the name that they give
+    """
+
+    replayed: set[int] = field(default_factory=set)
+    fused: frozenset[int] = frozenset()
+    stored: dict[str, Slot] = field(default_factory=dict)
+    heads: dict[int, dict[str, Slot]] = field(default_factory=dict)
+    recomputed: dict[int, list[str]] = field(default_factory=dict)
+    buffers: dict[int, list[tuple[Slot, str]]] = field(default_factory=dict)
+    counters: dict[int, str] = field(default_factory=dict)
+    rotated: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
+    handed: dict[int, list[Handed]] = field(default_factory=dict)
+    snapshots: dict[int, list[Assign]] = field(default_factory=dict)
+    reloaded: dict[str, Assign] = field(default_factory=dict)

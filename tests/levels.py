@@ -1,0 +1,90 @@
+"""The same derivative at other levels of optimisation, and its derivative: checks for random programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+import tapec
+from tests.oracles import (
+    SINGLE_TOLERANCE,
+    Args,
+    Derivative,
+    Mismatch,
+    any_single,
+    clone,
+    float_vector,
+    random_like,
+    same,
+    shifted,
+)
+
+VALUE_TOLERANCE = 1e-12
+GRADIENT_TOLERANCE = 1e-9
+SECOND_TOLERANCE = 1e-6
+
+
+def check_level(f: Callable[..., Any], args: Args, derivative: Derivative, level: Literal[0, 1]) -> None:
+    """Raise Mismatch unless a level gives the value, the arguments after, and the gradients of level 2."""
+    single = any_single((args, derivative.value))
+    values, gradients = (SINGLE_TOLERANCE,) * 2 if single else (VALUE_TOLERANCE, GRADIENT_TOLERANCE)
+    mine = clone(args)
+    if derivative.split:
+        found, pullback = tapec.vjp(f, *mine, opt_level=level, math="libm")
+        every = pullback(derivative.cotangent)
+        mine_gradients = tuple(every[position] for position in derivative.wrt)
+    else:
+        run = tapec.value_and_grad(f, wrt=derivative.wrt, opt_level=level, math="libm")
+        found, mine_gradients = run(*mine)
+    same(f"value at level {level}", found, derivative.value, values)
+    same(f"arguments after level {level}", mine, derivative.after, values)
+    _close(f"gradient at level {level}", mine_gradients, derivative.gradients, gradients)
+
+
+def _close(label: str, got: Any, wanted: Any, tolerance: float) -> None:
+    """Raise Mismatch unless two trees of gradients agree relative to the greatest entry."""
+    one, other = float_vector(got), float_vector(wanted)
+    allowed = tolerance * (1.0 + np.max(np.abs(other), initial=0.0))
+    if one.shape != other.shape or not np.all(np.abs(one - other) <= allowed):
+        raise Mismatch(f"{label}: {got!r} against {wanted!r}")
+
+
+def check_second(f: Callable[..., Any], args: Args, derivative: Derivative, step: float = 1e-4) -> None:
+    """Raise Mismatch unless Hessian products, forward and reverse, are differences of the gradient.
+
+    Only for functions that return one float of double precision; left out near kinks.
+    """
+    if derivative.split or any_single(args):
+        return
+    wrt = derivative.wrt
+    rng = np.random.default_rng(1)
+    tangents = tuple(random_like(rng, args[position]) for position in wrt)
+    gradient = tapec.grad(f, wrt=wrt)
+
+    def along(size: float) -> np.ndarray:
+        near, far = (
+            float_vector(gradient(*shifted(args, wrt, tangents, h * size)))
+            - float_vector(gradient(*shifted(args, wrt, tangents, -h * size)))
+            for h in (1, 2)
+        )
+        return (8.0 * near - far) / (12.0 * size)
+
+    numeric, closer = along(step), along(step / 3)
+    allowed = SECOND_TOLERANCE * (1.0 + np.max(np.abs(numeric), initial=0.0))
+    if not np.all(np.abs(numeric - closer) <= 0.3 * allowed):
+        return
+    product = float_vector(tapec.hvp(f, wrt=wrt)(*clone(args), tangents))
+    if product.shape != numeric.shape or not np.all(np.abs(product - numeric) <= allowed):
+        raise Mismatch(f"Hessian product against differences: {product!r} against {numeric!r}")
+    pulled = float_vector(_pulled(gradient, args, wrt, tangents))
+    if pulled.shape != numeric.shape or not np.all(np.abs(pulled - numeric) <= allowed):
+        raise Mismatch(f"reverse of the gradient against differences: {pulled!r} against {numeric!r}")
+
+
+def _pulled(gradient: Callable[..., Any], args: Args, wrt: tuple[int, ...], cotangents: Args) -> Args:
+    """Cotangents pulled back through a gradient: a Hessian product by reverse over reverse."""
+    _, pullback = tapec.vjp(gradient, *clone(args))
+    every = pullback(cotangents)
+    return tuple(every[position] for position in wrt)

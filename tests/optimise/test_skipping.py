@@ -1,0 +1,128 @@
+"""Work without effect: additions of zero, and trips after an adjoint is used up."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapec.optimise.early import leave_early
+from tapec.optimise.zeros import skip_zeros
+from tests.optimise.reading import check
+
+
+def same(change, text: str) -> None:
+    """A pass leaves a function as it is."""
+    check(change, text, text)
+
+
+def test_what_spreads_a_zero_moves_to_the_other_side():
+    check(
+        skip_zeros,
+        before="""
+        def f(a, a_1, c, i, y_bar, w):
+            if c:
+                t_bar = y_bar
+            else:
+                t_bar = 0.0
+            t_1 = t_bar * w
+            a[i] += t_1
+            a_1[i] += t_bar
+            return w
+        """,
+        after="""
+        def f(a, a_1, c, i, y_bar, w):
+            if c:
+                t_bar = y_bar
+                t_1 = t_bar * w
+                a[i] += t_1
+                a_1[i] += t_bar
+            else:
+                t_bar = 0.0
+            return w
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "a[i] += t_bar",  # one addition is not worth a branch
+        "a[i] = t_bar\n    a_1[i] += t_bar",  # a zero is stored
+        "a[i] += t_bar\n    a_1[i] += t_bar\n    s = t_bar + w\n    a[i] += s",
+        "s = a[i]\n    a[i] += t_bar\n    a_1[i] += t_bar\n    a_1[0] = s",  # the element is read before
+        "s = math.exp(t_bar)\n    a[i] += s\n    a_1[i] += t_bar",  # exp(0) is not 0
+    ],
+)
+def test_other_uses_of_a_zero_stay(use: str):
+    same(
+        skip_zeros,
+        f"""
+def f(a, a_1, c, i, y_bar, w):
+    if c:
+        t_bar = y_bar
+    else:
+        t_bar = 0.0
+    {use}
+    return w
+""",
+    )
+
+
+def test_a_loop_ends_where_its_adjoint_does():
+    check(
+        leave_early,
+        before="""
+        def f(a, a_1, n, y_bar):
+            t_bar = y_bar
+            for i in range(n):
+                s = a_1[i]
+                c = s > 0.0
+                if c:
+                    a[i] += t_bar
+                    t_bar_1 = 0.0
+                else:
+                    t_bar_1 = t_bar
+                t_bar = t_bar_1
+            return t_bar
+        """,
+        after="""
+        def f(a, a_1, n, y_bar):
+            t_bar = y_bar
+            for i in range(n):
+                s = a_1[i]
+                c = s > 0.0
+                if c:
+                    a[i] += t_bar
+                    t_bar = 0.0
+                    break
+            return t_bar
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "taken"),
+    [
+        ("s = x_stack.pop()", "a[i] += t_bar"),  # every trip takes one
+        ("s = t_bar * 2.0", "a[i] += s"),
+        ("s = a_1[i]", "a[i] = t_bar"),
+        ("s = a_1[i]", "a[i] += s"),
+    ],
+)
+def test_a_loop_that_does_more_runs_to_its_end(before: str, taken: str):
+    same(
+        leave_early,
+        f"""
+def f(a, a_1, n, y_bar, x_stack):
+    t_bar = y_bar
+    for i in range(n):
+        {before}
+        c = s > 0.0
+        if c:
+            {taken}
+            t_bar_1 = 0.0
+        else:
+            t_bar_1 = t_bar
+        t_bar = t_bar_1
+    return t_bar
+""",
+    )

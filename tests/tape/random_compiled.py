@@ -1,0 +1,169 @@
+"""The random programs of `random_tapes`, as compiled functions, held to the same oracle.
+
+    python -m tests.tape.random_compiled --minutes 5 [--start SEED]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+import traceback
+from typing import Any
+
+import numpy as np
+
+import tapec.tape.compiled
+from tapec import GradientTape, Variable, constant, function
+from tapec.backend import jit
+from tapec.errors import TapecError
+from tests.tape import oracle_tape as oracle
+from tests.tape.random_tapes import LAYOUTS, PRELUDE, VALUES, Writer, compiled
+
+FRAME = PRELUDE + '''
+def make(GradientTape, constant, Variable, function, values):
+    v, w, W = Variable(values[10]), Variable(values[11]), Variable(values[4:6])
+
+    @function
+    def run(a, b, c, d, k1, k2, k3, k4, k5, k6, A, B, C):
+        h = [A, C]
+        s = [k1, k2]
+        m = {{"x": k3, "y": k4}}
+        o = {kind}(k5, k6)
+        {shift}
+        e0, e1, e2 = a, b, c
+        {tape}
+        return [{answers}], [a, b, c, d, A, B]
+
+    return run
+'''
+
+
+SHIFT = "def shift(u):\n            nonlocal d\n            d = d * u\n            return d\n"
+
+
+def program(seed: int) -> str:
+    rng = random.Random(seed)
+    writer = Writer(rng)
+
+    def block(indent: int) -> str:
+        return ("\n" + " " * (indent + 4)).join(writer.block(2, rng.randint(1, 4)))
+
+    watches = ["t.watch(a)", "t.watch([a, b])", "t.watch(s)", "t.watch(m)", "t.watch(o.p)", "t.watch(h)", "pass"]
+    watch = rng.choice(watches)
+    flag = rng.choice(["", "", ", watch_accessed_variables=False"])
+    layout = rng.choice([LAYOUTS[0], LAYOUTS[0], LAYOUTS[1], LAYOUTS[3]]).replace("\n", "\n    ")
+    tape = layout.format(
+        flag=flag, watch=watch, body=block(8), between=rng.choice(["pass", "a = a * b", "c = d"]), more=block(8),
+        flat=block(4),
+    )
+    places = ["a", "b", "c", "d", "s[0]", 'm["x"]', "o.p", "e0", "e1", "e2", "A", "B", "h[0]"]
+    answers = [f"t.gradient({rng.choice(places)}, {rng.choice([*places, 'v', 'w', 'W'])})" for _ in range(8)]
+    # what needs every decision is left out where it is not called, so that both ways of lowering are met
+    shift = SHIFT if "shift(" in tape else ""
+    return FRAME.format(kind=rng.choice(["Box", "Counting"]), shift=shift, tape=tape, answers=", ".join(answers))
+
+
+def examine(seed: int, runs: int = 3) -> tuple[int, int]:
+    """Compare one program on several sets of numbers; how many answers were compared and how many calls refused."""
+    text = program(seed)
+    named = text.replace("def make(", "def run(")
+    make, other = compiled(named, seed), compiled(named, seed)
+    rng = random.Random(seed)
+    done = refused = 0
+    mine: Any = None
+    for k in range(runs):
+        values = VALUES if k == 0 else tuple(round(x + rng.uniform(-0.6, 0.6), 3) for x in VALUES)
+        oracle.ACTIVE.clear()
+        try:
+            run = other(oracle.OracleTape, oracle.Traced, oracle.OracleVariable, lambda f: f, values)
+            right = run(*(oracle.Traced(x) for x in _arguments(values)))
+        except (KeyError, IndexError, UnboundLocalError, TypeError):
+            continue
+        except RuntimeError:
+            right = None
+        if mine is None:
+            mine = make(GradientTape, constant, Variable, function, values)
+        else:
+            _assign(mine, values)
+        try:
+            found = mine(*_arguments(values))
+        except TapecError as error:
+            reasons[error.message] = reasons.get(error.message, 0) + 1
+            refused += 1
+            continue
+        except RuntimeError:
+            assert right is None, text
+            continue
+        assert right is not None, text
+        done += _compare(found, right, text)
+    return done, refused
+
+
+reasons: dict[str, int] = {}
+
+
+def _arguments(values: tuple[float, ...]) -> list[Any]:
+    return [*values[:10], *(np.array(values[k : k + 2]) for k in (0, 2, 6))]
+
+
+def _assign(mine: Any, values: tuple[float, ...]) -> None:
+    cells = dict(zip(mine.py_func.__code__.co_freevars, mine.py_func.__closure__ or (), strict=True))
+    for name, value in zip("vwW", (*values[10:], values[4:6]), strict=True):
+        if name in cells:
+            cells[name].cell_contents.assign(value)
+
+
+def _compare(found: Any, right: Any, text: str) -> int:
+    shown = text[text.index("def run(a") :]
+    for x, y in zip(found[1], right[1], strict=True):
+        number = y.read().value if isinstance(y, oracle.OracleVariable) else y.value
+        assert np.allclose(np.asarray(x), number, rtol=1e-9, atol=1e-12), shown
+    for k, (x, y) in enumerate(zip(found[0], right[0], strict=True)):
+        if x is None or y is None:
+            assert x is None and y is None, f"{shown}\nanswer {k}: {x} and not {getattr(y, 'value', None)}"
+        else:
+            close = np.allclose(np.asarray(x), y.value, rtol=1e-8, atol=1e-10)
+            assert close, f"{shown}\nanswer {k}: {x} and not {y.value}"
+    return len(found[0])
+
+
+def interpreted() -> None:
+    """Run the generated source as Python: what is tested is its meaning."""
+
+    def load(program: Any) -> Any:
+        plain = jit.load(program)
+
+        def run(*arguments: Any) -> Any:
+            with np.errstate(all="ignore"):
+                return plain(*(np.float64(x) if type(x) is float else x for x in arguments))
+
+        return run
+
+    tapec.tape.compiled.compile_function = load
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--start", type=int, default=1000)
+    parser.add_argument("--failures", type=int, default=3)
+    options = parser.parse_args()
+    interpreted()
+    end, seed, done, refused, failures = time.time() + 60 * options.minutes, options.start, 0, 0, 0
+    while time.time() < end and failures < options.failures:
+        try:
+            one, other = examine(seed)
+            done, refused = done + one, refused + other
+        except Exception:
+            failures += 1
+            print(f"--- seed {seed}")
+            traceback.print_exc(limit=-3)
+        seed += 1
+    print(f"{seed - options.start} programs, {done} answers, {refused} calls refused")
+    for message, count in sorted(reasons.items(), key=lambda pair: -pair[1])[:15]:
+        print(f"  {count} {message}")
+
+
+if __name__ == "__main__":
+    main()

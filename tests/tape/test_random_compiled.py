@@ -1,0 +1,27 @@
+"""Random compiled functions with tapes, held to the oracle; see `random_compiled`."""
+
+from __future__ import annotations
+
+import pytest
+
+import tapec.tape.compiled
+from tests.tape import random_compiled
+
+
+@pytest.fixture
+def as_python(monkeypatch):
+    """Generated source runs as Python: what is tested is its meaning."""
+    monkeypatch.setattr(tapec.tape.compiled, "compile_function", tapec.tape.compiled.compile_function)
+    random_compiled.interpreted()
+
+
+@pytest.mark.parametrize("start", range(0, 40, 10))
+def test_random_programs(start, as_python):
+    answers = sum(random_compiled.examine(seed)[0] for seed in range(start, start + 10))
+    assert answers > 100
+
+
+# an array that is target and source, in a function that is compiled for the way it goes
+@pytest.mark.parametrize("seed", [1417])
+def test_programs_that_were_wrong(seed, as_python):
+    random_compiled.examine(seed)
