@@ -215,11 +215,13 @@ def _split_reversal(
 
     arrays = [leaf for leaf in _flat(primals) if isinstance(leaf, np.ndarray)]
     given = argument_types(primals)
-    if given is None or aliased.others_overlap(arrays, {}):
+    joint_only = _joint_only(function, wrt, options)
+    if given is None or given in joint_only or aliased.others_overlap(arrays, {}):
         return None
     try:
         value, kept, state = _seeded(function, "augmented", wrt, len(primals), 0, options)(*primals)
     except ListOfArrays:
+        joint_only.add(given)
         return None
     theirs = [*arrays, *_flat(value)]
     # the caller may write into the arguments and the value before pulling
@@ -231,6 +233,12 @@ def _split_reversal(
         return adjoints
 
     return value, pull
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _joint_only(function: types.FunctionType, wrt: tuple[int, ...], options: Options) -> set[tuple[Any, ...]]:
+    """The argument types for which a split was found impossible, so that it is not tried at every call."""
+    return set()
 
 
 def _joint_reversal(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec import products
+from tapec import pipeline, products
 from tapec.errors import UsageError
 from tapec.options import DEFAULT
 from tests.oracles import check
@@ -135,6 +135,32 @@ def test_residuals_hold_no_temporaries():
     text = products._seeded(overwritten, "augmented", (0, 1), 3, 0, DEFAULT).source()
     kept = text.rsplit("return ", 1)[1]
     assert "i_1" not in kept and kept.count("_store") == 3
+
+
+def kept_buffers(x, n):
+    a, b = x.copy(), np.zeros_like(x)
+    for k in range(n):
+        if k % 3 == 0:
+            for i in range(1, len(x) - 1):
+                b[i] = a[i - 1] * a[i] + a[i + 1]
+            a, b = b, a
+    return a
+
+
+def test_a_split_that_cannot_be_is_not_tried_again(monkeypatch):
+    kinds = []
+
+    def build(*args, **kwargs):
+        kinds.append(args[2])
+        return original(*args, **kwargs)
+
+    original = pipeline.build
+    monkeypatch.setattr(pipeline, "build", build)
+    monkeypatch.setenv("TAPEC_CACHE", "0")
+    for _ in range(3):
+        _, pullback = tapec.vjp(kept_buffers, np.arange(1.0, 6.0), 4)
+        pullback(np.ones(5))
+    assert kinds == ["augmented", "primal", "vjp"]
 
 
 def test_arguments_that_share_memory_are_pulled_on_copies():
