@@ -13,7 +13,18 @@ from typing import Any
 from tapec.errors import RecursionUnsupported
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.values import Static, Sym, Tup, Value, is_scalar
-from tapec.syntax.core import Atom, Block, Call, For, Function, If, Loop, Name, Return, Stmt, changed, walk
+from tapec.syntax.core import (
+    Atom,
+    Block,
+    Call,
+    Function,
+    Name,
+    Return,
+    Stmt,
+    changed,
+    map_blocks,
+    walk,
+)
 from tapec.syntax.types import Array, Type
 
 
@@ -174,18 +185,12 @@ def writers(callees: Callees) -> list[str]:
 
 
 def _noted(block: Block, found: dict[str, tuple[int, ...]]) -> Block:
-    out: list[Stmt] = []
-    for stmt in block:
-        match stmt:
-            case Call(function=name) if name in found:
-                out.append(replace(stmt, changes=found[name]))
-            case If():
-                out.append(replace(stmt, body=_noted(stmt.body, found), orelse=_noted(stmt.orelse, found)))
-            case For() | Loop():
-                out.append(replace(stmt, body=_noted(stmt.body, found)))
-            case _:
-                out.append(stmt)
-    return tuple(out)
+    def noted(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Call) and stmt.function in found:
+            return replace(stmt, changes=found[stmt.function])
+        return map_blocks(stmt, lambda inner: _noted(inner, found))
+
+    return tuple(noted(stmt) for stmt in block)
 
 
 def _written(callee: Callee) -> tuple[int, ...]:

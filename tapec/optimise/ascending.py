@@ -15,7 +15,19 @@ from dataclasses import replace
 
 from tapec.analyses.trips import Trips
 from tapec.optimise.names import Fresh
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Loop, Name, Op, Stmt
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Name,
+    Op,
+    Stmt,
+    map_blocks,
+)
 from tapec.syntax.types import INT64
 
 
@@ -35,10 +47,6 @@ class _Ascend:
         out: list[Stmt] = []
         for stmt in block:
             match stmt:
-                case If(body=body, orelse=orelse):
-                    out.append(replace(stmt, body=self.block(body), orelse=self.block(orelse)))
-                case Loop(body=body):
-                    out.append(replace(stmt, body=self.block(body)))
                 case For(body=body):
                     made = replace(stmt, body=self.block(body))
                     if stmt.step == Const(-1) and self.trips.commute(stmt):
@@ -46,7 +54,7 @@ class _Ascend:
                         made = replace(made, start=first, stop=self.one_more(stmt.start, stmt, out), step=Const(1))
                     out.append(made)
                 case _:
-                    out.append(stmt)
+                    out.append(map_blocks(stmt, self.block))
         return tuple(out)
 
     def one_more(self, bound: Atom, loop: For, out: list[Stmt]) -> Atom:

@@ -23,11 +23,11 @@ from tapec.syntax.core import (
     For,
     Function,
     If,
-    Loop,
     Name,
     Op,
     Stmt,
     Store,
+    map_blocks,
     names_in,
     reads,
     writes,
@@ -48,15 +48,8 @@ class _Early:
         return tuple(self.statement(stmt) for stmt in block)
 
     def statement(self, stmt: Stmt) -> Stmt:
-        match stmt:
-            case If(body=body, orelse=orelse):
-                return replace(stmt, body=self.block(body), orelse=self.block(orelse))
-            case Loop(body=body):
-                return replace(stmt, body=self.block(body))
-            case For(body=body):
-                new = self.shortened(stmt)
-                return new if new is not None else replace(stmt, body=self.block(body))
-        return stmt
+        new = self.shortened(stmt) if isinstance(stmt, For) else None
+        return map_blocks(stmt, self.block) if new is None else new
 
     def shortened(self, loop: For) -> For | None:
         """The loop with a `break` where the adjoint that it carries has become zero."""

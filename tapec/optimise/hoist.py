@@ -21,11 +21,11 @@ from tapec.syntax.core import (
     Expr,
     For,
     Function,
-    If,
     Loop,
     Name,
     Op,
     Stmt,
+    map_blocks,
     names_in,
     walk,
     writes,
@@ -56,16 +56,13 @@ class _Hoist:
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            if isinstance(stmt, If):
-                out.append(replace(stmt, body=self.block(stmt.body), orelse=self.block(stmt.orelse)))
-            elif isinstance(stmt, For | Loop):
-                # innermost loops first, so that an allocation rises as far as it can
-                new = replace(stmt, body=self.block(stmt.body))
+            # innermost loops first, so that an allocation rises as far as it can
+            new = map_blocks(stmt, self.block)
+            if isinstance(new, For | Loop):
                 lifted = self.lifted(new)
                 out += [s for s in new.body if id(s) in lifted]
-                out.append(replace(new, body=tuple(s for s in new.body if id(s) not in lifted)))
-            else:
-                out.append(stmt)
+                new = replace(new, body=tuple(s for s in new.body if id(s) not in lifted))
+            out.append(new)
         return tuple(out)
 
     def lifted(self, loop: For | Loop) -> set[int]:

@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tapec.syntax.core import Block, Break, For, Function, If, Loop, Raise, Stmt, reads, writes
+from tapec.syntax.core import (
+    Block,
+    Break,
+    For,
+    Function,
+    If,
+    Loop,
+    Raise,
+    Stmt,
+    map_blocks,
+    reads,
+    writes,
+)
 
 
 class Names:
@@ -86,10 +98,8 @@ def distinct(block: Block, seen: set[int] | None = None) -> Block:
     seen = set() if seen is None else seen
     out: list[Stmt] = []
     for stmt in block:
-        if isinstance(stmt, If):
-            stmt = replace(stmt, body=distinct(stmt.body, seen), orelse=distinct(stmt.orelse, seen))
-        elif isinstance(stmt, For | Loop):
-            stmt = replace(stmt, body=distinct(stmt.body, seen))
+        if isinstance(stmt, If | For | Loop):
+            stmt = map_blocks(stmt, lambda block: distinct(block, seen))
         elif id(stmt) in seen:
             stmt = replace(stmt)
         seen.add(id(stmt))

@@ -31,6 +31,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    map_blocks,
     reads,
     walk,
     writes,
@@ -125,10 +126,8 @@ class _Scalars:
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         match stmt:
-            case If(body=body, orelse=orelse):
-                yield replace(stmt, body=self.block(body), orelse=self.block(orelse))
-            case For(body=body) | Loop(body=body):
-                yield replace(stmt, body=self.block(body))
+            case If() | For() | Loop():
+                yield map_blocks(stmt, self.block)
             case Assign(target=target) if target in self.shapes:
                 # an element that is read before it is written has no value to keep
                 for (array, _), name in self.names.items():

@@ -26,15 +26,13 @@ from tapec.syntax.core import (
     Break,
     Call,
     Const,
-    For,
     Function,
-    If,
-    Loop,
     Name,
     Op,
     Raise,
     Stmt,
     Store,
+    map_blocks,
     reads,
     walk,
     writes,
@@ -69,17 +67,12 @@ class _Settle:
             if isinstance(stmt, Store):
                 stmt = self.store(stmt, waiting, out)
             else:
-                stmt = self.inside(stmt)
+                stmt = map_blocks(stmt, self.block)
                 waiting[:] = [one for one in waiting if not self.disturbs(stmt, one.store)]
             out.append(stmt)
             if isinstance(stmt, Store):
                 waiting.append(_Waiting(len(out) - 1, stmt))
         return tuple(stmt for stmt in out if stmt is not None)
-
-    def inside(self, stmt: Stmt) -> Stmt:
-        if isinstance(stmt, If):
-            return replace(stmt, body=self.block(stmt.body), orelse=self.block(stmt.orelse))
-        return replace(stmt, body=self.block(stmt.body)) if isinstance(stmt, For | Loop) else stmt
 
     def store(self, stmt: Store, waiting: list[_Waiting], out: list[Stmt | None]) -> Store:
         """The statement with what an earlier store of the same element put there."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.memory import ALLOCATIONS, VIEWS
-from tapec.syntax.core import Assign, Block, For, Function, If, Loop, Op, Stmt, reads, walk, writes
+from tapec.syntax.core import Assign, Block, Function, Op, Stmt, map_blocks, reads, walk, writes
 
 _MOVABLE = VIEWS | ALLOCATIONS | {"dim"}
 
@@ -30,7 +30,7 @@ def _block(block: Block) -> Block:
     mentioned: dict[str, int] = {}
     assigned: dict[str, int] = {}
     for place in range(len(block) - 1, -1, -1):
-        stmt = _inside(block[place])
+        stmt = map_blocks(block[place], _block)
         to = _destination(stmt, place, mentioned, assigned)
         if to is None:
             stays.append((place, stmt))
@@ -49,12 +49,6 @@ def _block(block: Block) -> Block:
         out += reversed(moved.get(place, ()))
         out.append(stmt)
     return tuple(out)
-
-
-def _inside(stmt: Stmt) -> Stmt:
-    if isinstance(stmt, If):
-        return replace(stmt, body=_block(stmt.body), orelse=_block(stmt.orelse))
-    return replace(stmt, body=_block(stmt.body)) if isinstance(stmt, For | Loop) else stmt
 
 
 def _destination(stmt: Stmt, place: int, mentioned: dict[str, int], assigned: dict[str, int]) -> int | None:

@@ -16,7 +16,22 @@ from dataclasses import replace
 
 from tapec.analyses.trips import Trips
 from tapec.optimise.names import Fresh
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Op, Stmt, Store, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    walk,
+    writes,
+)
 from tapec.syntax.types import BOOL, Array, Scalar
 
 Element = tuple[str, tuple[Expr, ...]]
@@ -38,14 +53,10 @@ class _Sums:
         out: list[Stmt] = []
         for stmt in block:
             match stmt:
-                case If(body=body, orelse=orelse):
-                    out.append(replace(stmt, body=self.block(body), orelse=self.block(orelse)))
-                case Loop(body=body):
-                    out.append(replace(stmt, body=self.block(body)))
                 case For():
                     out += self.loop(stmt)
                 case _:
-                    out.append(stmt)
+                    out.append(map_blocks(stmt, self.block))
         return tuple(out)
 
     def loop(self, loop: For) -> list[Stmt]:
@@ -106,13 +117,8 @@ class _Sums:
                 case Store(array=array, index=index, accumulate=True) if (array, index) in names:
                     name = names[array, index]
                     out.append(Assign(name, Op("+", (Name(name), stmt.value)), stmt.span))
-                case If(body=body, orelse=orelse):
-                    new = replace(stmt, body=self.replaced(body, names), orelse=self.replaced(orelse, names))
-                    out.append(new)
-                case For(body=body) | Loop(body=body):
-                    out.append(replace(stmt, body=self.replaced(body, names)))
                 case _:
-                    out.append(stmt)
+                    out.append(map_blocks(stmt, lambda inner: self.replaced(inner, names)))
         return tuple(out)
 
     def guarded(

@@ -14,7 +14,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.syntax.core import Block, Break, For, Function, If, Loop, Stmt
+from tapec.syntax.core import (
+    Block,
+    Break,
+    Function,
+    If,
+    Stmt,
+    map_blocks,
+)
 
 
 def breaks_last(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -32,12 +39,8 @@ def _block(block: Block) -> Block:
                 rest = block[position + 1 :]
                 body, orelse = (_block((*side, *rest)) for side in (stmt.body, stmt.orelse))
                 return (*out, replace(stmt, body=body, orelse=orelse))
-            case If():
-                out.append(replace(stmt, body=_block(stmt.body), orelse=_block(stmt.orelse)))
-            case For() | Loop():
-                out.append(replace(stmt, body=_block(stmt.body)))
             case _:
-                out.append(stmt)
+                out.append(map_blocks(stmt, _block))
     return tuple(out)
 
 

@@ -27,6 +27,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    map_blocks,
     names_in,
     walk,
 )
@@ -49,10 +50,8 @@ class _Unroll:
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         match stmt:
-            case If(body=body, orelse=orelse):
-                yield replace(stmt, body=self.block(body), orelse=self.block(orelse))
-            case Loop(body=body):
-                yield replace(stmt, body=self.block(body))
+            case If() | Loop():
+                yield map_blocks(stmt, self.block)
             case For(body=body):
                 new = replace(stmt, body=self.block(body))
                 values = self.values(new)

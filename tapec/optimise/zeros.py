@@ -26,15 +26,14 @@ from tapec.syntax.core import (
     Break,
     Const,
     Expr,
-    For,
     Function,
     If,
-    Loop,
     Name,
     Op,
     Raise,
     Stmt,
     Store,
+    map_blocks,
     names_in,
     reads,
     walk,
@@ -61,17 +60,14 @@ class _Zeros:
         out: list[Stmt] = []
         rest = list(block)
         while rest:
-            stmt = rest.pop(0)
+            stmt = map_blocks(rest.pop(0), self.block)
             if isinstance(stmt, If):
-                stmt = replace(stmt, body=self.block(stmt.body), orelse=self.block(stmt.orelse))
                 for name, side in self.zeros(stmt):
                     spread = self.spread(name, rest)
                     if sum(isinstance(s, Store) for s in spread) >= _LEAST:
                         stmt = self.moved(stmt, side, spread)
                         taken = {id(s) for s in spread}
                         rest = [s for s in rest if id(s) not in taken]
-            elif isinstance(stmt, For | Loop):
-                stmt = replace(stmt, body=self.block(stmt.body))
             out.append(stmt)
         return tuple(out)
 

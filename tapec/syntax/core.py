@@ -27,8 +27,8 @@ trip of a loop a name therefore keeps its value until the copies that end the tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from tapec.errors import Span
 from tapec.syntax.types import Type
@@ -258,6 +258,16 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
         case For(body=body) | Loop(body=body):
             return (body,)
     return ()
+
+
+def map_blocks(stmt: Stmt, change: Callable[[Block], Block]) -> Stmt:
+    """The statement with the blocks directly inside it changed; one without blocks as it is."""
+    match stmt:
+        case If(body=body, orelse=orelse):
+            return replace(stmt, body=change(body), orelse=change(orelse))
+        case For(body=body) | Loop(body=body):
+            return replace(stmt, body=change(body))
+    return stmt
 
 
 def walk(block: Iterable[Stmt]) -> Iterator[Stmt]:

@@ -7,8 +7,6 @@ answers it: every number and array has a word of bits, one per source, that flow
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tapec.analyses.activity import differentiable_operands
 from tapec.analyses.memory import VIEWS, Aliases, aliases, is_memory
 from tapec.syntax.core import (
@@ -28,6 +26,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    map_blocks,
     walk,
     writes,
 )
@@ -141,11 +140,7 @@ class _Words:
             case Call(targets=targets, args=args):
                 given = [arg.id for arg in args if isinstance(arg, Name) and self.carries(arg.id)]
                 return [stmt, *(self._joined(t, arg) for t in targets if self.carries(t) for arg in given)]
-            case If():
-                return [replace(stmt, body=inside(stmt.body), orelse=inside(stmt.orelse))]
-            case For() | Loop():
-                return [replace(stmt, body=inside(stmt.body))]
-        return [stmt]
+        return [map_blocks(stmt, inside)]
 
     def _joined(self, target: str, operand: str) -> Stmt:
         return Assign(self.of(target).id, Op("|", (self.of(target), self.of(operand))))
