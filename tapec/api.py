@@ -6,11 +6,11 @@ Names and argument order are those that JAX users know.
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any, Unpack
 
+from tapec.frontend.source import parameters
 from tapec.options import DEFAULT, Keywords, Options, chosen
 from tapec.products import plain_function
 
@@ -67,7 +67,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     from tapec.backend.dispatcher import make_derivative, signature_function
     from tapec.backend.fingerprint import Request
 
-    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
+    labels = list(parameters(function))
     own = len(labels) if kind == "hvp" else None
 
     def make_program(argument_types: tuple[Any, ...]) -> Any:
@@ -134,7 +134,7 @@ def emit(
         signature = from_annotations(function)
     elif isinstance(signature, str):
         signature = parse(signature)
-    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
+    labels = list(parameters(function))
     kind = "value_and_grad" if value else "grad"
     program = build(function, arguments(tuple(signature), labels), kind, wrt, chosen(options))
     return module_text(program, function)
@@ -155,7 +155,7 @@ def show_stage(f: Callable[..., Any], wrt: Any, signature: Any, stage: str) -> s
     from tapec.pipeline import build
 
     function = plain_function(f)
-    structure = arguments(tuple(signature), list(inspect.signature(function, follow_wrapped=False).parameters))
+    structure = arguments(tuple(signature), list(parameters(function)))
     return stage_text(function, stage, lambda kind, options: build(function, structure, kind, wrt, options))
 
 

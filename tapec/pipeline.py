@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +15,7 @@ from tapec.backend.boundary import Boundary
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import NotDifferentiable
 from tapec.frontend.lower import Lowered, lower
-from tapec.frontend.source import definition
+from tapec.frontend.source import definition, parameters
 from tapec.optimise import prepare, tidy
 from tapec.optimise.defined import define_copied
 from tapec.options import Options
@@ -218,7 +217,7 @@ def _check_floats(result: Any, function: types.FunctionType) -> None:
 
 
 def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
-    names = list(inspect.signature(function, follow_wrapped=False).parameters)
+    names = list(parameters(function))
     return tuple(names[k] if k < len(names) else f"{names[-1]}_{k}" for k in range(count))
 
 
@@ -270,7 +269,8 @@ def _augmented(
     def text(values: tuple[Expr, ...]) -> str:
         residuals = [_leaving(value, kind) for value, kind in zip(values[first:], kinds, strict=True)]
         kept, state = residuals[: len(parts.kept)], residuals[len(parts.kept) :]
-        return f"{structure.result(lowered.result, values[:first])}, {_tuple(kept)}, {_tuple(state)}"
+        value = structure.result(lowered.result, values[:first])
+        return f"{value}, {structure.make(None, kept)}, {structure.make(None, state)}"
 
     return _finish(made, text, lowered, structure, options)
 
@@ -282,10 +282,6 @@ def _leaving(value: Expr, kind: Type) -> str:
         return text
     dtype = kind.element.dtype
     return f"np.array({text}, np.{'bool_' if dtype == 'bool' else dtype})"
-
-
-def _tuple(texts: list[str]) -> str:
-    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _pullback(
@@ -306,7 +302,7 @@ def _pullback(
             packed += "_"
         labels.append(packed)
         if names:
-            unpack.append(f"{_tuple(list(names))[1:-1]} = {packed}")
+            unpack.append(f"{structure.make(None, list(names))[1:-1]} = {packed}")
     unpack += [f"{n} = list({n})" for n in parts.kept if isinstance(made.types[n], Stack)]
 
     def text(values: tuple[Expr, ...]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import itertools
 import linecache
 import types
@@ -14,7 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from tapec.errors import UsageError
-from tapec.frontend.source import undecorated
+from tapec.frontend.source import parameters, undecorated
 from tapec.options import Keywords, Options, chosen
 from tapec_runtime import variables
 
@@ -40,13 +39,13 @@ def plain_function(f: Any) -> types.FunctionType:
 def _calling(derivative: Any) -> types.FunctionType:
     """A function with source that calls a derivative."""
     carrier: types.FunctionType = getattr(derivative, "py_func", None) or derivative.carrier
-    parameters = inspect.signature(carrier).parameters
+    own = parameters(carrier)
     call = "derivative"
-    while call in parameters:
+    while call in own:
         call += "_"
     namespace: dict[str, Any] = {call: derivative, "__name__": carrier.__module__}
     heads, passed = [], []
-    for parameter in parameters.values():
+    for parameter in own.values():
         star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
         passed.append(f"{star}{parameter.name}")
         heads.append(passed[-1])
@@ -71,7 +70,7 @@ def _seeded(
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
-    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
+    labels = list(parameters(function))
 
     def make_program(argument_types: tuple[Any, ...]) -> Any:
         from tapec.backend.signature import arguments
@@ -128,7 +127,7 @@ def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[An
     """Arguments with tuples for lists, and named tuples for dataclasses and dicts."""
     from tapec.backend import structured
 
-    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
+    labels = list(parameters(function))
     return tuple(structured.plain(one, labels[min(k, len(labels) - 1)]) for k, one in enumerate(arguments))
 
 
@@ -264,7 +263,7 @@ def _pullback(
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
-    labels = list(inspect.signature(function, follow_wrapped=False).parameters)
+    labels = list(parameters(function))
 
     def make_program(_: tuple[Any, ...]) -> Any:
         from tapec.backend.signature import arguments

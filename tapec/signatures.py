@@ -11,7 +11,6 @@ nobody has looked at.
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable
 from typing import Any, get_args, get_origin
 
@@ -20,6 +19,7 @@ from numba import from_dtype, types
 from numba.core.typing.templates import Signature
 
 from tapec.errors import UsageError
+from tapec.frontend.source import parameters
 
 _PYTHON = {
     "float": types.float64,
@@ -143,7 +143,7 @@ def from_annotations(function: Callable[..., Any]) -> tuple[types.Type, ...]:
     plain: Any = getattr(function, "py_func", function)
     found: list[types.Type] = []
     skipped = ""
-    for parameter in inspect.signature(plain, follow_wrapped=False).parameters.values():
+    for parameter in parameters(plain).values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.annotation is parameter.empty:

@@ -133,7 +133,7 @@ class Boundary:
         texts = [self._gradient(self.trees[p][0], self.trees[p][1], leaf) for p in positions]
         if single:
             return texts[0]
-        return "(" + ", ".join(texts) + ("," if len(texts) == 1 else "") + ")"
+        return self.make(None, texts)
 
     def _gradient(self, tree: Any, argument: Any, leaf: Callable[[str], str]) -> str:
         if isinstance(tree, str):

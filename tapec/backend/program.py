@@ -5,12 +5,12 @@ Nothing here needs the compiler: a program that is found in the cache runs witho
 
 from __future__ import annotations
 
-import inspect
 import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UsageError
+from tapec.frontend.source import parameters
 
 if TYPE_CHECKING:
     from tapec.frontend.lower import Lowered
@@ -48,14 +48,13 @@ class Program:
 
 def _variadic(function: types.FunctionType) -> bool:
     """Whether a function takes extra positional arguments."""
-    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
-    return any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    return any(p.kind is p.VAR_POSITIONAL for p in parameters(function).values())
 
 
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
     """Positions of the parameters that `wrt` names, and whether it was a single one."""
     single = not isinstance(wrt, tuple | list)
-    names = list(inspect.signature(function, follow_wrapped=False).parameters)
+    names = list(parameters(function))
     positions: list[int] = []
     for one in (wrt,) if single else wrt:
         if isinstance(one, str):

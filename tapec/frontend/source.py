@@ -7,6 +7,7 @@ import functools
 import inspect
 import linecache
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,11 @@ def undecorated(function: Any) -> types.FunctionType | None:
         return function
     inner = getattr(function, "py_func", None)
     return inner if isinstance(inner, types.FunctionType) else None
+
+
+def parameters(function: types.FunctionType) -> Mapping[str, inspect.Parameter]:
+    """The parameters of the function itself, not of one that it wraps."""
+    return inspect.signature(function, follow_wrapped=False).parameters
 
 
 def source_of(function: types.FunctionType) -> FunctionSource:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import linecache
 import types
@@ -16,7 +15,7 @@ from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.merge import leaves, rebuild
-from tapec.frontend.source import undecorated
+from tapec.frontend.source import parameters, undecorated
 from tapec.frontend.values import Func, Lst, Sym, Tup, Value, describe, is_none
 from tapec.syntax.core import Atom, Block, Name, Op
 from tapec.syntax.custom import Custom
@@ -34,7 +33,7 @@ def with_gradient(f: Callable[..., Any]) -> Any:
     if function is None:
         raise UsageError(f"{f!r} is not a function with Python source")
     names: list[str] = []
-    for parameter in inspect.signature(function, follow_wrapped=False).parameters.values():
+    for parameter in parameters(function).values():
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             raise UsageError(f"`{function.__name__}` has a parameter `{parameter}`, which custom_gradient cannot take")
         names.append(parameter.name)
