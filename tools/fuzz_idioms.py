@@ -70,6 +70,37 @@ class Idioms(Expressions, Writer):
         self.emit(depth, f"{self.target(scope)} = 0.8 * {name}[{self.index(scope, extent)}]")
         return replace(scope, vectors=(*scope.vectors, (name, extent)))
 
+    def scattered_rows(self, scope: Scope, depth: int) -> Scope:
+        """Rows of an array that a loop makes, found by what the data say, read and written as views."""
+        if not scope.matrices:
+            return self.search(scope, depth)
+        name, row, i, k, trip = (self.new(stem) for stem in ("g", "b", "i", "k", "i"))
+        m, rows, cols = self.rng.choice(scope.matrices)
+        x, y = self.number(), self.atom(scope)
+        self.emit(depth, f"for {trip} in range({self.rng.choice(['1', '2', 'n'])}):")
+        self.emit(depth + 1, f"{name} = np.zeros(({rows}, {cols}))")
+        self.emit(depth + 1, f"for {i} in range({rows}):")
+        nearest = [f"{k}, near = -1, 1e9", f"for j in range({rows}):"]
+        nearest += [f"    if abs({m}[{i}, 0] - {m}[j, -1]) < near:", f"        near, {k} = abs({m}[{i}, 0] - {m}[j, -1]), j"]
+        places = [
+            [f"{k} = int(np.argmax({m}[{i}])) % {rows}"],
+            [f"{k} = 0 if {m}[{i}, 0] < {x} else {rows} - 1"],
+            nearest,
+        ]
+        self.emit_all(depth + 2, self.rng.choice(places))
+        forms = [
+            [f"{name}[{k}] += {m}[{i}]"],
+            [f"{row} = {name}[{k}]", f"{row} *= 0.5", f"{row} += {m}[{i}]"],
+            [f"{row} = {name}[{k}] if {m}[{i}, 0] < {x} else {m}[{i}]", f"{row}[0] += 0.3 * {y}"],
+            [f"{name}[{k}, 1:] = {m}[{i}, 1:] * {y}"],
+            [f"{name}[{k}] = 0.5 * {name}[{i}] + {m}[{i}]"],
+            [f"for {row} in ({name}[{k}], {name}[{i}]):", f"    {row} += 0.2 * {m}[{k}]"],
+        ]
+        self.emit_all(depth + 2, self.rng.choice(forms))
+        ends = [f"{m}[:] = 0.5 * {m} + 0.3 * {name}", f"{m}[0] = {name}[-1] * 0.4", f"{m} = {name} * 0.7"]
+        self.emit(depth + 1, self.rng.choice(ends))
+        return scope
+
     def masks(self, scope: Scope, depth: int) -> Scope:
         """Conditions on whole arrays, kept under a name."""
         name = self.new("q")

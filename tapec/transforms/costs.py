@@ -45,7 +45,7 @@ class Costs:
         self.exits = exits
         self.shadows = shadows
         self.plan = Plan()
-        self._merged: set[str] = set()
+        self._kept: set[str] = set()
         self._done: set[tuple[str, int]] = set()
 
     def root(self, region: Region) -> Region:
@@ -110,15 +110,28 @@ class Costs:
         # at worst it is stored once for all trips of the inner loop
         return min(cost, STORE_OUTSIDE) if outside else cost
 
-    def _merged_class(self, array: str) -> bool:
-        """Whether a merge name may share the memory of an array."""
-        if not self._merged:
-            self._merged = {
+    def _kept_class(self, array: str) -> bool:
+        """Whether a name that is kept by reference may share the memory of an array."""
+        if not self._kept:
+            self._kept = {
                 self.memory.aliases.find(name)
                 for name, type_ in self.types.items()
-                if not isinstance(type_, Scalar) and len(self.regions.defs.get(name, ())) != 1
+                if not isinstance(type_, Scalar) and not self._refers(name) and not self._allocated(name)
             }
-        return self.memory.aliases.find(array) in self._merged
+        return self.memory.aliases.find(array) in self._kept
+
+    def _refers(self, name: str) -> bool:
+        """Whether an array is found again by naming it again: a view, another name, one of two arrays.
+
+        What that needs are numbers, which are cheaper to keep than a reference to an array.
+        """
+        defs = self.regions.defs.get(name, ())
+        value = defs[0].value if len(defs) == 1 and isinstance(defs[0], Assign) else None
+        return isinstance(value, Name) or (isinstance(value, Op) and value.fn in (*VIEWS, "ifelse"))
+
+    def _allocated(self, name: str) -> bool:
+        defs = self.regions.defs.get(name, ())
+        return len(defs) == 1 and allocates(defs[0])
 
     def _own_cost(self, stmt: Assign, home: Region) -> float:
         value = stmt.value
@@ -127,9 +140,9 @@ class Costs:
         if value.fn in VIEWS:
             return 1.0
         if value.fn == "zeros" and stmt.target in self.shadows:
-            # a shadow of zeros can be made anew if nothing outside the trip shares it, and if no
-            # merge name does: that one would be restored to the shadow of the forward sweep
-            anew = self.memory.local_to(stmt.target, home) and not self._merged_class(stmt.target)
+            # a shadow of zeros can be made anew if nothing outside the trip shares it, and if nothing that is
+            # kept by reference does: that one would be restored to the shadow of the forward sweep
+            anew = self.memory.local_to(stmt.target, home) and not self._kept_class(stmt.target)
             return 1.0 if anew else EXPENSIVE
         if value.fn == "load":
             array = value.args[0]

@@ -112,7 +112,8 @@ class Planner(Replays):
         defs = self.regions.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return  # the reversed loop's own variable
-        if cost < (STORE if isinstance(self.types[name], Scalar) else STORE_ARRAY):
+        scalar = isinstance(self.types[name], Scalar)
+        if cost < (STORE if scalar else STORE_ARRAY) or (not scalar and self._refers(name)):
             self.plan.recomputed.setdefault(id(home), []).append(name)
             for stmt in defs:
                 for operand in reads(stmt):
