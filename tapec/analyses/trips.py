@@ -76,7 +76,7 @@ class Trips:
 
     def commute(self, loop: For) -> bool:
         """Whether the trips of a loop can run in any order, up to the order of summation."""
-        return self.free_of_effects(loop.body) and self._names_allow(loop) and self._memory_allows(loop)
+        return self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
 
     def free_of_effects(self, body: Block) -> bool:
         """Whether the order in which a block's runs happen shows in values alone."""
@@ -92,24 +92,23 @@ class Trips:
                     return False
         return True
 
-    def _names_allow(self, loop: For) -> bool:
-        """Whether the variables that leave a trip are sums."""
+    def handed_on(self, loop: For) -> str | None:
+        """A variable that leaves a trip and is no sum; None if there is none."""
         inside = {id(stmt) for stmt in walk((loop,))}
         written = dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt))
         if self._read_outside(loop.var, inside):
-            return False
+            return loop.var
         sums: set[str] = set()
         for name in written:
             carried = any(id(stmt) not in inside for stmt in self.regions.defs[name])
             if not carried and not self._read_outside(name, inside):
                 continue
-            if not carried or not isinstance(self.types[name], Scalar):
-                return False
-            found = self.sum_of(name, inside)
+            found = self.sum_of(name, inside) if carried and isinstance(self.types[name], Scalar) else None
             if found is None:
-                return False
+                return name
             sums |= found
-        return not any(self._read_outside(name, inside) for name in sums if self._only_inside(name, inside))
+        partial = (one for one in sorted(sums) if self._only_inside(one, inside) and self._read_outside(one, inside))
+        return next(partial, None)
 
     def left_over(self, loop: For, names: set[str]) -> bool:
         """Whether any of the names, which a loop's trips set, is read outside the loop or handed on by a trip."""
@@ -125,7 +124,10 @@ class Trips:
         return any(id(stmt) not in inside for stmt in self._readers.get(name, ()))
 
     def sum_of(self, name: str, inside: set[int]) -> set[str] | None:
-        """The names that hold partial sums of `name` in a loop; None if it is more than added to."""
+        """The names that hold partial sums of `name` in a loop; None if it is more than added to.
+
+        Two sums that trips exchange are not sums: which one a trip adds to depends on the trips before.
+        """
         type_ = self.types[name]
         found, pending = {name}, [name]
         while pending:
@@ -141,7 +143,8 @@ class Trips:
             for stmt in self.regions.defs[one]:
                 if id(stmt) in inside and not (isinstance(stmt, Assign) and self._adds(stmt.value, found, type_)):
                     return None
-            if self.types[one] != type_:
+            exchanged = one != name and not self._only_inside(one, inside)
+            if exchanged or self.types[one] != type_:
                 return None
         return found
 
@@ -154,16 +157,15 @@ class Trips:
         first, second = (isinstance(arg, Name) and arg.id in sums for arg in value.args)
         return first != second and (first or value.fn == "+")
 
-    def _memory_allows(self, loop: For) -> bool:
-        """Whether no trip reads or overwrites an element that another one writes."""
+    def meeting(self, loop: For) -> Access | None:
+        """An access to elements that another trip reads or overwrites, too; None if there is none."""
         made = self._made_in(loop.body)
-        return all(
-            self.aliases.find(group[0].array) in made
-            or len({a.kind for a in group} | {"load"}) == 1
-            or len({a.kind for a in group} | {"add"}) == 1
-            or self._elements_apart(loop, group)
-            for group in self.groups(loop.body)
-        )
+        for group in self.groups(loop.body):
+            kinds = {access.kind for access in group}
+            apart = self.aliases.find(group[0].array) in made or kinds in ({"load"}, {"add"})
+            if not apart and not self._elements_apart(loop, group):
+                return next(access for access in group if access.kind != "load")
+        return None
 
     def groups(self, body: Block) -> list[list[Access]]:
         """The accesses of a block, those that may touch the same memory together."""

@@ -436,3 +436,32 @@ def condoverwrite(a):
     else:
         z = x
     return z * x * y
+
+
+@case(A, np.arange(1.0, 10.0) / 7)
+def exchanged_sums(a, x):
+    """Trips exchange what they add to, so their order matters."""
+    p, q = a[0], a[1] * 2
+    s = 0.0
+    for i, (u, v) in enumerate(zip(x[:-1], x[1:])):
+        p, q = (q, p) if i % 3 == 0 else (p, q)
+        s += p * u - q * v**2
+    return s
+
+
+@case(A, np.arange(1.0, 10.0) / 7)
+def exchanged_totals(a, x):
+    p, q = a[0], a[1] * 2
+    for i in range(len(x)):
+        q += math.sin(x[i]) * a[2]
+        if i % 3 == 0:
+            p, q = q, p
+    return p + 3 * q
+
+
+@case(A, np.arange(1.0, 10.0) / 7)
+def rotated_totals(a, x):
+    p, q, r = 0.0, 0.0, 0.0
+    for v in x:
+        p, q, r = q, r, p + math.sin(v * a[1])
+    return p + 2 * q * r
