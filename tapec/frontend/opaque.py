@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedType
-from tapec.frontend import numba_types, operators
+from tapec.frontend import matrix_types, numba_types, operators
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.creation import as_array, copy
 from tapec.frontend.elementwise import dim
@@ -32,7 +32,7 @@ def inert(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Va
     if len(text) + len(numbers) != len(kwargs):
         ev.fail(UnsupportedType, f"a keyword argument of `{name}` is neither a constant nor a number", node)
     syms += numbers.values()
-    found = numba_types.result_type(function, tuple(sym.type for sym in syms))
+    found = matrix_types.result_type(name, function, tuple(sym.type for sym in syms))
     core = None if found is None else numba_types.from_numba(found)
     fn = ";".join([name, *text, *(f"{key}=" for key in numbers)])
     if core is not None:
