@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
+from tapec.options import DEFAULT, Keywords, chosen
 from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active_tapes
 
@@ -29,10 +29,16 @@ def _load() -> None:
     global _machinery
     from tapec.tape.gradients import differentiate
     from tapec.tape.native import Recording
-    from tapec.tape.place import entering_frame
+    from tapec.tape.reply import ANOTHER, known_answer, learn
+    from tapec.tape.wording import meant
 
     _machinery = types.SimpleNamespace(
-        Recording=Recording, differentiate=differentiate, entering_frame=entering_frame
+        Recording=Recording,
+        differentiate=differentiate,
+        known_answer=known_answer,
+        learn=learn,
+        meant=meant,
+        ANOTHER=ANOTHER,
     )
 
 
@@ -43,6 +49,8 @@ class GradientTape:
     watch_accessed_variables  whether trainable variables are watched when they are read
     jit                       True or False to force or forbid compilation; by default small
                               derivatives run as Python the first time
+    options                   opt_level and math, as for `tapec.grad`
+    raises                    UsageError for other options, or other values of those
 
     >>> x = constant(3.0)
     >>> with GradientTape() as tape:
@@ -53,11 +61,19 @@ class GradientTape:
     """
 
     def __init__(
-        self, persistent: bool = False, watch_accessed_variables: bool = True, jit: bool | None = None
+        self,
+        persistent: bool = False,
+        watch_accessed_variables: bool = True,
+        jit: bool | None = None,
+        **options: Unpack[Keywords],
     ) -> None:
         self.persistent = bool(persistent)
         self.automatic = bool(watch_accessed_variables)
         self._jit = jit
+        self.options = chosen(options) if options else DEFAULT
+        # what a plan and its compiled derivatives depend on
+        flags = self.persistent + 2 * self.automatic + 4 * (jit is False)
+        self.kind = (flags, self.options) if options else flags
         self._recording = False
         self._paused = False
         self._entered = False
@@ -73,7 +89,7 @@ class GradientTape:
     def __tapec_lower__(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.tape.region import make_tape
 
-        return make_tape(ev, args, {key: value for key, value in kwargs.items() if key != "jit"}, node)
+        return make_tape(ev, args, kwargs, node)
 
     def __tapec_tape__(self) -> Any:
         """What stands for this tape in a block that enters it; None once it was entered."""
@@ -95,7 +111,7 @@ class GradientTape:
         self._earlier, self._record = self._record, None
         if self._error is None:
             try:
-                self._record = _machinery.Recording(_machinery.entering_frame(sys._getframe(1)), self, self._earlier)
+                self._record = _machinery.Recording(sys._getframe(1), self, self._earlier)
             except LoweringError as error:
                 # asked for by gradient(); the block itself runs in any case
                 self._error = error
@@ -170,16 +186,30 @@ class GradientTape:
         sources: Any,
         output_gradients: Any = None,
         unconnected_gradients: Any = UnconnectedGradients.NONE,
+        *,
+        indexed_slices: bool = False,
     ) -> Any:
         """The gradient of the sum of `target` with respect to `sources`.
 
         target    a value, or a list, tuple or dict of values
         sources   a value or variable, or any nest of those
+        indexed_slices  True for `IndexedSlices` where of an array or variable nothing but rows is used,
+                  outside of loops and branches, by `table[indices]` or `np.take(table, indices, axis=0)`;
+                  no array of the table's shape is made then
         returns   the structure of `sources`; each gradient has its source's shape and dtype, and is
                   None where the target does not depend on it
         raises    RuntimeError  while recording, or the second time on a tape that is not persistent
                   LoweringError where the block cannot be differentiated, with the line and a hint
         """
+        plainly = output_gradients is None and unconnected_gradients is UnconnectedGradients.NONE
+        record = self._record if plainly and not indexed_slices and not self._recording else None
+        # the same may have been asked of an earlier run of the block
+        again = record is not None and record.left is not None
+        if again:
+            answer = _machinery.known_answer(record, target, sources)
+            if answer is not _machinery.ANOTHER:
+                self._done()
+                return answer
         self._check_answers()
         policy = unconnected_gradients
         if policy is not UnconnectedGradients.NONE:
@@ -189,7 +219,11 @@ class GradientTape:
             raise ValueError("a variable cannot be a target; use a value computed from it")
         found = flat(sources, "source")
         weights = weights_of(output_gradients, targets)
-        return rebuilt(sources, iter(self._answer(sys._getframe(1), targets, found, weights, policy)))
+        asked = target, sources
+        gradients = self._answer(sys._getframe(1), asked, targets, found, weights, policy, rows=indexed_slices)
+        if again:
+            _machinery.learn(record, target, sources, self._jit)
+        return rebuilt(sources, iter(gradients))
 
     def jacobian(
         self,
@@ -223,7 +257,7 @@ class GradientTape:
         policy = UnconnectedGradients(unconnected_gradients)
         check_target(target)
         found = flat(sources, "source")
-        result = self._answer(sys._getframe(1), [target], found, [None], policy, "jacobian")
+        result = self._answer(sys._getframe(1), (target, sources), [target], found, [None], policy, "jacobian")
         return rebuilt(sources, iter(result))
 
     def batch_jacobian(
@@ -266,7 +300,7 @@ class GradientTape:
                 " dimension"
             )
         zero = UnconnectedGradients.ZERO
-        (result,) = self._answer(sys._getframe(1), [target], [found], [None], zero, "batch")
+        (result,) = self._answer(sys._getframe(1), (target, source), [target], [found], [None], zero, "batch")
         # an unconnected one comes with the shapes of both
         return result if result.ndim < len(of) + len(by) else np.zeros((*of, *by[1:]), result.dtype)
 
@@ -312,22 +346,31 @@ class GradientTape:
     def _answer(
         self,
         frame: Any,
+        asked: tuple[Any, Any],
         targets: list[Any],
         sources: list[Any],
         weights: list[Any],
         policy: UnconnectedGradients,
         form: str = "gradient",
+        rows: bool = False,
     ) -> list[Any]:
         """The derivatives, for a caller's frame; a tape that is not persistent is then used up."""
         if self._error is not None:
             raise self._error
         assert self._record is not None
         record = self._record.paused(frame) if self._recording else self._record
-        result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, form)
+        if record.names.doubtful:
+            targets = _machinery.meant(record, frame, asked[0], targets, 0)
+            sources = _machinery.meant(record, frame, asked[1], sources, 1)
+        result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, form, rows)
+        self._done()
+        return result
+
+    def _done(self) -> None:
+        """A tape that is not persistent is used up by an answer."""
         self._used = True
         if not self.persistent:
             self._record = None
-        return result
 
 
 class _Stopped:
@@ -341,46 +384,3 @@ class _Stopped:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.tape._paused = False
-
-
-def function(f: Callable[..., Any]) -> Any:
-    """Compile a function whose body may hold tapes.
-
-    The whole function is compiled, for each structure and types of arguments that it is called
-    with.  Variables are read and assigned through their buffers; what is returned keeps its
-    structure of tuples, lists and None.
-
-    >>> @function
-    ... def slope(x):
-    ...     with GradientTape() as tape:
-    ...         tape.watch(x)
-    ...         y = x ** 3
-    ...     return tape.gradient(y, x)
-    >>> slope(2.0)
-    12.0
-    """
-    from tapec.tape.compiled import compiled_function
-
-    return compiled_function(f)
-
-
-def custom_gradient(f: Callable[..., Any]) -> Any:
-    """Give a function its own derivative.
-
-    f        returns its value and a function from the value's adjoint to the arguments' adjoints:
-             one, or a tuple with one for each argument, None for those without derivative
-    returns  a function of the same arguments that returns the value alone
-
-    The derivative is used in reverse mode wherever differentiated code calls the function.
-
-    >>> @custom_gradient
-    ... def clipped(x):
-    ...     def gradient(dy):
-    ...         return min(max(dy, -1.0), 1.0)
-    ...     return x * 3.0, gradient
-    >>> clipped(2.0)
-    6.0
-    """
-    from tapec.tape.custom import with_gradient
-
-    return with_gradient(f)

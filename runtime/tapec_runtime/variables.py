@@ -16,6 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from tapec_runtime.slices import IndexedSlices
+
 _serial = itertools.count(1)
 
 _IN_PLACE = "a variable cannot be changed in place; use assign, assign_add or assign_sub"
@@ -176,6 +178,24 @@ class Variable(NDArrayOperatorsMixin):
         """Subtract from the value; returns the variable.  Raises as `assign`."""
         return self.assign(self._value - plain(delta))
 
+    def scatter_add(self, delta: IndexedSlices) -> Variable:
+        """Add rows to the value, those that are named twice twice; returns the variable.
+
+        raises  ValueError for rows of another shape
+        """
+        return self._scattered(np.add, delta)
+
+    def scatter_sub(self, delta: IndexedSlices) -> Variable:
+        """Subtract rows from the value; returns the variable.  Raises as `scatter_add`."""
+        return self._scattered(np.subtract, delta)
+
+    def _scattered(self, ufunc: np.ufunc, delta: IndexedSlices) -> Variable:
+        if delta.dense_shape != self.shape:
+            raise ValueError(f"{self.name} has shape {self.shape}; the rows are of an array of {delta.dense_shape}")
+        new = self._value.copy()
+        ufunc.at(new, delta.indices, delta.values.astype(self.dtype, casting="same_kind", copy=False))
+        return self.assign(new)
+
     # as NumPy sees it
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -186,6 +206,9 @@ class Variable(NDArrayOperatorsMixin):
         return np.array(held, dtype=wanted) if copy else np.asarray(held, dtype=wanted)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            # the common case, in as few calls as can be
+            return ufunc(*[item.value() if type(item) is Variable else plain(item) for item in inputs])
         if any(isinstance(out, Variable) for out in kwargs.get("out", ())):
             raise TypeError(_IN_PLACE)
         if method == "at" and isinstance(inputs[0], Variable):

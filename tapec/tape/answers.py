@@ -36,11 +36,11 @@ from tapec.syntax.types import BOOL, INT64, Array, Scalar
 from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.derive import Derivative, Request, derive
-from tapec.tape.held import canonical, replace_everywhere
+from tapec.tape.held import canonical, list_elements, replace_everywhere
 from tapec.tape.live import LiveObjects
 from tapec.tape.versions import VariableSym
-from tapec.transforms.blocks import quiet
 from tapec.transforms.emitter import Emitter
+from tapec.transforms.inline import quiet
 from tapec.transforms.nested import splice
 
 if TYPE_CHECKING:
@@ -64,6 +64,14 @@ def answer(
     """Write what `tape.gradient`, `jacobian` or `batch_jacobian` gives."""
     given = dict(zip(_PARAMETERS[method], args, strict=False)) | kwargs
     form = _FORMS[method]
+    rows = given.get("indexed_slices", number(False))
+    if not isinstance(rows, Sym) or rows.constant is not False:
+        ev.fail(
+            LoweringError,
+            "`indexed_slices` of a tape inside another one, or in a compiled function",
+            node,
+            hint="ask for the array",
+        )
     region.ask(ev, node)
     if form != "gradient":
         _check_rows(region, ev, given, node)
@@ -77,6 +85,7 @@ def answer(
         _check_batch(ev, targets[0], found, node)
     shape = targets[0] if form != "gradient" else None
     targets = [target for target in targets if target.type.is_float]
+    _check_elements(region, ev, targets, found, node)
     block = quiet(region.recorded())
     _check_stores(region, ev, block, node)
     request = Request(
@@ -106,7 +115,7 @@ def answer(
         if form == "gradient":
             _note_extents(ev, value, entry)
         if k in flags and isinstance(entry, Sym):
-            entry = MaybeNone(entry.atom, entry.type, flags[k])
+            entry = MaybeNone(entry, flags[k])
         entries.append(entry)
     result: Value = structure(entries)
     return result
@@ -187,6 +196,23 @@ def _versions(region: Region, ev: Evaluator, value: Sym) -> tuple[str, ...]:
     if not isinstance(value.atom, Name) or not value.type.is_float:
         return ()
     return (canonical(ev.copies, value.atom.id, region.watched),)
+
+
+def _check_elements(region: Region, ev: Evaluator, targets: list[Sym], sources: list[Sym], node: Any) -> None:
+    """An element of a list that a loop fills is an object of the program, but which one is not known."""
+    if not ev.list_memory:
+        return
+    elements = list_elements(ev, freeze(ev.root))
+    inside = {name for stmt in walk(region.recorded()) for name in writes(stmt)}
+    outside = [one.atom.id for one in targets if isinstance(one.atom, Name) and one.atom.id not in inside]
+    for name in (*outside, *(one.atom.id for one in sources if isinstance(one.atom, Name))):
+        if name in elements:
+            ev.fail(
+                LoweringError,
+                "a gradient of, or with respect to, an element of a list that a loop or branch fills",
+                node,
+                hint="bind the value to a variable where it is computed",
+            )
 
 
 def _check_stores(region: Region, ev: Evaluator, block: Block, node: Any) -> None:

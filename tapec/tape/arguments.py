@@ -9,6 +9,7 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedType, UsageError
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.optional import present
 from tapec.frontend.values import NONE, Dct, Items, Lst, Maybe, Static, Sym, Tup, Value, describe, is_none, number
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import INT64, Array
@@ -18,6 +19,7 @@ from tapec_runtime.variables import UnconnectedGradients
 
 def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool = False) -> None:
     """Collect the numbers and arrays of a target; of output gradients (`none`) also what is None."""
+    value = value if none else present(ev, value)
     match value:
         case Sym():
             out.append(value)
@@ -43,6 +45,7 @@ def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool =
 
 def sources(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> Any:
     """Collect the sources; a function that rebuilds their structure from the gradients."""
+    value = present(ev, value)
     match value:
         case Sym():
             position = len(out)

@@ -24,14 +24,13 @@ from tapec.frontend.inline import call_function
 from tapec.frontend.lower import Lowered, new_evaluator
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Items, Static, Sym, Tup, Value
-from tapec.optimise import tidy
-from tapec.options import Options
+from tapec.options import DEFAULT, Options
 from tapec.pipeline import callees_text
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
 from tapec.tape.decider import Decisions, checks
 from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
 from tapec.tape.outcome import Outcome
-from tapec.tape.run import Checks, compiled_checks
+from tapec.tape.run import Checks, compiled_checks, tidied
 from tapec_runtime.variables import Variable
 
 _PLANS = 64
@@ -71,8 +70,8 @@ class Compiled:
 class CompiledFunction:
     """A function that is compiled for each structure of arguments that it is called with."""
 
-    def __init__(self, function: types.FunctionType) -> None:
-        self.py_func = function
+    def __init__(self, function: types.FunctionType, options: Options = DEFAULT) -> None:
+        self.py_func, self.options = function, options
         self._plans: list[Compiled] = []
         self.__qualname__ = function.__qualname__
         functools.update_wrapper(self, function)
@@ -92,7 +91,7 @@ class CompiledFunction:
                 reason="it is compiled for every way through the branches and loops that decide about its tapes",
                 hint="watch, reset and ask outside of branches and loops",
             )
-        plan, objects, extra = _lower(self.py_func, arguments)
+        plan, objects, extra = _lower(self.py_func, arguments, self.options)
         if plan.enter is not None:
             self._plans = [plan, *self._plans][:_PLANS]
         return plan.call(objects, extra)
@@ -112,17 +111,17 @@ class CompiledFunction:
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)
         # by name where the decorated function is found there, as plain functions are pickled
-        return self.__qualname__ if found is self else (compiled_function, (self.py_func,))
+        return self.__qualname__ if found is self else (compiled_function, (self.py_func, self.options))
 
 
-def compiled_function(f: Callable[..., Any]) -> CompiledFunction:
+def compiled_function(f: Callable[..., Any], options: Options = DEFAULT) -> CompiledFunction:
     """A compiled function from a function, lambda or Numba dispatcher."""
     if isinstance(f, CompiledFunction):
-        return f
+        return f if f.options == options else CompiledFunction(f.py_func, options)
     plain = undecorated(f)
     if plain is None:
         raise UsageError(f"{f!r} is not a function with Python source")
-    return CompiledFunction(plain)
+    return CompiledFunction(plain, options)
 
 
 def _binder(f: types.FunctionType) -> Any:
@@ -151,7 +150,7 @@ def _binder(f: types.FunctionType) -> Any:
 _Found = tuple[Compiled, tuple[Any, ...], tuple[Any, ...]]
 
 
-def _lower(f: types.FunctionType, arguments: dict[str, Any]) -> _Found:
+def _lower(f: types.FunctionType, arguments: dict[str, Any], options: Options) -> _Found:
     """A specialisation; its inputs; objects that it returns.
 
     Integers are inputs, if that is not enough structure; at last every decision is taken beforehand.
@@ -162,7 +161,7 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any]) -> _Found:
             break
         shared = Shared(dict(arguments), None, pin=pin, decide=decide, overlays=False)
         try:
-            return _restarted(f, arguments, shared)
+            return _restarted(f, arguments, shared, options)
         except TapecError as error:
             # what the later attempts cannot do either is best told by the first that knows the structure
             first = first if decide else error
@@ -170,17 +169,19 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any]) -> _Found:
     raise first
 
 
-def _restarted(f: types.FunctionType, arguments: dict[str, Any], shared: Shared) -> _Found:
+def _restarted(f: types.FunctionType, arguments: dict[str, Any], shared: Shared, options: Options) -> _Found:
     source = source_of(f)
     for _ in range(_RESTARTS):
         try:
-            return _attempt(f, source, arguments, shared)
+            return _attempt(f, source, arguments, shared, options)
         except Restart as restart:
             shared.preload += restart.chain
     raise LoweringError(f"`{f.__name__}` reaches too much mutable structure below its loops and branches")
 
 
-def _attempt(f: types.FunctionType, source: FunctionSource, arguments: dict[str, Any], shared: Shared) -> _Found:
+def _attempt(
+    f: types.FunctionType, source: FunctionSource, arguments: dict[str, Any], shared: Shared, options: Options
+) -> _Found:
     ev = new_evaluator()
     live = LiveObjects(ev, shared)
     if shared.decide:
@@ -201,23 +202,22 @@ def _attempt(f: types.FunctionType, source: FunctionSource, arguments: dict[str,
     assigned = _assigned(ev, live)
     block: Block = (*freeze(ev.root), Return((*outcome.atoms, *assigned.values())))
     leaves = tuple(live.leaves)
-    constants = frozenset(ev.constants)
     name = f.__name__ if f.__name__.isidentifier() else "function"
     core = Function(name, tuple(leaf.name for leaf in leaves), block, ev.types)
-    final = tidy(core, constants)
+    final = tidied(core, ev.constants, options)
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     lowered = Lowered(core, None, ev.constants, ev.roots, callees=callees)
     source_text = printer.function(final, True)
     program = Program(name, source_text, ev.constants, final, lowered, core.params)
     if callees:
-        program = replace(program, prelude=callees_text(program, lowered, Options()))
+        program = replace(program, prelude=callees_text(program, lowered, options))
     enter = live.recipe.finish([leaf.slot for leaf in leaves], outcome.slots) if live.recipe.complete else None
     stored = frozenset(root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ()))
     live.check_writes(stored)
     live.check_callees()
     compiled = Compiled(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees) if shared.decide else None,
+        compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if shared.decide else None,
         tuple(replace(leaf, obj=None) for leaf in leaves),
         outcome.caller(
             text, compile_function(program), assigned, tuple(k for k, leaf in enumerate(leaves) if leaf.name in stored)

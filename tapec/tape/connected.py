@@ -3,9 +3,14 @@
 Whether a path of derivatives leads from a source to a target can depend on branches, on numbers of
 trips, and on whether an element was read before it was written.  A program beside the block's own
 answers it: every number and array has a word of bits, one per source, that flow as derivatives do.
+Names that may stand for one array or another, such as buffers that a loop swaps, have the word in an
+array of one element, which goes by as many names as the array that it belongs to.
 """
 
 from __future__ import annotations
+
+from collections import Counter
+from typing import TypeGuard
 
 from tapec.analyses.activity import differentiable_operands
 from tapec.analyses.memory import VIEWS, Aliases, aliases, is_memory
@@ -27,14 +32,16 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
+    reads,
     walk,
     writes,
 )
-from tapec.syntax.types import INT64
+from tapec.syntax.types import INT64, Array
 from tapec.tape.derive import Derivative, Request, inputs_of, stopped_body
 from tapec.transforms.emitter import Emitter
 
 SOURCES = 60
+_WORD = Array("int64", 1, "C")
 
 
 def settled(request: Request) -> bool:
@@ -71,9 +78,9 @@ def connection_program(request: Request) -> Derivative:
     total: Atom = Const(0)
     for target in request.targets:
         if isinstance(target, Name):
-            out.append(Assign(words.total, Op("|", (Name(words.total), words.of(target.id)))))
+            out += words.joined(words.total, target.id)
     total = Name(words.total)
-    start = [Assign(word, Const(0)) for word in (words.total, *dict.fromkeys(words.known.values()))]
+    start = [*words.start, *(Assign(word, Const(0)) for word in (words.total, *dict.fromkeys(words.known.values())))]
     block = (*start, *out, Return((total,)))
     inputs = inputs_of(block)
     return Derivative(Function("connections", inputs, block, types), inputs, (), (), ())
@@ -86,23 +93,67 @@ class _Words:
         self.emitter, self.classes, self.types = emitter, classes, emitter.types
         self.known: dict[str, str] = {}
         self.total = emitter.fresh("connected", INT64)
-        self.allocations: dict[str, int] = {}
-        defined = {name for stmt in walk(whole.body) for name in writes(stmt)}
+        self.boxes: dict[str, str] = {}
+        self.start: list[Stmt] = []
+        made = [
+            stmt.target
+            for stmt in walk(whole.body)
+            if isinstance(stmt, Assign) and is_memory(self.types.get(stmt.target)) and not _is_alias(stmt.value)
+        ]
+        inputs = [name for name in inputs_of(whole.body) if is_memory(self.types.get(name))]
+        self.allocations = Counter(classes.find(name) for name in (*made, *inputs))
+        # recursive functions and lists of numbers give memory whose owner is not known
+        opaque = {classes.find(name) for name in self.types if not isinstance(self.types[name], Array)}
         for stmt in walk(whole.body):
-            if isinstance(stmt, Assign) and is_memory(self.types.get(stmt.target)) and not _is_alias(stmt.value):
-                key = classes.find(stmt.target)
-                self.allocations[key] = self.allocations.get(key, 0) + 1
-        for name in inputs_of(whole.body):
-            if name not in defined and is_memory(self.types.get(name)):
-                key = classes.find(name)
-                self.allocations[key] = self.allocations.get(key, 0) + 1
+            chosen = isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "ifelse"
+            if isinstance(stmt, Call) or chosen:
+                opaque |= {classes.find(name) for name in (*writes(stmt), *reads(stmt))}
+        self.boxed = {key for key, count in self.allocations.items() if count > 1} - opaque
+        for name in inputs:
+            if classes.find(name) in self.boxed and self.carries(name):
+                self.start += self._box(name)
+
+    def _key(self, name: str) -> str:
+        return self.classes.find(name) if is_memory(self.types.get(name)) else name
+
+    def is_boxed(self, name: str) -> bool:
+        return self._key(name) in self.boxed
 
     def of(self, name: str) -> Name:
-        type_ = self.types.get(name)
-        key = self.classes.find(name) if is_memory(type_) else name
+        """The word of a name that has one of its own."""
+        key = self._key(name)
         if key not in self.known:
             self.known[key] = self.emitter.fresh(f"{key}_connected", INT64)
         return Name(self.known[key])
+
+    def box(self, name: str) -> str:
+        """The array that holds the word of an array which other names may stand for."""
+        if name not in self.boxes:
+            self.boxes[name] = self.emitter.fresh(f"{name}_connected", _WORD)
+        return self.boxes[name]
+
+    def _box(self, name: str) -> list[Stmt]:
+        """The word of an array that is made here."""
+        return [Assign(self.box(name), Op("zeros", (Const("int64"), Const(1))))]
+
+    def read(self, name: str) -> tuple[list[Stmt], Name]:
+        """The word of a name, and what fetches it."""
+        if not self.is_boxed(name):
+            return [], self.of(name)
+        found = self.emitter.fresh("word", INT64)
+        return [Assign(found, Op("load", (Name(self.box(name)), Const(0))))], Name(found)
+
+    def write(self, name: str, word: Expr) -> list[Stmt]:
+        """Set the word of a name."""
+        if not self.is_boxed(name):
+            return [Assign(self.of(name).id, word)]
+        held = self.emitter.fresh("word", INT64)
+        return [Assign(held, word), Store(self.box(name), (Const(0),), Name(held), False, None)]
+
+    def joined(self, word: str, name: str) -> list[Stmt]:
+        """Add the bits of a name to a word."""
+        before, found = self.read(name)
+        return [*before, Assign(word, Op("|", (Name(word), found)))]
 
     def carries(self, name: str) -> bool:
         type_ = self.types.get(name)
@@ -110,18 +161,19 @@ class _Words:
 
     def mark(self, name: str, watched: bool, number: int | None) -> Block:
         """A watched value, or a source, is complete."""
-        word = self.of(name)
+        before, word = self.read(name)
         if watched:
             own = 1 | (0 if number is None else 2 << number)
-            return (Assign(word.id, Op("|", (word, Const(own)))),)
+            return (*before, *self.write(name, Op("|", (word, Const(own)))))
         if number is None:
             return ()
         # a source counts if it was computed from something watched
         test = self.emitter.fresh("recorded", INT64)
         bit = Op("*", (Name(test), Const(2 << number)))
         return (
+            *before,
             Assign(test, Op("&", (word, Const(1)))),
-            Assign(word.id, Op("|", (word, bit))),
+            *self.write(name, Op("|", (word, bit))),
         )
 
     def flow(self, stmt: Stmt) -> list[Stmt]:
@@ -134,31 +186,40 @@ class _Words:
             case Assign(target=target, value=value) if self.carries(target):
                 return [stmt, *self._assigned(target, value)]
             case Store(array=array, value=Name(id=value)) if self.carries(value) and self.carries(array):
-                return [stmt, self._joined(array, value)]
+                return [stmt, *self._joined(array, value)]
             case Push(stack=stack, value=Name(id=value)) if self.carries(value):
-                return [stmt, self._joined(stack, value)]
+                return [stmt, *self._joined(stack, value)]
             case Call(targets=targets, args=args):
                 given = [arg.id for arg in args if isinstance(arg, Name) and self.carries(arg.id)]
-                return [stmt, *(self._joined(t, arg) for t in targets if self.carries(t) for arg in given)]
+                carried = [target for target in targets if self.carries(target)]
+                return [stmt, *(new for target in carried for arg in given for new in self._joined(target, arg))]
         return [map_blocks(stmt, inside)]
 
-    def _joined(self, target: str, operand: str) -> Stmt:
-        return Assign(self.of(target).id, Op("|", (self.of(target), self.of(operand))))
+    def _joined(self, target: str, operand: str) -> list[Stmt]:
+        first, own = self.read(target)
+        second, other = self.read(operand)
+        return [*first, *second, *self.write(target, Op("|", (own, other)))]
 
     def _assigned(self, target: str, value: Expr) -> list[Stmt]:
+        out: list[Stmt] = []
+        word: Expr = Const(0)
         if is_memory(self.types.get(target)):
             if _is_alias(value):
-                return []
-            fresh = self.allocations.get(self.classes.find(target), 0) == 1
-        else:
-            fresh = True
-        word: Expr = Const(0) if fresh else self.of(target)
+                owner = value if isinstance(value, Name) else value.args[0]
+                assert isinstance(owner, Name)
+                return [Assign(self.box(target), Name(self.box(owner.id)))] if self.is_boxed(target) else []
+            if self.is_boxed(target):
+                out += self._box(target)
+            elif self.allocations[self.classes.find(target)] != 1:
+                word = self.of(target)
         for operand in differentiable_operands(value):
             if self.carries(operand):
-                word = self.of(operand) if word == Const(0) else Op("|", (word, self.of(operand)))
-        return [Assign(self.of(target).id, word)]
+                before, found = self.read(operand)
+                out += before
+                word = found if word == Const(0) else Op("|", (word, found))
+        return [*out, *self.write(target, word)]
 
 
-def _is_alias(value: Expr) -> bool:
+def _is_alias(value: Expr) -> TypeGuard[Name | Op]:
     """Whether an array's definition makes no memory."""
     return isinstance(value, Name) or (isinstance(value, Op) and value.fn in VIEWS)

@@ -145,8 +145,10 @@ def renamed(block: Block, names: dict[str, str]) -> Block:
                 return replace(stmt, test=atom(stmt.test), body=inside(stmt.body), orelse=inside(stmt.orelse))
             case For():
                 start, stop, step = atoms((stmt.start, stmt.stop, stmt.step))
+                slots = None if stmt.slots is None else atom(stmt.slots)
+                body = inside(stmt.body)
                 return replace(
-                    stmt, var=names[stmt.var], start=start, stop=stop, step=step, body=inside(stmt.body)
+                    stmt, var=names[stmt.var], start=start, stop=stop, step=step, body=body, slots=slots
                 )
             case Loop():
                 return replace(stmt, body=inside(stmt.body))

@@ -360,7 +360,8 @@ def _renamed(stmt: Stmt, mapping: dict[str, Expr]) -> Stmt:
             return If(_atom(stmt.test, mapping), block(stmt.body), block(stmt.orelse), stmt.span)
         case For():
             start, stop, step = atoms((stmt.start, stmt.stop, stmt.step))
-            return For(stmt.var, start, stop, step, block(stmt.body), stmt.parallel, stmt.span)
+            slots = None if stmt.slots is None else _atom(stmt.slots, mapping)
+            return replace(stmt, start=start, stop=stop, step=step, body=block(stmt.body), slots=slots)
         case Loop():
             return Loop(block(stmt.body), stmt.span)
         case Push():

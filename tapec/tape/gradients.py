@@ -15,6 +15,7 @@ from tapec.tape.decide import decided, depends_on_the_way, tests_of
 from tapec.tape.derive import Request, derive, originals
 from tapec.tape.plan import Plan
 from tapec.tape.run import Compiled, compiled, returned
+from tapec.tape.slices import Rows
 from tapec.tape.snapshots import snapshot
 from tapec_runtime.variables import UnconnectedGradients, Variable, plain
 
@@ -44,7 +45,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class _Shaped:
+class Shaped:
     """A zero of the shape of a source."""
 
     source: int
@@ -59,8 +60,12 @@ def differentiate(
     policy: UnconnectedGradients,
     jit: bool | None,
     form: str = "gradient",
+    rows: bool = False,
 ) -> list[Any]:
-    """The gradients of the targets' weighted sum, or (`form`) the Jacobians of the only target."""
+    """The gradients of the targets' weighted sum, or (`form`) the Jacobians of the only target.
+
+    rows  whether gradients of tables are given as the rows that were taken
+    """
     plan = recording.plan
     pairs = []
     for one, weight in zip(targets, weights, strict=True):
@@ -68,6 +73,9 @@ def differentiate(
         if atom is not None:
             pairs.append((one, atom, weight))
     versions = tuple(source_names(recording, source) for source in sources)
+    if rows:
+        asked = Rows(recording, versions, sources, jit)
+        versions, sources = asked.versions, asked.sources
     names = tuple(atom for _, atom, _ in pairs)
     call = plan.calls.get((names, versions, form))
     if call is None:
@@ -76,20 +84,21 @@ def differentiate(
     if call.inputs or call.zeros or call.seeds:
         arguments = [_input(recording, name) for name in call.inputs]
         for zero in call.zeros:
-            arguments.append(_zeros(zero, sources) if type(zero) is _Shaped else zero)
+            arguments.append(_zeros(zero, sources) if type(zero) is Shaped else zero)
         if call.seeds:
             for one, atom, weight in pairs:
                 arguments.append(1.0 if weight is None and type(one) is np.float64 else _seed(weight, one, plan, atom))
         results = call.program(arguments, jit)
     for (one, atom, _), value in zip(pairs, results[: call.first], strict=False):
-        _compare(one, value, atom)
+        compare(one, value, atom)
     adjoints = results[call.first :]
     positions = list(call.adjoints)
     doubtful = [k for k, own in enumerate(positions) if own is not None and _all_zero(adjoints, own)]
     for k in _unconnected(recording, doubtful, names, versions, jit) if doubtful else ():
         positions[k] = None
     shape = np.shape(targets[0]) if form != "gradient" else ()
-    return [_gradient(source, own, adjoints, policy, shape) for source, own in zip(sources, positions, strict=True)]
+    found = [_gradient(source, own, adjoints, policy, shape) for source, own in zip(sources, positions, strict=True)]
+    return asked.gathered(found, policy) if rows else found
 
 
 def _all_zero(adjoints: tuple[Any, ...], places: tuple[int, ...]) -> bool:
@@ -113,7 +122,7 @@ def _call(recording: Recording, targets: tuple[str, ...], sources: _Sources, jit
         type_ = plan.types[name]
         assert isinstance(type_, Array | Scalar)
         place = next(k for k, own in enumerate(program.sources) if name in own)
-        zeros.append(_Shaped(place, type_.dtype) if isinstance(type_, Array) else _scalar(0.0, type_))
+        zeros.append(Shaped(place, type_.dtype) if isinstance(type_, Array) else _scalar(0.0, type_))
     called = bool(derivative.function.params)
     call = Call(
         program,
@@ -150,7 +159,9 @@ def _program(
             raise
         except TapecError as error:
             raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-        program = plan.compiled[key] = compiled(made, plan.constants, plan.callees, request.sources)
+        program = plan.compiled[key] = compiled(
+            made, plan.constants, plan.callees, plan.options, request.sources
+        )
     return program
 
 
@@ -187,7 +198,7 @@ def _way(recording: Recording, jit: bool | None) -> tuple[bool, ...]:
             made = tests_of(block, plan.types)
             if made is None:
                 return way
-            plan.compiled["tests", way] = compiled(made, plan.constants, plan.callees)
+            plan.compiled["tests", way] = compiled(made, plan.constants, plan.callees, plan.options)
         program = plan.compiled["tests", way]
         arguments = [_input(recording, name) for name in program.derivative.inputs]
         values = tuple(bool(value) for value in program(arguments, jit))
@@ -208,7 +219,9 @@ def _unconnected(
             request = request_of(plan, targets, key[2])
             if settled(request):
                 continue
-            plan.compiled[key] = compiled(connection_program(request), plan.constants, plan.callees)
+            plan.compiled[key] = compiled(
+                connection_program(request), plan.constants, plan.callees, plan.options
+            )
         program = plan.compiled[key]
         [word] = program([_input(recording, name) for name in program.derivative.inputs], jit)
         found += [k for place, k in enumerate(chunk) if not int(word) >> (place + 1) & 1]
@@ -225,7 +238,7 @@ def target_name(recording: Recording, target: Any) -> str | None:
         _ambiguous(target)
     if key not in names.of:
         if key in names.lost:
-            _lost()
+            _lost(names.reasons.get(key, ""))
         if recording.unnamed:
             raise LoweringError(recording.unnamed, hint="bind it to a variable inside the block")
         return None
@@ -246,7 +259,7 @@ def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
         _ambiguous(source)
     atom: Atom | None = names.of.get(key)
     if atom is None and key in names.lost:
-        _lost()
+        _lost(names.reasons.get(key, ""))
     if atom is None or isinstance(atom, Const):
         return ()
     ready = plan.as_source.get(atom.id)
@@ -274,7 +287,9 @@ def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
     return found
 
 
-def _lost() -> None:
+def _lost(why: str) -> None:
+    if why:
+        raise LoweringError("a value that is computed from what only the run knows", reason=why)
     raise LoweringError(
         "a value that the block leaves in a place whose contents the program does not follow",
         reason="what stands there depends on a branch or loop, or on what only the run knows",
@@ -302,7 +317,7 @@ def _input(recording: Recording, name: str) -> Any:
     return snapshot(value) if name in plan.written else value
 
 
-def _zeros(zero: _Shaped, sources: list[Any]) -> Any:
+def _zeros(zero: Shaped, sources: list[Any]) -> Any:
     source = sources[zero.source]
     return np.zeros(source.shape if isinstance(source, Variable) else np.shape(source), zero.dtype)
 
@@ -323,7 +338,12 @@ def _seed(weight: Any, target: Any, plan: Plan, name: str) -> Any:
     return made
 
 
-def _compare(target: Any, value: Any, name: str) -> None:
+def ones_for(target: Any, type_: Array) -> Any:
+    """The adjoint that an array starts with if it is not weighed."""
+    return np.ones(target.shape, type_.dtype, order="F" if type_.layout == "F" else "C")
+
+
+def compare(target: Any, value: Any, name: str) -> None:
     """The program must give what the block gave: the safety net for what lowering cannot see."""
     # the common case; what is not a number fails both comparisons and goes the long way
     numbers = isinstance(value, float) and isinstance(target, float)
@@ -334,6 +354,11 @@ def _compare(target: Any, value: Any, name: str) -> None:
         _differs(name)
     single = "float32" in (str(ours.dtype), str(theirs.dtype))
     tolerance = 1e-3 if single else 1e-7
+    with np.errstate(invalid="ignore"):
+        difference = np.max(np.abs(ours - theirs), initial=0.0)
+    # the common case again; infinities and what is not a number go the long way
+    if difference <= tolerance * np.max(np.abs(theirs), initial=0.0) < np.inf:
+        return
     scale = max(float(np.max(np.abs(theirs), initial=0.0, where=np.isfinite(theirs))), 1e-300)
     if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
         _differs(name)

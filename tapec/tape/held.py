@@ -7,7 +7,7 @@ from typing import Any
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.values import Sym
-from tapec.syntax.core import Name, Op
+from tapec.syntax.core import Assign, Block, Name, Op, walk
 from tapec.syntax.types import Array
 from tapec.tape.live import LiveObjects
 from tapec.tape.versions import VariableSym
@@ -67,6 +67,19 @@ def duplicate(ev: Evaluator, value: Sym) -> Sym:
         if known is not None:
             ev.dims[made.atom.id, axis] = known
     return made
+
+
+def list_elements(ev: Evaluator, block: Block) -> frozenset[str]:
+    """Names of numbers read from lists that a loop or branch fills: which objects those are is not known."""
+    found: set[str] = set()
+    for stmt in walk(block):
+        match stmt:
+            case Assign(target=target, value=Op(fn="load", args=(Name(id=array), *_))):
+                if ev.roots.get(array, frozenset()) & ev.list_memory:
+                    found.add(target)
+            case Assign(target=target, value=Name(id=name)) if name in found:
+                found.add(target)
+    return frozenset(found)
 
 
 def canonical(copies: dict[str, str], name: str, watched: dict[str, None]) -> str:

@@ -30,9 +30,9 @@ from tapec.frontend.values import (
     Instance,
     Items,
     Lst,
-    Poison,
     Static,
     Sym,
+    Unseen,
     Value,
 )
 from tapec.syntax.core import Name, reads, walk, writes
@@ -138,7 +138,7 @@ class LiveObjects(Versions, OuterVariables):
         self.outer: dict[int, tuple[Any, int, dict[str, Lst]]] = {}
         self.cell_names = shared.cell_names
         ev.special = {**ev.special, **self.objects.specials(), isinstance: self._isinstance}
-        ev.live = self
+        ev.live, ev.gathers = self, {}
         ev.another = functools.partial(self._another, ev.another)
         ev.method = functools.partial(self._method, ev.method)
         for obj, origin in shared.preload:
@@ -302,6 +302,21 @@ class LiveObjects(Versions, OuterVariables):
         outer = [(slot, dict(cells)) for _, slot, cells in self.outer.values()]
         return [*lists, *dicts, *objects, *outer]
 
+    def entry_values(self) -> dict[str, Any]:
+        """What is known of variables from outside, and of attributes of objects that such variables hold."""
+        slots, found = self.recipe.slots, {}
+        named = {slot: step for (kind, _, _, step), slot in slots.items() if kind in ("name", "module")}
+        for (kind, owner, _, step), slot in slots.items():
+            if kind in ("name", "module") and slot in self.by_slot:
+                found[step] = self.by_slot[slot]
+            elif kind == "attribute" and owner in named:
+                cell = self.objects.cells.get((id(self.recipe.held[owner]), step))
+                contents = self.ev.heap.get(cell) if cell is not None else None
+                value = contents.values[0] if isinstance(contents, Items) else self.by_slot.get(slot)
+                if value is not None:
+                    found[f"{named[owner]}.{step}"] = value
+        return found
+
     def holders(self) -> tuple[Any, ...]:
         """The live lists, dicts and objects."""
         return (
@@ -366,6 +381,8 @@ class LiveObjects(Versions, OuterVariables):
     def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         if not self.overlays:
             return None
+        if function is np.take and (rows := self._rows(args, kwargs)) is not None:
+            return self.ev.load(*rows, node)
         if function is print:
             # the block prints when it runs
             return NONE
@@ -374,8 +391,20 @@ class LiveObjects(Versions, OuterVariables):
         module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
         if str(module).partition(".")[0] in _OUTSIDE:
             name = getattr(function, "__qualname__", "a call")
-            return Poison(f"`{name}` gives what only the run knows; bind its result to a name before the tape", name)
+            return Unseen(f"`{name}` gives what only the run knows; bind its result to a name before the tape", name)
         return self.draws.call(function, args, kwargs, node)
+
+    def _rows(self, args: list[Value], kwargs: dict[str, Value]) -> tuple[Sym, Sym] | None:
+        """The array and the integers of `np.take(array, integers, axis=0)`; None for other calls."""
+        given = dict(zip(("a", "indices", "axis"), args, strict=False)) | kwargs
+        axis = given.get("axis")
+        if given.keys() != {"a", "indices", "axis"} or not isinstance(axis, Sym) or axis.constant != 0:
+            return None
+        array, integers = (self.ev.materialise(given[key]) for key in ("a", "indices"))
+        for one in (array, integers):
+            if not isinstance(one, Sym) or not isinstance(one.type, Array) or one.type.ndim == 0:
+                return None
+        return array, integers
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         return self.objects.operator(name, args, node)

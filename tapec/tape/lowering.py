@@ -18,14 +18,30 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
 from tapec.frontend.exits import DONE, LEFT, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
-from tapec.frontend.values import NONE, Dct, Growing, Instance, Items, Lazy, Lst, Maybe, Poison, Static, Sym, Tup, Value
+from tapec.frontend.values import (
+    NONE,
+    Dct,
+    Growing,
+    Instance,
+    Items,
+    Lazy,
+    Lst,
+    Maybe,
+    MaybeNone,
+    Poison,
+    Static,
+    Sym,
+    Tup,
+    Unseen,
+    Value,
+)
 from tapec.syntax.core import For, Loop, Name, Store, walk, writes
 from tapec.tape import place as places
 from tapec.tape.decide import straightened
 from tapec.tape.decider import Decisions, checks
 from tapec.tape.derive import other_name
 from tapec.tape.live import LiveObjects, Restart, Shared
-from tapec.tape.plan import PLANS_PER_PLACE, Mark, Plan, _plans
+from tapec.tape.plan import Found, Mark, Plan, keep_plan, known_plan
 from tapec.tape.region import Ended, Region
 from tapec.tape.run import compiled_checks
 from tapec.tape.versions import VariableSym
@@ -35,33 +51,22 @@ _no_cells = types.SimpleNamespace(co_freevars=())
 _RESTARTS = 200
 _UNROLLED = 4000
 
-Found = tuple[Plan, tuple[Any, ...], tuple[Any, ...]]
-
-
 def plan_for(frame: types.FrameType, tape: Any) -> Found:
     """A plan that fits the frame's state, the leaves, and the live lists; lowers the block if there is none."""
-    variables = frame.f_locals
-    found = _plan_for(frame, tape, variables)
-    places.forget_variables(frame, variables)
-    return found
-
-
-def _plan_for(frame: types.FrameType, tape: Any, variables: Any) -> Found:
     if tape.known_values():
         # entered again: what it tracks is part of the program
         return lower_block(frame, tape)
-    key = (frame.f_code, frame.f_lasti, tape.persistent, tape.automatic)
-    module = frame.f_globals
-    for plan in _plans.get(key, ()):
-        found = plan.enter(variables, module)
-        if found is not None and plan.fits(found[0]):
-            plan.uses += 1
-            return plan, found[0], found[1]
     with _lock:
-        plan, objects, lists = lower_block(frame, tape)
-        if plan.enter is not None:
-            _plans[key] = [plan, *_plans.get(key, ())][:PLANS_PER_PLACE]
-    return plan, objects, lists
+        # another thread may have been here
+        variables = frame.f_locals
+        found = known_plan(frame, tape.kind, variables)
+        places.forget_variables(frame, variables)
+        if found is not None:
+            return found
+        found = lower_block(frame, tape)
+        if found[0].enter is not None:
+            keep_plan(found[0], frame, tape.kind)
+        return found
 
 
 def lower_block(frame: types.FrameType, tape: Any) -> Found:
@@ -195,7 +200,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
     decided = decisions is not None and decisions.made
     plan = Plan(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees) if decided else None,
+        compiled_checks(checks(ev), ev.types, ev.constants, callees, tape.options) if decided else None,
         tuple(replace(leaf, obj=None) for leaf in live.leaves),
         block,
         ev.types,
@@ -215,6 +220,9 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         raised,
         _lines([place.node, *stmts]),
         frozenset(ev.recomputed),
+        {path: numbers_of(live, value) for path, value in live.entry_values().items()},
+        ev.gathers or {},
+        tape.options,
     )
     region.block, region.mark = [], None
     region.variables.clear()
@@ -284,6 +292,8 @@ def numbers_of(live: LiveObjects, value: Any) -> Any:
             return Sym(value.atom, value.type)
         case Maybe(value=inner, flag=flag, name=name):
             return Maybe(of(inner), flag, name)
+        case MaybeNone(value=inner, present=flag):
+            return MaybeNone(of(inner), flag)
         case Tup(items=items, cls=cls):
             return Tup(tuple(of(item) for item in items), cls)
         case Items(values=values):
@@ -316,7 +326,8 @@ def _keeps_identity(plan: Plan) -> bool:
 
 def _poisoned(value: Any) -> bool:
     """Whether a value differs in kind between the ways that meet."""
-    return isinstance(value, Poison) or (isinstance(value, Tup) and any(_poisoned(item) for item in value.items))
+    differs = isinstance(value, Poison) and not isinstance(value, Unseen)
+    return differs or (isinstance(value, Tup) and any(_poisoned(item) for item in value.items))
 
 
 def writes_in(stmt: Any) -> set[str]:
@@ -330,7 +341,7 @@ def _atoms(value: Any, heap: dict[Lst, Any]) -> list[Any]:
             return [value.atom]
         case Tup(items=items) | Items(values=items):
             return [atom for item in items for atom in _atoms(item, heap)]
-        case Maybe(value=inner):
+        case Maybe(value=inner) | MaybeNone(value=inner):
             return _atoms(inner, heap)
         case Lst() if value in heap:
             return _atoms(heap[value], heap)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.frontend.values import Dct, Instance, Items, Lst, Maybe, Sym, Tup
+from tapec.frontend.values import Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.live import Leaf
 from tapec.tape.plan import Plan
@@ -30,16 +30,17 @@ class Names:
         self.of: dict[int, Atom | None] = {}
         self.held: dict[int, Any] = {}
         self.kept: list[Any] = []
-        self.taken: list[tuple[Any, Any, Any]] = []
+        self.taken: list[tuple[tuple[Atom, ...], tuple[Any, ...]]] = []
         self.doubtful: set[int] = set()
         self.objects: dict[Atom, int] = {}
         self.twins: set[int] = set()
         self.seen: set[tuple[int, int]] = set()
         self.again: dict[int, list[str]] = {}
         self.lost: dict[int, Any] = {}
+        self.reasons: dict[int, str] = {}
 
-    def take(self, plan: Plan, objects: tuple[Any, ...], left: list[Any] | None) -> None:
-        """Name the inputs of a plan, and what a plain one left in its variables: they have distinct names."""
+    def take(self, plan: Plan, objects: tuple[Any, ...], atoms: tuple[Atom, ...], left: tuple[Any, ...]) -> None:
+        """Name the inputs of a plan, and what it left where every object has one meaning (`leaving.py`)."""
         of = self.of
         for leaf, name, obj in zip(plan.leaves, plan.leaf_atoms, objects, strict=True):
             key = id(obj)
@@ -47,19 +48,18 @@ class Names:
                 of[key] = name
             elif not leaf.ident:
                 self.doubtful.add(key)
-        self.kept.append(objects)
-        if left is not None:
-            for name, obj in zip(plan.final_atoms, left, strict=True):
-                # the inputs come before what the block defines
-                if of.setdefault(id(obj), name) is not name:
-                    self.note(obj, name)
-            self.kept.append(left)
-        self.taken.append((plan, objects, left))
+        for atom, obj in zip(atoms, left, strict=True):
+            known = of.setdefault(id(obj), atom)
+            # copies of a value are the same object
+            if known is not atom and (known is None or self._place(atom) <= self._place(known)):
+                of[id(obj)] = atom
+        self.kept += [objects, left]
+        self.taken.append(((*plan.leaf_atoms, *atoms), (*objects, *left)))
 
     def _remember(self) -> None:
         """Which object each name stands for, so far."""
-        for plan, objects, left in self.taken:
-            for atom, obj in zip((*plan.leaf_atoms, *plan.final_atoms), (*objects, *(left or ())), strict=False):
+        for atoms, objects in self.taken:
+            for atom, obj in zip(atoms, objects, strict=True):
                 self.objects.setdefault(atom, id(obj))
         self.taken = []
 
@@ -68,7 +68,7 @@ class Names:
         self._remember()
         made = Names(order)
         made.kept = [*self.kept]
-        for key in ("of", "held", "objects", "again", "lost"):
+        for key in ("of", "held", "objects", "again", "lost", "reasons"):
             setattr(made, key, dict(getattr(self, key)))
         made.doubtful, made.twins = set(self.doubtful), set(self.twins)
         return made
@@ -109,7 +109,9 @@ class Names:
                 self.note(obj, Name(names.get(name, name)))
             case Sym():
                 self.note(obj, value.atom)
-            case Maybe(value=inner):
+            case MaybeNone() if obj is None:
+                pass
+            case Maybe(value=inner) | MaybeNone(value=inner):
                 self.harvest(inner, obj, heap, names)
             case Tup(items=items) if isinstance(obj, tuple) and len(obj) == len(items):
                 for item, inner_obj in zip(items, obj, strict=True):
@@ -129,6 +131,9 @@ class Names:
                 self._attributes(value, obj, heap, names)
             case Dct() | Instance() if (id(value), id(obj)) in self.seen:
                 pass
+            case Unseen(reason=reason):
+                self.lose(obj)
+                self.reasons[id(obj)] = reason
             case _:
                 # not what the program says it is, or more than it knows
                 self.lose(obj)
@@ -154,13 +159,16 @@ class Names:
 
     def _attributes(self, cells: dict[str, Lst], obj: Any, heap: dict[Lst, Any], names: dict[str, str]) -> None:
         for name, cell in cells.items():
-            if isinstance(obj, dict | types.CellType):
-                held = obj.get(name) if isinstance(obj, dict) else obj.cell_contents
-                if cell in heap:
-                    self.harvest(heap[cell].values[0], held, heap, names)
-                continue
-            held = inspect.getattr_static(obj, name, None)
-            if isinstance(held, types.MemberDescriptorType):
-                held = getattr(obj, name, None)
-            if cell in heap and held is not None:
+            held = attribute_of(obj, name)
+            if cell in heap and (held is not None or isinstance(obj, dict | types.CellType)):
                 self.harvest(heap[cell].values[0], held, heap, names)
+
+
+def attribute_of(obj: Any, name: str) -> Any:
+    """What an object, dict or cell holds under a name, without calling anything of its class; None if nothing."""
+    if isinstance(obj, dict):
+        return obj.get(name)
+    if isinstance(obj, types.CellType):
+        return obj.cell_contents
+    held = inspect.getattr_static(obj, name, None)
+    return getattr(obj, name, None) if isinstance(held, types.MemberDescriptorType) else held

@@ -15,11 +15,11 @@ from tapec.tape.continued import joined
 from tapec.tape.derive import tracked
 from tapec.tape.gradients import request_of
 from tapec.tape.held import latest
+from tapec.tape.leaving import leaving
 from tapec.tape.lowering import plan_for
 from tapec.tape.names import Names
-from tapec.tape.place import forget_variables
-from tapec.tape.plan import Plan
-from tapec.tape.snapshots import snapshot
+from tapec.tape.place import entering_frame, forget_variables
+from tapec.tape.plan import UNMADE, Plan, known_plan
 
 _UNSET = object()
 
@@ -27,27 +27,47 @@ _UNSET = object()
 class Recording:
     """One run of a block.
 
-    plan     the program of all blocks of the tape; `own` that of the last one
-    inputs   the program's inputs at entry
+    plan     the program of all blocks of the tape; `own` that of the last one as far as it went
+    entered  the plan of the last block
+    holders  its live lists, dicts and objects, until it ends
+    objects  the objects that were its inputs at entry
+    values   what the inputs were
+    left     what the block left, in the order of `own.leaving`, where every object has one meaning
     unnamed  why a value that the block made may have no name; empty if it has one
     """
 
+    left: tuple[Any, ...] | None = None
+    unnamed = ""
+    pauses = 0
+    known: Names | None = None
+    _inputs: dict[str, Any] | None = None
+    _no_names: dict[str, str] = {}
+
     def __init__(self, frame: Any, tape: Any, earlier: Recording | None) -> None:
-        plan, self.objects, holders = plan_for(frame, tape)
-        self.code, self.unnamed, self.pauses = frame.f_code, "", 0
-        self.plan = self.own = plan
-        self.holders = {slot: obj for (slot, _), obj in zip(plan.lists, holders, strict=True)} if holders else {}
-        self.mapping: dict[str, str] = {}
-        self.left: list[Any] | None = None
-        self.known: Names | None = None
+        found = None
+        if earlier is None:
+            variables = frame.f_locals
+            found = known_plan(frame, tape.kind, variables)
+            forget_variables(frame, variables)
+        if found is None:
+            frame = entering_frame(frame)
+            found = plan_for(frame, tape)
+        plan, objects, self.holders = found
+        self.plan = self.own = self.entered = plan
+        self.code, self.objects = frame.f_code, objects
+        self.mapping = self._no_names
+        self.values = plan.take(objects)
         if earlier is not None:
             self._continue(earlier)
-        elif plan.has_arrays:
-            self.inputs = {leaf.name: snapshot(obj) for leaf, obj in zip(plan.leaves, self.objects, strict=True)}
-        else:
-            self.inputs = dict(zip(plan.leaf_names, self.objects, strict=True))
         if plan.written:
             self._check_sharing()
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The values of the program's inputs at entry."""
+        if self._inputs is None:
+            self._inputs = dict(zip(self.own.leaf_names, self.values, strict=True))
+        return self._inputs
 
     def _continue(self, earlier: Recording) -> None:
         """The tape was entered before: one program for all its blocks."""
@@ -57,12 +77,12 @@ class Recording:
         self.known = Names(self.plan.order) if own.region.was_reset else earlier.names
         self.known.order = self.plan.order
         self.unnamed = earlier.unnamed
-        self.inputs = dict(earlier.inputs)
-        for leaf, obj in zip(own.leaves, self.objects, strict=True):
+        self._inputs = dict(earlier.inputs)
+        for leaf, obj, value in zip(own.leaves, self.objects, self.values, strict=True):
             name = self.mapping[leaf.name]
             if name in self.plan.leaf_names and name not in earlier.plan.leaf_names:
                 self.known.leaf(obj, replace(leaf, name=name))
-                self.inputs[name] = snapshot(obj)
+                self._inputs[name] = value
 
     def _check_sharing(self) -> None:
         """Arrays that are written must not share memory with others: the inputs are copies."""
@@ -81,31 +101,34 @@ class Recording:
         """The names of live objects."""
         if self.known is None:
             self.known = Names(self.plan.order)
-            self.known.take(self.own, self.objects, self.left)
+            atoms = () if self.left is None else self.own.leaving.atoms
+            self.known.take(self.own, self.objects, atoms, self.left or ())
         return self.known
 
     # the end of the block
 
     def harvest(self, frame: Any) -> None:
         """Give every object that the block leaves behind its name in the residual program."""
-        frame = self._own_frame(frame)
+        if frame is None or frame.f_code is not self.code:
+            frame = self._own_frame(frame)
         plan = self.own
-        if plan.plain and self.known is None and frame is not None:
-            # names are found when they are asked for
-            variables = frame.f_locals
-            try:
-                self.left = [variables[name] for name in plan.final]
+        if plan.uses and self.known is None and frame is not None:
+            if plan.leaving is UNMADE:
+                plan.leaving = leaving(plan)
+            if plan.leaving is not None:
+                variables = frame.f_locals
+                self.left = plan.leaving.collect(variables, self.objects, self.holders)
                 forget_variables(frame, variables)
-                return
-            except KeyError:
-                # some are variables of the module
-                pass
+                if self.left is not None:
+                    # names are found when they are asked for
+                    self.holders = ()
+                    return
         if plan.escapes:
             self.unnamed = "the target was handed out of the tape's block without a name"
             if frame is not None:
                 _catch_return(frame, self)
         self._harvest(frame, plan)
-        self.holders = {}
+        self.holders = ()
 
     def returned(self, value: Any) -> None:
         """What the block returned."""
@@ -167,8 +190,9 @@ class Recording:
                 names.harvest(value, found, plan.heap, self.mapping)
         if frame is not None:
             forget_variables(frame, variables)
+        held = {slot: obj for (slot, _), obj in zip(self.entered.lists, self.holders, strict=True)}
         for slot, contents in plan.lists:
-            names.harvest(contents, self.holders[slot], plan.heap, self.mapping)
+            names.harvest(contents, held[slot], plan.heap, self.mapping)
 
     def tracked(self) -> frozenset[int]:
         """The objects that depend on watched ones."""

@@ -25,6 +25,7 @@ from tapec.frontend.values import (
     Method,
     Static,
     Template,
+    Tup,
     Value,
     describe,
     number,
@@ -263,7 +264,7 @@ class Objects:
 
     def specials(self) -> dict[Any, Any]:
         return {getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr, super: self._super,
-                callable: self._callable}
+                callable: self._callable, issubclass: self._issubclass}
 
     def _getattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         name = _text(ev, args[1], node)
@@ -307,6 +308,14 @@ class Objects:
         if not isinstance(cls, Static) or not isinstance(owner, Static | Instance):
             ev.fail(LoweringError, f"`super` of {describe(owner)}", node)
         return Static(Super(self, cls.obj, owner))
+
+    def _issubclass(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        one, other = args
+        several = other.items if isinstance(other, Tup) else (other,)
+        kinds: list[Any] = [kind.obj if isinstance(kind, Static) else None for kind in (one, *several)]
+        if not all(isinstance(kind, type | tuple) for kind in kinds):
+            ev.fail(LoweringError, f"`issubclass` of {describe(one)} and {describe(other)}", node)
+        return number(issubclass(kinds[0], tuple(kinds[1:])))
 
     def _callable(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         [value] = args

@@ -50,8 +50,8 @@ class Outcome:
                 if place is None:
                     self.fail("a variable that it has made")
                 return f"o{place}"
-            case MaybeNone(atom=atom, present=present):
-                return f"({self.result(atom)} if {self.result(present)} else None)"
+            case MaybeNone(value=inner, present=present):
+                return f"({self.text(inner)} if {self.result(present)} else None)"
             case Sym(atom=Name(id=name), type=Array()) if name in self.inputs:
                 return f"o{self.inputs[name]}"
             case Sym(atom=atom):

@@ -66,7 +66,12 @@ def forget_variables(frame: types.FrameType, variables: Any) -> None:
 
 def find(frame: types.FrameType) -> Place:
     """The statement whose context manager is being entered by `frame`."""
-    code, offset = frame.f_code, frame.f_lasti
+    return _find(frame.f_code, frame.f_lasti, source_lines(frame))
+
+
+def source_lines(frame: types.FrameType) -> tuple[str, ...]:
+    """The text of the file that a frame's code stands in."""
+    code = frame.f_code
     linecache.checkcache(code.co_filename)
     lines = tuple(linecache.getlines(code.co_filename, frame.f_globals)) or _command(code)
     if not lines:
@@ -75,7 +80,7 @@ def find(frame: types.FrameType) -> Place:
             reason=f"no text is known for {code.co_filename!r}",
             hint="run it from a file or a notebook cell",
         )
-    return _find(code, offset, lines)
+    return lines
 
 
 def _command(code: types.CodeType) -> tuple[str, ...]:
@@ -113,9 +118,9 @@ def _find(code: types.CodeType, offset: int, lines: tuple[str, ...]) -> Place:
         if not isinstance(node, ast.With):
             continue
         for position, item in enumerate(node.items):
-            if _span(item.context_expr) == where:
+            if span(item.context_expr) == where:
                 return Place(_source(node, code, lines), position)
-        if _span(node) == where:
+        if span(node) == where:
             entered = [
                 one.offset
                 for one in dis.get_instructions(code)
@@ -129,7 +134,7 @@ def _call(tree: ast.Module, where: Any, code: types.CodeType, lines: tuple[str, 
     """The statement that enters a tape by a call."""
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or _span(node) != where or not isinstance(node.func, ast.Attribute):
+        if not isinstance(node, ast.Call) or span(node) != where or not isinstance(node.func, ast.Attribute):
             continue
         stmt, method = parents[node], node.func.attr
         if isinstance(stmt, ast.Expr | ast.Assign) and method in ("__enter__", "enter_context"):
@@ -173,7 +178,8 @@ def _unchanged(tree: ast.Module, code: types.CodeType) -> bool:
     return False
 
 
-def _span(node: Any) -> tuple[Any, ...]:
+def span(node: Any) -> tuple[Any, ...]:
+    """Where a node stands, as code objects tell it."""
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 

@@ -6,15 +6,21 @@ import types
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tapec.frontend.values import Lst, Sym, Value
+from tapec.frontend.values import Lst, Value
+from tapec.options import Options
 from tapec.syntax.core import Block, Function, If, Name, walk, writes
-from tapec.syntax.types import Array, Type
+from tapec.syntax.types import Type
 from tapec.tape.held import canonical
 from tapec.tape.live import Leaf
+from tapec.tape.recipe import taking
 from tapec.tape.region import Region
 from tapec.tape.run import Checks, Compiled
+from tapec.tape.snapshots import snapshot
 
 PLANS_PER_PLACE = 64
+UNMADE = object()
+
+Found = tuple["Plan", tuple[Any, ...], tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,9 @@ class Plan:
     heap       what lists hold at the block's end
     final      what the block's variables hold at its end
     lists      the contents of the live lists at the block's end
+    leaving    how what the block leaves is collected where every object has one meaning; None if it cannot be
+    replies    functions that answer a gradient like one that was asked for; `unknown` counts questions
+               that they cannot be made for
     result     what the block returns; None if it returns nothing or a value that a variable holds
     escapes    whether the block hands out values that no variable holds
     marks      where the block may end early, by its statements
@@ -60,7 +69,10 @@ class Plan:
     written    the memory that the block writes in place
     raised     whether the block ends by an exception that the program foresees
     lines      the lines of the block
+    options    those of the tape
     recomputed names that the derivative of an inner tape computes once more
+    entry      what variables from outside hold, by name, and attributes of objects that they hold, as `name.attribute`
+    gathers    names for arrays of which rows are taken: the rows, and their numbers
     branching  by targets and sources, whether it depends on the way through the block what is connected
     merged     names that branches set
     ways       the block on each way through its branches, by the values of the tests
@@ -87,6 +99,9 @@ class Plan:
     raised: bool
     lines: range
     recomputed: frozenset[str]
+    entry: dict[str, Value]
+    gathers: dict[str, tuple[str, str]]
+    options: Options
     uses: int = 0
     compiled: dict[Any, Compiled] = field(default_factory=dict)
     branching: dict[Any, bool] = field(default_factory=dict)
@@ -98,18 +113,26 @@ class Plan:
         self.merged = merged(self.block)
         self.leaf_names = tuple(leaf.name for leaf in self.leaves)
         self.leaf_atoms = tuple(Name(name) for name in self.leaf_names)
-        self.has_arrays = any(isinstance(self.types[name], Array) or leaf.kept for leaf, name in
-                              zip(self.leaves, self.leaf_names, strict=True))
-        atoms = [value.atom if isinstance(value, Sym) else None for value in self.final.values()]
-        distinct = len({*atoms, *self.leaf_atoms}) == len(atoms) + len(self.leaf_names)
-        # what it leaves are numbers and arrays of its own, in variables
-        self.plain = not self.lists and not self.escapes and distinct and all(isinstance(a, Name) for a in atoms)
-        self.final_atoms = tuple(atom for atom in atoms if isinstance(atom, Name)) if self.plain else ()
+        # made when the block is met again
+        self.leaving: Any = UNMADE
+        self.replies: tuple[Any, ...] = ()
+        self.unknown = 0
+        self._take: Any = None
+        self.taken_rows: dict[tuple[str, ...], Any] = {}
         self._known: dict[str, str] = {}
         self.as_source: dict[str, tuple[str, ...]] = {}
         self.order = {
             name: place for place, name in enumerate(n for stmt in walk(self.block) for n in writes(stmt))
         }
+
+    def take(self, objects: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The values of the inputs, from the objects that are the inputs."""
+        if self._take is None:
+            if not self.uses:
+                return tuple(snapshot(obj) for obj in objects)
+            self._take = taking([(leaf.kept, self.types[leaf.name]) for leaf in self.leaves])
+        values: tuple[Any, ...] = self._take(objects)
+        return values
 
     def known_as(self, name: str) -> str:
         """The name that the tape knows a value by; see `canonical`."""
@@ -146,8 +169,39 @@ class Plan:
         return self.parts[key]
 
 
-# by the place where a tape is entered, latest first
-_plans: dict[tuple[types.CodeType, int, bool, bool], list[Plan]] = {}
+# by the place where a tape is entered and its kind, latest first; equal code is one place
+_plans: dict[tuple[types.CodeType, int, Any], list[Plan]] = {}
+# the same by the identity of the code, whose hash takes as long as the rest of entering a tape;
+# the code is held, so that nothing else gets its identity
+_ready: dict[tuple[int, int, Any], tuple[types.CodeType, list[Plan]]] = {}
+_PLACES = 4096
+
+
+def known_plan(frame: types.FrameType, kind: Any, variables: Any) -> Found | None:
+    """A plan that fits the frame's state, the leaves, and the live lists; None if there is none."""
+    code = frame.f_code
+    place = _ready.get((id(code), frame.f_lasti, kind))
+    if place is None:
+        plans = _plans.get((code, frame.f_lasti, kind))
+        if plans is None:
+            return None
+        if len(_ready) > _PLACES:
+            _ready.clear()
+        place = _ready[id(code), frame.f_lasti, kind] = code, plans
+    for plan in place[1]:
+        found = plan.enter(variables, frame.f_globals)
+        if found is not None and (plan.checks is None or plan.fits(found[0])):
+            plan.uses += 1
+            return plan, found[0], found[1]
+    return None
+
+
+def keep_plan(plan: Plan, frame: types.FrameType, kind: Any) -> None:
+    """Make a plan the first that is tried at its place.  Other threads may be trying those that are there."""
+    plans = _plans.setdefault((frame.f_code, frame.f_lasti, kind), [])
+    plans.insert(0, plan)
+    if len(plans) > PLANS_PER_PLACE:
+        del plans[PLANS_PER_PLACE:]
 
 
 def merged(block: Block) -> frozenset[str]:

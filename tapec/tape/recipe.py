@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from tapec.frontend.source import undecorated
+from tapec.syntax.types import Array, Type
+from tapec.tape.snapshots import snapshot
 
 _LIBRARY = ("tapec.", "tapec_runtime.")
 _TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator", "scipy", "tapec", "tapec_runtime"})
@@ -226,3 +228,29 @@ class Recipe:
         text += "\n    except (KeyError, AttributeError, IndexError, TypeError, ValueError):\n        return None\n"
         exec(compile(text, "<tapec recipe>", "exec"), self.namespace)
         return self.namespace["enter"]
+
+
+def taking(leaves: list[tuple[bool, Type]]) -> Any:
+    """The function from a block's inputs to their values, as `snapshot` gives them; by kind and type of each.
+
+    leaves  for each whether it is a variable, whose value nobody writes, and its type
+    """
+    names = [f"o{place}" for place in range(len(leaves))]
+    values = []
+    for name, (variable, type_) in zip(names, leaves, strict=True):
+        if variable:
+            values.append(f"{name}._value")
+        elif isinstance(type_, Array):
+            values.append(f"{name}.copy(order='K')" if type_.layout in "CF" else f"snapshot({name})")
+        else:
+            values.append(name)
+    if values == names:
+        return _as_they_are
+    text = f"def take(objects):\n    {', '.join(names)}, = objects\n    return {', '.join(values)},\n"
+    namespace: dict[str, Any] = {"snapshot": snapshot}
+    exec(compile(text, "<tapec taking>", "exec"), namespace)
+    return namespace["take"]
+
+
+def _as_they_are(objects: tuple[Any, ...]) -> tuple[Any, ...]:
+    return objects

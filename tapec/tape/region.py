@@ -8,12 +8,13 @@ from typing import Any, NoReturn
 from tapec.errors import LoweringError, UsageError
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator, Raised, freeze
-from tapec.frontend.values import NONE, Dct, Items, Lst, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import NONE, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
+from tapec.options import Keywords
 from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes
 from tapec.tape.answers import answer
 from tapec.tape.decide import depends_on_the_way, straightened
 from tapec.tape.derive import Request, connections
-from tapec.tape.held import duplicate, held_values, replace_everywhere
+from tapec.tape.held import duplicate, held_values, list_elements, replace_everywhere
 from tapec.tape.live import LiveObjects
 from tapec.tape.versions import VariableSym
 
@@ -158,6 +159,8 @@ class Region:
             case Static(obj=dict() as obj):
                 for key in obj:
                     self.observe(ev, ev.wrap(obj[key], None, ("item", obj, key)), node)
+            case Static() | Func() | Instance():
+                ev.fail(UsageError, f"only numbers, arrays and variables can be watched, not {describe(value)}", node)
             case _:
                 ev.fail(LoweringError, f"{describe(value)} cannot be watched", node)
 
@@ -167,6 +170,13 @@ class Region:
             return
         self._check_place(ev, node)
         self._check_merged(ev, name, node)
+        if ev.list_memory and name in list_elements(ev, freeze(ev.root)):
+            ev.fail(
+                LoweringError,
+                "a watch of an element of a list that a loop or branch fills",
+                node,
+                hint="watch it where it is computed",
+            )
         in_pause = self.paused and self._made_in_pause(name)
         if name and not in_pause and self._is_tracked(ev, name, node):
             return
@@ -364,6 +374,8 @@ class _Stop:
 
 def make_tape(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`GradientTape(...)` in lowered code."""
+    # of the options, those of the tape or function around it count
+    kwargs = {key: value for key, value in kwargs.items() if key not in ("jit", *Keywords.__annotations__)}
     given = dict(zip(("persistent", "watch_accessed_variables"), args, strict=False)) | kwargs
     flags: dict[str, bool] = {}
     for key, value in given.items():

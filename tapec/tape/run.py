@@ -49,40 +49,49 @@ class Compiled:
             if self.jitted is None:
                 self.jitted = compile_function(self.program)
             return _several(self.jitted(*arguments))
-        if self.python is None:
-            self.python = _python(self.program)
-        numbers = [np.float64(a) if type(a) is float else a for a in arguments]
         try:
-            with np.errstate(all="ignore"):
-                return _several(self.python(*numbers))
+            return _several(self.interpreted(*arguments))
         except ArithmeticError:
             # Python raises where compiled code gives infinity
             if jit is False:
                 raise
             return self(arguments, True)
 
+    def interpreted(self, *arguments: Any) -> Any:
+        """What the derivative returns, run as Python."""
+        if self.python is None:
+            self.python = _python(self.program)
+        with np.errstate(all="ignore"):
+            return self.python(*[np.float64(a) if type(a) is float else a for a in arguments])
+
 
 def _several(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)
+
+
+def tidied(function: Function, constants: dict[str, Any], options: Options) -> Function:
+    """The function as the options ask for it."""
+    return tidy(function, frozenset(constants), options.level, options.math) if options.level > 0 else function
 
 
 def compiled(
     derivative: Derivative,
     constants: dict[str, Any],
     callees: tuple[Function, ...],
+    options: Options,
     sources: tuple[tuple[str, ...], ...] = (),
 ) -> Compiled:
     """Print a derivative."""
     function = Function(
         f"gradient_{next(_serial)}", derivative.function.params, derivative.function.body, derivative.function.types
     )
-    final = tidy(function, frozenset(constants))
+    final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
     program = Program(
         function.name, printer.function(final, False), constants, final, lowered, function.params
     )
     if callees:
-        program = replace(program, prelude=callees_text(program, lowered, Options()))
+        program = replace(program, prelude=callees_text(program, lowered, options))
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
     small = not callees and all(_short(loop) for loop in loops)
     return Compiled(derivative, program, small, sources)
@@ -113,13 +122,13 @@ class Checks:
 
 
 def compiled_checks(
-    block: Block, types: dict[str, Any], constants: dict[str, Any], callees: tuple[Function, ...]
+    block: Block, types: dict[str, Any], constants: dict[str, Any], callees: tuple[Function, ...], options: Options
 ) -> Checks:
     """A program that raises where a decision falls another way than it did."""
     name = f"checks_{next(_serial)}"
     inputs = tuple(n for n in inputs_of(block) if n not in constants)
     function = Function(name, inputs, (*block, Return((Const(True),))), types)
-    final = tidy(function, frozenset(constants))
+    final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
     return Checks(Program(name, printer.function(final, False), constants, final, lowered, inputs))
 

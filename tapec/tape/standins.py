@@ -114,6 +114,9 @@ class Refusing:
     def symbol_attribute(self, owner: Any, name: str, node: Any) -> Value | None:
         return None
 
+    def same(self, left: Value, right: Value) -> bool | None:
+        return None
+
     def call(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value | None:
         return None
 

@@ -101,6 +101,11 @@ class Versions:
             known.append(name_of(current))
         return VariableSym(current.atom, current.type, value.variable, value.cell)
 
+    def same(self, left: Value, right: Value) -> bool | None:
+        """Whether two values are one variable."""
+        own = [value.variable if isinstance(value, VariableSym) else None for value in (left, right)]
+        return None if own == [None, None] else own[0] is own[1]
+
     def _method(
         self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
     ) -> Value | None:

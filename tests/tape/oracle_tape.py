@@ -125,6 +125,9 @@ class OracleVariable:
     def __rmul__(self, other):
         return other * self.read()
 
+    def sum(self, axis=None, out=None):
+        return self.read().sum()
+
     def __gt__(self, other):
         return self.read() > other
 

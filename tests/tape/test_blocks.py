@@ -232,16 +232,6 @@ def test_a_choice_is_the_chosen_value():
     assert tape.gradient(u, z) == 4.0
 
 
-def test_equal_floats_are_not_told_apart():
-    a = 3.0
-    b = 3.0
-    with GradientTape() as tape:
-        tape.watch(a)
-        y = a * b
-    with pytest.raises(tapec.errors.LoweringError, match="several meanings"):
-        tape.gradient(y, a)
-
-
 def test_equal_constants_are_distinct():
     a, b = constant(3.0), constant(3.0)
     with GradientTape(persistent=True) as tape:
