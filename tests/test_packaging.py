@@ -63,7 +63,7 @@ def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
         names = [name for name in archive.namelist() if ".dist-info/" not in name]
         metadata = archive.read(next(name for name in archive.namelist() if name.endswith("/METADATA"))).decode()
     assert {name.split("/")[0] for name in names} == {"tapec", "tapec_runtime"}
-    assert {"tapec/py.typed", "tapec_runtime/py.typed", "tapec/cli.py"} <= set(names)
+    assert {"tapec/py.typed", "tapec_runtime/py.typed", "tapec/cli/__init__.py"} <= set(names)
     assert {".".join(name.split("/")[:-1]) for name in names if name.endswith(".py")} == import_packages()
     assert "Requires-Python: >=3.11" in metadata
 

@@ -1,0 +1,61 @@
+"""What the cache folder holds, for whoever looks after it; see cache.py for what the files are."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tapec.backend.cache import base_folder, open_folder
+
+# nothing but what the cache itself made is ever deleted
+_FOLDER = re.compile(r"v[\w.+-]+-[0-9a-f]{16}")
+_FILE = re.compile(r"\w+-[0-9a-f]{32}\.(json|py|bin)|\.writing-\w+")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The derivatives compiled by one set of versions; `current` is the one that this process uses."""
+
+    folder: Path
+    current: bool
+    entries: int
+    bytes: int
+
+
+def cached() -> Iterator[Group]:
+    """What the cache holds, by versions."""
+    base, current = base_folder(), open_folder()
+    for folder in _folders(base):
+        files = list(_files(folder))
+        compiled = sum(path.suffix == ".bin" for path in files)
+        yield Group(folder, folder == current, compiled, sum(path.stat().st_size for path in files))
+
+
+def clear_cache(only_old: bool = False) -> tuple[int, int]:
+    """Delete what the cache holds, or what other versions left; the number of files, and of bytes."""
+    base, current = base_folder(), open_folder()
+    count = freed = 0
+    for folder in _folders(base):
+        if only_old and folder == current:
+            continue
+        for path in _files(folder):
+            size = path.stat().st_size
+            path.unlink(missing_ok=True)
+            count, freed = count + 1, freed + size
+        if folder != current and not any(folder.iterdir()):
+            folder.rmdir()
+    return count, freed
+
+
+def _folders(base: Path | None) -> list[Path]:
+    if base is None or not base.is_dir():
+        return []
+    return sorted(path for path in base.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir())
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    with os.scandir(folder) as found:
+        yield from (Path(entry.path) for entry in found if _FILE.fullmatch(entry.name) and entry.is_file())

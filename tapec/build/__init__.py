@@ -1,0 +1,1 @@
+"""Derivatives ahead of time: as source, as C libraries and as extension modules."""

@@ -1,0 +1,54 @@
+"""Build outputs into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tapec.build.placeholders import placeholders
+from tapec.build.target import Output
+
+
+def build(outputs: Sequence[Output], folder: Path, progress: Callable[[Output], None] | None = None) -> list[Path]:
+    """Build every output; returns the files, which modules' dotted names place below `folder`.
+
+    progress  called with an output before it is built
+    raises    TapecError (see tapec.errors) for what cannot be built
+    """
+    files: list[Path] = []
+    for output in outputs:
+        if progress is not None:
+            progress(output)
+        files += build_one(output, outputs, folder)
+    return files
+
+
+def build_one(output: Output, outputs: Sequence[Output], folder: Path) -> list[Path]:
+    """Build one output of a project; its functions are imported as if none of `outputs` were built."""
+    names = [one.name for one in outputs if one.kind != "library"]
+    root = output.root.resolve()
+    # the two layouts that setuptools finds by itself
+    with placeholders(names, [str(path) for path in (root / "src", root) if path.is_dir()]):
+        return _BUILDERS[output.kind](output, folder)
+
+
+def _source(output: Output, folder: Path) -> list[Path]:
+    from tapec.build.source import build_source
+
+    return build_source(output, folder)
+
+
+def _library(output: Output, folder: Path) -> list[Path]:
+    from tapec.build.library import build_library
+
+    return build_library(output, folder)
+
+
+def _extension(output: Output, folder: Path) -> list[Path]:
+    from tapec.build.extension import build_extension
+
+    return build_extension(output, folder)
+
+
+# each imports what it needs, and nothing that others need
+_BUILDERS = {"source": _source, "library": _library, "extension": _extension}

@@ -1,0 +1,134 @@
+"""The process that compiles generated functions for another processor.
+
+    python -m tapec.build.worker < request > answer
+
+Numba chooses a processor once, when it is imported, so each build compiles in a process of its own,
+whose environment names the processor.  Request and answer are pickles of `Request` and `Answer`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections import namedtuple
+from typing import Any
+
+from tapec.build.forms import form_of
+from tapec.build.llvm_text import Parts, argument_types, is_failure, isolated, reached, take_apart
+from tapec.build.request import Answer, Compiled, Job, Request
+from tapec.build.symbols import Refusal, refusal, support_names
+
+
+class Failures:
+    """The exceptions of a library, numbered in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str, str], int] = {}
+
+    def number(self, pickled: bytes) -> int:
+        """The status of an exception that Numba pickled as (class, arguments, place)."""
+        cls, arguments, *_ = pickle.loads(pickled)
+        message = ", ".join(str(argument) for argument in arguments or ())
+        return self.known.setdefault((cls.__module__, cls.__qualname__, message), len(self.known) + 1)
+
+
+def compile_job(job: Job, request: Request, failures: Failures) -> Compiled | Refusal:
+    """Compile one function to an object, or say why that is not possible."""
+    from tapec.backend.jit import quiet
+
+    dispatcher = dispatcher_of(job)
+    with quiet():
+        dispatcher.compile(job.arguments)
+    overload = dispatcher.overloads[job.arguments]
+    if overload.library.has_dynamic_globals:
+        return Refusal(job.name, "it reads data at an address of this process, such as a module-level array over 1 MB")
+    text = overload.library.get_llvm_str()
+    parts = take_apart(text)
+    native = overload.fndesc.llvm_func_name
+    items = reached(parts, native)
+    refused = refusal(job.name, items)
+    if refused is not None:
+        return refused
+    names = support_names(request.prefix, [item for item in items if not item.defined])
+    names[native] = f"{request.prefix}_{job.name}_native"
+    numbers = {item.name: failures.number(_pickle(item.name, parts)) for item in items if is_failure(item)}
+    made = isolated(text, native, names, numbers.__getitem__)
+    # the first two point to the result and to the exception
+    arguments = argument_types(parts.items[native])[2:]
+    undefined = tuple(sorted({names.get(item.name, item.name) for item in items if not item.defined}))
+    returned = form_of(overload.signature.return_type)
+    return Compiled(job.name, returned, tuple(arguments), emit(made, request), undefined)
+
+
+def dispatcher_of(job: Job) -> Any:
+    """The function of a job, from its source."""
+    import math
+
+    import numba
+    import numpy as np
+
+    import tapec_runtime
+    from tapec.backend.jit import FASTMATH, register
+
+    module = register(f"tapec_built_{job.name}")
+    made = {name: namedtuple(cls, fields) for name, (cls, fields) in job.tuples.items()}
+    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=tapec_runtime, **job.arrays, **made)
+    exec(compile(job.text, f"<{job.name}>", "exec"), module.__dict__)
+    return numba.njit(error_model="numpy", fastmath=set(FASTMATH))(module.__dict__[job.name])
+
+
+def _pickle(name: str, parts: Parts) -> bytes:
+    """The pickle behind the description of an exception."""
+    data = next(ref for ref in parts.items[name].references if ref.startswith(".const.pickledata."))
+    text = parts.items[data].text
+    quoted = text[text.index('c"') + 2 : text.rindex('"')]
+    out, k = bytearray(), 0
+    while k < len(quoted):
+        if quoted[k] == "\\":
+            out.append(int(quoted[k + 1 : k + 3], 16))
+            k += 3
+        else:
+            out.append(ord(quoted[k]))
+            k += 1
+    return bytes(out)
+
+
+def emit(text: str, request: Request) -> bytes:
+    """Position-independent machine code of a module that has been optimised."""
+    from llvmlite import binding
+
+    binding.initialize_native_asmprinter()
+    module = binding.parse_assembly(text)
+    module.verify()
+    target = binding.Target.from_triple(module.triple)
+    machine = target.create_target_machine(
+        cpu=request.cpu, features=request.features, opt=3, reloc="pic", codemodel="default"
+    )
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def answer(request: Request) -> Answer:
+    """Compile all functions of a request."""
+    failures = Failures()
+    made = []
+    for job in request.jobs:
+        compiled = compile_job(job, request, failures)
+        if isinstance(compiled, Refusal):
+            return Answer(refusal=compiled)
+        made.append(compiled)
+    return Answer(tuple(made), tuple(failures.known))
+
+
+def main() -> None:
+    """Read a request, write an answer; what compilers print goes to stderr."""
+    request = pickle.load(sys.stdin.buffer)
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    pickle.dump(answer(request), out)
+    out.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""The command line: `tapec COMMAND`, also `python -m tapec`.
+
+    tapec grad model.py:loss --wrt theta --sig "f8[:],f8[:,:]" -o loss_gradient.py
+    tapec explain package.module:loss --sig "f8[:]"
+
+Each command, or family of commands, has a module of its own.  Commands read their arguments, call what
+`tapec` offers to Python, and print; they import the compiler when they run, so that `--help` is quick.
+Wrong input ends in one message on stderr and exit code 2, a check that fails in exit code 1.
+"""
+
+from __future__ import annotations
+
+import click
+
+from tapec.cli.build import build
+from tapec.cli.cache import cache
+from tapec.cli.check import check
+from tapec.cli.completion import completion
+from tapec.cli.derivatives import grad, hvp, jvp
+from tapec.cli.report import report
+from tapec.cli.show import explain, show
+
+_COMMANDS = (grad, jvp, hvp, show, explain, report, check, build, cache, completion)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tapec")
+def main() -> None:
+    """Derivatives of numerical Python, as readable Python.
+
+    TARGET is FILE.py:FUNCTION or package.module:FUNCTION.
+    """
+
+
+for _command in _COMMANDS:
+    main.add_command(_command)

@@ -1,0 +1,139 @@
+"""`tapec grad`, `tapec jvp` and `tapec hvp`: the source of a derivative, written or compared with a file."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tapec.cli.common import (
+    WrongInput,
+    compiler_flags,
+    compiler_options,
+    deliver,
+    guarded,
+    in_order,
+    portable,
+    progress,
+    spoken_command,
+    target_options,
+)
+from tapec.cli.target import signature_of, sources
+
+_output_options = in_order(
+    click.option(
+        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not stdout."
+    ),
+    click.option(
+        "--check",
+        "compare",
+        is_flag=True,
+        help="Write nothing; show what is out of date in the file, and fail if anything is.",
+    ),
+)
+
+
+@click.command(
+    epilog="""\b
+    Examples:
+      tapec grad chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
+      tapec grad chain.py:energy --sig "f8[:], f8[:]" --gradient-only -o energy_gradient.py
+      tapec grad chain.py:energy --sig "f8[:], f8[:]" --gradient-only -o energy_gradient.py --check
+    """
+)
+@target_options
+@_output_options
+@click.option(
+    "--value/--gradient-only",
+    default=True,
+    help="Return (value, gradient), which is the default, or the gradient alone.",
+)
+@compiler_options
+@guarded
+def grad(value: bool, **asked: Any) -> None:
+    """Print the source of the gradient of TARGET.
+
+    The output is a module of its own that needs numpy, numba and, for vectorised and for special
+    functions, tapec_runtime, as its import statements say.
+    """
+    _emit("grad", "value_and_grad" if value else "grad", **asked)
+
+
+@click.command(
+    epilog="""\b
+    Examples:
+      tapec jvp chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
+    """
+)
+@target_options
+@_output_options
+@compiler_options
+@guarded
+def jvp(**asked: Any) -> None:
+    """Print the source of the directional derivative of TARGET (forward mode).
+
+    The function takes a tangent for each argument that `--wrt` names after the arguments, and returns the value
+    and its tangent.
+    """
+    _emit("jvp", "jvp", **asked)
+
+
+@click.command(
+    epilog="""\b
+    Examples:
+      tapec hvp chain.py:energy --wrt u --sig "f8[::1], f8[::1]" -o energy_hvp.py
+    """
+)
+@target_options
+@_output_options
+@compiler_options
+@guarded
+def hvp(**asked: Any) -> None:
+    """Print the source of the product of TARGET's Hessian and a vector.
+
+    The function takes the vector after the arguments.
+    """
+    _emit("hvp", "hvp", **asked)
+
+
+def _emit(
+    command: str,
+    kind: str,
+    target: str,
+    wrt: str,
+    sig: str | None,
+    output: Path | None,
+    compare: bool,
+    options: dict[str, Any],
+) -> None:
+    if compare and output is None:
+        raise WrongInput("--check compares with a file: name it by -o")
+    from tapec.api import generate
+    from tapec.backend.header import header, without_header
+    from tapec.backend.module import module_text
+    from tapec.loading import load
+
+    function = load(target)
+    with progress(f"differentiating {target}") as listener:
+        made, program = generate(function, sources(wrt), signature_of(function, sig), kind, listener, **options)
+    given = [("--wrt", wrt, "0"), ("--sig", sig, None), ("--gradient-only", kind == "grad", False)]
+    said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
+    whole = header(said, program.lowered) + module_text(program, made)
+    if not compare:
+        deliver(whole, output)
+        return
+    assert output is not None
+    try:
+        found = output.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise WrongInput(f"cannot read {output}: {reason}") from error
+    if without_header(found) != without_header(whole):
+        lines = difflib.unified_diff(
+            found.splitlines(True), whole.splitlines(True), str(output), "what tapec generates now"
+        )
+        click.echo("".join(line if line.endswith("\n") else f"{line}\n\\ no end of line\n" for line in lines), nl=False)
+        click.echo(f"{output} is out of date", err=True)
+        raise click.exceptions.Exit(1)

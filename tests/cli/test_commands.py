@@ -1,0 +1,130 @@
+"""`tapec check`, `tapec cache` and `tapec completion`, and how commands behave in a pipe."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tapec.backend.cache import open_folder
+from tapec.cli import main
+from tests.cli.running import refused, run, succeeds
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class TestCheck:
+    def test_a_right_gradient(self, model):
+        text = succeeds("check", "cli_model.py:loss", "--args", "np.array([1.0, 2.0]), 0.5")
+        assert [line.split()[:2] for line in text.splitlines()[1:]] == [["1", "x"], ["1", "a"], ["1", "all"]]
+        assert text.count("yes") == 3
+
+    def test_higher_orders_and_chosen_sources(self, model):
+        text = succeeds("check", "cli_model.py:loss", "--args", "np.ones(2), 0.5", "--wrt", "x", "--order", "2")
+        assert [line.split()[:2] for line in text.splitlines()[1:]] == [["1", "all"], ["2", "all"]]
+
+    def test_a_jump_is_told_by_the_exit_code(self, model):
+        (model.parent / "jump.py").write_text("import numpy as np\ndef f(x):\n    return np.floor(x) + x\n")
+        result = run("check", "jump.py:f", "--args", "1.0 - 1e-9")
+        assert result.exit_code == 1
+        assert "NO" in result.stdout
+
+    def test_nothing_to_check(self, model):
+        assert "none of the arguments" in refused("check", "cli_model.py:bare", "--args", "1, 2")
+
+
+class TestCache:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("TAPEC_CACHE_DIR", str(tmp_path / "cache"))
+        monkeypatch.delenv("TAPEC_CACHE", raising=False)
+        return tmp_path / "cache"
+
+    def test_what_it_holds_and_how_it_is_emptied(self, folder):
+        used = open_folder()
+        assert used is not None
+        for name in (f"f_grad-{'1' * 32}.json", f"f_grad-{'2' * 32}.py", f"f_grad-{'2' * 32}.bin"):
+            (used / name).write_bytes(bytes(10))
+        old = folder / "v0.0.9-0123456789abcdef"
+        old.mkdir()
+        (old / f"f_grad-{'0' * 32}.bin").write_bytes(bytes(2000))
+        mine = folder / "notes.txt"
+        mine.touch()
+        assert succeeds("cache", "info").splitlines()[0] == str(folder)
+        assert f"{old.name}: 1 derivatives, 2.0 kB, left by other versions" in succeeds("cache", "info")
+        assert f"{used.name}: 1 derivatives, 30 bytes\n" in succeeds("cache", "info")
+        assert succeeds("cache", "clear", "--old") == "deleted 1 files, 2.0 kB\n"
+        assert not old.exists()
+        assert succeeds("cache", "clear") == "deleted 3 files, 30 bytes\n"
+        assert list(used.iterdir()) == []
+        assert mine.exists()
+
+    def test_no_cache(self, monkeypatch):
+        monkeypatch.setenv("TAPEC_CACHE", "0")
+        assert "turns it off" in succeeds("cache", "info")
+        assert succeeds("cache", "clear") == "deleted 0 files, 0 bytes\n"
+
+    def test_a_folder_that_cannot_be_used(self, folder):
+        folder.write_text("a file")
+        assert "cannot be used" in refused("cache", "info")
+
+
+class TestCompletion:
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_the_script_asks_the_command(self, shell):
+        assert f"_TAPEC_COMPLETE={shell}_complete" in succeeds("completion", shell)
+
+    def test_a_shell_that_is_not_known(self):
+        assert "'bash', 'zsh', 'fish'" in refused("completion", "csh")
+
+    def test_targets_are_completed(self, model):
+        from click.shell_completion import ShellComplete
+
+        made = ShellComplete(main, {}, "tapec", "_TAPEC_COMPLETE")
+        found = made.get_completions(["grad"], "cli_model.py:l")
+        assert [item.value for item in found] == ["cli_model.py:loss"]
+
+
+class TestHelp:
+    @pytest.mark.parametrize("name", sorted(main.commands))
+    def test_every_command_has_an_example(self, name):
+        assert f"  tapec {name} " in succeeds(name, "--help") or f": tapec {name}" in succeeds(name, "--help")
+
+
+def test_a_defect_is_told_as_one(model, monkeypatch):
+    def broken(*_args, **_options):
+        raise KeyError("x_bar")
+
+    monkeypatch.setattr("tapec.api.generate", broken)
+    result = run("grad", "cli_model.py:loss")
+    assert result.exit_code == 70
+    assert "this is a defect of tapec" in result.stderr
+    assert isinstance(run("grad", "cli_model.py:loss", "--traceback").exception, KeyError)
+
+
+class TestProcess:
+    def command(self, *arguments: str) -> subprocess.CompletedProcess:
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
+        command = [sys.executable, "-m", "tapec", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    def test_help_loads_no_compiler(self):
+        code = "import sys, tapec.cli; print(sorted({'numba', 'scipy', 'rich'} & set(sys.modules)))"
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        assert (done.stdout, done.stderr) == ("[]\n", "")
+
+    def test_help_names_the_commands(self):
+        start = time.perf_counter()
+        done = self.command("--help")
+        assert done.returncode == 0
+        assert "grad" in done.stdout
+        assert "show" in done.stdout
+        assert time.perf_counter() - start < 5.0
+
+    def test_a_pipe_gets_plain_text(self, model):
+        done = self.command("grad", f"{model}:loss")
+        assert done.returncode == 0, done.stderr
+        assert "\x1b" not in done.stdout
