@@ -1,0 +1,1 @@
+"""What the compiler makes of a function, in words and on a page."""

@@ -1,0 +1,63 @@
+"""What a function and its gradient take, measured."""
+
+from __future__ import annotations
+
+import time
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tapec.api import value_and_grad
+from tapec.errors import UsageError
+from tapec.explanation.page import Times
+from tapec.frontend.source import parameters
+from tapec.products import plain_function
+
+_ENOUGH = 0.5
+_MOST = 200
+
+
+def timed(function: Callable[..., Any], wrt: Any, values: tuple[Any, ...], options: Mapping[str, Any]) -> Times:
+    """The best times of the jitted function and of value and gradient, with copies of the arguments.
+
+    raises  UsageError if the function raises with these arguments
+    """
+    import numba
+
+    plain = plain_function(function)
+    primal = function if hasattr(function, "py_func") else numba.njit(plain)
+    gradient = value_and_grad(function, wrt, **options)
+    both = (primal, gradient)
+    best = [float("inf"), float("inf")]
+    runs, begin = 0, time.perf_counter()
+    # the first run compiles
+    while runs <= 1 or (runs <= _MOST and time.perf_counter() - begin < _ENOUGH):
+        for place, one in enumerate(both):
+            took = _once(one, tuple(map(_own, values)))
+            if runs > 0:
+                best[place] = min(best[place], took)
+        if runs == 0:
+            begin = time.perf_counter()
+        runs += 1
+    return Times(best[0], best[1], runs - 1)
+
+
+def _once(function: Any, values: tuple[Any, ...]) -> float:
+    start = time.perf_counter()
+    try:
+        function(*values)
+    except Exception as error:
+        raise UsageError(f"cannot time it: with --args the function raises {type(error).__name__}: {error}") from error
+    return time.perf_counter() - start
+
+
+def _own(value: Any) -> Any:
+    """A copy of an argument, which the function may write into."""
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
+def named(function: types.FunctionType, values: tuple[Any, ...]) -> dict[str, Any]:
+    """Argument values by the names of the parameters."""
+    return dict(zip(parameters(function), values, strict=False))

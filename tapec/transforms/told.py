@@ -1,0 +1,175 @@
+"""What a listener is told of the plan for primal values in the reverse sweep.
+
+Sizes are told as expressions in what the function is given: parameters and their extents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapec.analyses.memory import Memory
+from tapec.analyses.regions import Region, Regions
+from tapec.errors import Span
+from tapec.journal import Listener, Named
+from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt, names_in, substitute
+from tapec.syntax.types import Array, Scalar, Stack, Type
+from tapec.transforms.plan import Plan, Slot
+
+# as deep as an expression is followed to what it is computed from
+_DEEPEST = 12
+
+
+def tell_plan(
+    plan: Plan, regions: Regions, memory: Memory, types: dict[str, Type], shadows: frozenset[str], listener: Listener
+) -> None:
+    """Tell what is stored, recomputed, run again and handed on, in program order."""
+    told = _Told(plan, regions, memory, types, shadows)
+    for _, span, what, why, *about in sorted(told.all(), key=lambda decision: decision[0]):
+        listener.decide(span, "storage", what, why, *about)
+
+
+class _Told:
+    def __init__(
+        self, plan: Plan, regions: Regions, memory: Memory, types: dict[str, Type], shadows: frozenset[str]
+    ) -> None:
+        self.plan = plan
+        self.regions = regions
+        self.memory = memory
+        self.types = types
+        self.shadows = shadows
+        self.owners = {
+            id(region): region.owner for inner in regions.body.values() for region in inner if region.owner is not None
+        }
+
+    def all(self) -> list[tuple[Any, ...]]:
+        """The place in the program, and a decision, of each that the plan holds."""
+        plan, found = self.plan, list[tuple[Any, ...]]()
+        for name, slot in plan.stored.items():
+            found.append(self.stored(name, slot, self.reason(name)))
+        for region, slots in plan.heads.items():
+            owner = self.owners[region]
+            for name, slot in slots.items():
+                shadow = name in self.shadows
+                why = "it is another array in each trip" if shadow else "the trip before it set it"
+                found.append((self.place(owner), owner.span, *self.stored(name, slot, why)[2:]))
+        for region in plan.replayed:
+            owner = self.owners[region]
+            why = "its trips depend on nothing that is gone, and nothing of them is kept"
+            found.append((self.place(owner), owner.span, "run again", why))
+        for names in plan.recomputed.values():
+            for name in names:
+                made = self.regions.defs[name][0]
+                if made.span is not None and name not in self.shadows and not is_extent(made):
+                    about = self.named(name), self.value(name)
+                    found.append((self.place(made), made.span, "computed again", "", *about))
+        for loop, copies in plan.snapshots.items():
+            for copy in copies:
+                assert isinstance(copy.value, Op) and isinstance(copy.value.args[0], Name)
+                array = copy.value.args[0].id
+                place = self.regions.place.get(loop, -1)
+                found.append((place, copy.span, "`{0}` is copied", "its elements are read again", self.named(array)))
+        for region, turned in plan.rotated.items():
+            owner = self.owners[region]
+            for cycle in turned:
+                why = "the trips exchange `{0}` and `{1}`: the reverse sweep exchanges them back"
+                found.append((self.place(owner), owner.span, "not kept", why, *map(self.named, cycle)))
+        for region, handed in plan.handed.items():
+            owner = self.owners[region]
+            for one in handed:
+                why = "the trips hand on one array at a time: each makes `{0}` anew"
+                found.append((self.place(owner), owner.span, "not kept", why, self.named(one.made)))
+        return found
+
+    def place(self, stmt: Stmt) -> int:
+        return self.regions.place.get(id(stmt), -1)
+
+    def stored(self, name: str, slot: Slot, why: str) -> tuple[Any, ...]:
+        """A value that is kept: its name, what computes it, the bytes, and the loops that multiply them."""
+        made = self.regions.defs[name][0] if self.regions.defs.get(name) else None
+        size: Expr = self.bytes_of(name)
+        loops: tuple[Span | None, ...] = ()
+        if slot.dense:
+            for extent in slot.extents:
+                size = times(size, self.formula(extent))
+        else:
+            loops = tuple(region.owner.span for region in slot.loops if region.owner is not None)
+        about = self.named(name), self.value(name), size, loops
+        if made is None:
+            return -1, None, "stored", why, *about
+        return self.place(made), made.span, "stored", why, *about
+
+    def named(self, name: str) -> Named:
+        defs = self.regions.defs.get(name, [])
+        return Named(name, defs[0].span if defs else None)
+
+    def reason(self, name: str) -> str:
+        """Why a value is kept rather than computed again."""
+        defs = self.regions.defs[name]
+        if len(defs) != 1 or not isinstance(defs[0], Assign):
+            return "how it came about depends on a branch"
+        value = defs[0].value
+        if isinstance(value, Op) and value.fn == "load":
+            array = value.args[0]
+            assert isinstance(array, Name)
+            return "the element is overwritten later" if not self.memory.stable(defs[0], array.id) else ""
+        if isinstance(value, Op) and (value.fn == "copy" or isinstance(self.types[name], Array)):
+            return "the array is overwritten later"
+        return "computing it again costs more"
+
+    # expressions
+
+    def value(self, name: str) -> Expr:
+        """What computes a value, as one expression; its name where that is not one operation after another."""
+        return self.nested(Name(name), None, 0)
+
+    def nested(self, expr: Expr, region: Region | None, depth: int) -> Expr:
+        if isinstance(expr, Op):
+            return Op(expr.fn, tuple(self.nested(arg, region, depth) for arg in expr.args))
+        if isinstance(expr, Const) or depth > _DEEPEST:
+            return expr
+        defs = self.regions.defs.get(expr.id, [])
+        made = defs[0] if len(defs) == 1 else None
+        if not isinstance(made, Assign) or not isinstance(self.types.get(expr.id), Scalar):
+            return expr
+        if isinstance(made.value, Op) and made.value.fn == "pop":
+            return expr
+        return self.nested(made.value, region, depth + 1)
+
+    def formula(self, expr: Expr) -> Expr:
+        """A number of elements in terms of parameters and their extents, as far as that is known."""
+        return self.nested(substitute(expr, {n: self.nested(Name(n), None, 0) for n in names_in(expr)}), None, 0)
+
+    def bytes_of(self, name: str) -> Expr:
+        """The size of one value."""
+        type_ = self.types[name]
+        assert isinstance(type_, Scalar | Array | Stack)
+        if isinstance(type_, Stack):
+            return Const(0)
+        item = Const(np.dtype(type_.dtype).itemsize)
+        if isinstance(type_, Scalar):
+            return item
+        defs = self.regions.defs.get(name, [])
+        value = defs[0].value if len(defs) == 1 and isinstance(defs[0], Assign) else None
+        if isinstance(value, Op) and value.fn in ("empty", "zeros"):
+            size: Expr = item
+            for extent in value.args[1:]:
+                size = times(size, self.formula(extent))
+            return size
+        if isinstance(value, Op) and value.fn == "copy" and isinstance(value.args[0], Name):
+            return Op("nbytes", (value.args[0],))
+        return Op("nbytes", (Name(name),))
+
+
+def is_extent(stmt: Stmt) -> bool:
+    """Whether a statement asks for an extent: nobody wants to hear of it."""
+    return not isinstance(stmt, Assign) or (isinstance(stmt.value, Op) and stmt.value.fn == "dim")
+
+
+def times(first: Expr, second: Expr) -> Expr:
+    """A product, of numbers as a number."""
+    if isinstance(first, Const) and isinstance(second, Const):
+        assert isinstance(first.value, int) and isinstance(second.value, int)
+        return Const(first.value * second.value)
+    return Op("*", (first, second))

@@ -1,0 +1,223 @@
+"""`tapec.explain`: what it says of programs whose derivatives are known, and that it is true."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.explanation.wording import targets
+from tests.cli.running import refused, succeeds
+from tests.explanation.programs import SIGNATURES, chain, heat, nearest, newton, recurrent, search
+
+
+def told(function, wrt=0, **options):
+    return tapec.explain(function, wrt, SIGNATURES[function], **options)
+
+
+def line_of(function, text: str) -> int:
+    """The line of a program that begins with a text."""
+    lines, first = inspect.getsourcelines(function)
+    (found,) = [first + place for place, line in enumerate(lines) if line.strip().startswith(text)]
+    return found
+
+
+def notes(function, text: str, by: str, wrt=0) -> list[str]:
+    """What is said about a line by one pass."""
+    line = line_of(function, text)
+    return [str(note) for note in told(function, wrt).notes if note.line == line and note.by == by]
+
+
+def in_words(function, sentence: str) -> str:
+    """A sentence with `<text>` replaced by the number of the line that begins with the text."""
+    return re.sub(r"<(.*?)>", lambda match: f"line {line_of(function, match.group(1))}", sentence)
+
+
+class TestVariables:
+    def test_active_ones_and_the_others_with_their_reasons(self):
+        known = {variable.name: variable for variable in told(chain).variables}
+        assert list(known) == ["u", "stiffness", "total", "i", "stretch"]
+        assert [name for name, one in known.items() if one.active] == ["u", "total", "stretch"]
+        assert known["stiffness"].why == "does not depend on `u` with a derivative"
+        assert "is of type int64" in known["i"].why
+        assert known["stretch"].line == line_of(chain, "stretch =")
+
+    def test_what_the_result_does_not_depend_on(self):
+        def wasteful(x):
+            unused = x * 2.0
+            step = float(int(x))
+            return x * x + step + 0.0 * int(unused)
+
+        known = {v.name: v.why for v in tapec.explain(wasteful, signature="f8").variables}
+        assert "the result does not depend on it" in known["unused"]
+        assert "does not depend on `x` with a derivative" in known["step"]
+
+    def test_variables_that_are_bound_without_a_computation(self):
+        def pairs(x):
+            a, b = x[0], x[1]
+            c = d = a
+            for k in range(2):
+                a, b = b, a * d
+            return a * b + c
+
+        known = {v.name: v.active for v in tapec.explain(pairs, signature="f8[:]").variables}
+        assert known == {"x": True, "a": True, "b": True, "c": True, "d": True, "k": False}
+
+    def test_several_sources(self):
+        assert told(chain, ("u", "stiffness")).wrt == ("u", "stiffness")
+        assert all(v.active for v in told(chain, (0, 1)).variables if v.name != "i")
+
+    def test_a_name_of_the_compiler_is_not_taken_for_the_users(self):
+        # the compiler's own `t` of line `new[i] = ...` is a float, the user's is not
+        (t,) = [v for v in told(recurrent).variables if v.name == "t"]
+        assert not t.active
+
+
+class TestStorage:
+    def test_a_fused_loop_stores_nothing(self):
+        assert told(chain).stored == ()
+        assert told(chain).bytes == "0"
+
+    def test_bytes_are_a_formula_of_the_shapes(self):
+        (kept,) = told(heat).stored
+        assert kept.formula == "8 * steps * (u0.shape[0] - 2)"
+        assert kept.line == line_of(heat, "u[i] = here")
+        assert "`left - 2.0 * u[i] + u[i + 1]`" in kept.what
+        assert kept.why == "computing it again costs more"
+
+    def test_an_element_that_is_overwritten(self):
+        (kept, _) = told(recurrent).stored
+        assert str(kept) == (
+            "stored: `h[j]`, 8 * steps * w.shape[0] * w.shape[1] bytes: the element is overwritten later"
+        )
+
+    def test_a_list_grows_with_the_trips(self):
+        (kept,) = told(newton).stored
+        assert kept.per_trip
+        assert in_words(newton, "`x`, 8 bytes for each trip of <while>") in str(kept)
+        assert any("lists" in limit for limit in told(newton).limits)
+
+    def test_cheap_values_are_computed_again(self):
+        assert notes(newton, "x = 0.5", "storage") == ["computed again: `a / x`"]
+
+    @pytest.mark.parametrize("function", [chain, heat, nearest])
+    def test_the_arrays_that_are_told_are_those_that_are_made(self, function):
+        made: list[int] = []
+
+        class Counting:
+            def __getattr__(self, name):
+                def call(*args, **kwargs):
+                    found = getattr(np, name)(*args, **kwargs)
+                    made.append(found.nbytes)
+                    return found
+
+                return call if name in ("empty", "zeros") else getattr(np, name)
+
+        arguments = {
+            chain: {"u": np.linspace(0, 1, 7) ** 2, "stiffness": np.ones(6)},
+            heat: {"u0": np.linspace(0, 1, 7) ** 2, "kappa": 0.1, "steps": 3},
+            nearest: {"x": np.ones((5, 2)), "mu": np.arange(6.0).reshape(3, 2)},
+        }[function]
+        space: dict = {}
+        exec(tapec.emit(function, signature=SIGNATURES[function]), space)
+        (generated,) = [value for name, value in space.items() if name.endswith("_value_and_grad")]
+        plain = getattr(generated, "py_func", generated)
+        plain.__globals__["np"] = Counting()
+        plain(**arguments)
+        formulas = [one.formula for one in told(function).memory]
+        assert sum(made) == sum(eval(formula, {"max": max, **arguments}) for formula in formulas)
+
+
+class TestLoops:
+    def test_fused(self):
+        assert notes(chain, "for i", "fusion") == ["fused: each trip is reversed as soon as it has run"]
+
+    @pytest.mark.parametrize(
+        "function, line, reason",
+        [
+            (heat, "for t", "<left = u> reads `u`, which <u[i] => writes in an earlier trip"),
+            (recurrent, "for t", "`h` is another array in each trip"),
+            (newton, "while", "how many trips it makes is not known before they have run"),
+            (nearest, "for j", "each trip needs `best` of the one before"),
+            (search, "for i", "a `break` may end it"),
+        ],
+    )
+    def test_not_fused(self, function, line, reason):
+        assert notes(function, line, "fusion") == [f"not fused: {in_words(function, reason)}"]
+
+    def test_vectors(self):
+        inner = notes(heat, "for i in range(1", "vectors")
+        assert "forward sweep: cannot run on vectors: each trip needs `left` of the one before" in inner
+        assert "reverse sweep: can run on vectors" in inner
+        assert told(heat).limits == (in_words(heat, "loops that cannot run on vectors: <for i in range(1>"),)
+        assert notes(search, "for i", "vectors")[0].startswith("forward sweep: cannot run on vectors: ")
+
+    def test_small_arrays_become_numbers(self):
+        assert notes(nearest, "d = ", "privatise") == [
+            in_words(nearest, "`d` belongs to a trip: every trip of <for i> writes all of it before it reads any")
+        ]
+        assert notes(nearest, "d = ", "scalars") == ["`d` became 2 numbers"]
+
+    def test_additions_that_wait(self):
+        (split,) = notes(chain, "for i", "distribute")
+        assert split.startswith("split: an addition to `u_bar` waits")
+
+    def test_levels(self):
+        plain = told(chain, opt_level=1)
+        assert not [note for note in plain.notes if note.by == "fusion"]
+        assert any("opt_level=1" in limit for limit in plain.limits)
+        assert any("libm" in limit for limit in told(chain, math="libm").limits)
+
+
+def test_what_stands_in_another_file_is_told_by_file():
+    from tests.explanation import programs
+
+    def outer(x):
+        return programs.chain(x, x) * 2.0
+
+    found = tapec.explain(outer, signature="f8[::1]")
+    assert any(note.place.startswith("programs.py line ") for note in found.notes if note.by == "fusion")
+
+
+def test_a_program_is_the_same_whether_it_is_explained_or_not():
+    from tapec.backend.module import module_text
+
+    for function, signature in SIGNATURES.items():
+        assert module_text(told(function).program, function) == tapec.emit(function, signature=signature)
+
+
+@pytest.mark.parametrize(
+    "line, wanted",
+    [
+        ("x = 1.0", ["x"]),
+        ("x: float = 1.0", ["x"]),
+        ("a, (b, *c) = f(x)", ["a", "b", "c"]),
+        ("x[i] = y", []),
+        ("x += y", ["x"]),
+        ("if a == b:", []),
+        ("for k, v in pairs:", ["k", "v"]),
+        ("y = [f(i) for i in x]", ["y", "i"]),
+        ("f(x, axis=0)", []),
+    ],
+)
+def test_the_variables_that_a_line_assigns(line, wanted):
+    assert targets(line) == wanted
+
+
+class TestCommand:
+    def test_prints_what_the_function_returns(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        text = "def f(x):\n    s = 0.0\n    for v in x:\n        s += v * v\n    return s\n"
+        (tmp_path / "explained.py").write_text(text)
+        by_types = succeeds("explain", "explained.py:f", "--sig", "f8[::1]")
+        assert "line 3: fused: each trip is reversed as soon as it has run" in by_types
+        assert succeeds("explain", "explained.py:f", "--args", "np.ones(3)") == by_types
+        assert "opt_level=0" in succeeds("explain", "explained.py:f", "--sig", "f8[::1]", "-O0")
+
+    def test_wrong_arguments(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "explained.py").write_text("def f(x):\n    return x\n")
+        assert "cannot evaluate --args" in refused("explain", "explained.py:f", "--args", "y")
