@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from numpy import complex64, complex128, float32, float64, int32, int64
 
 from tapec.api import emit, grad, value_and_grad
 from tapec.check import check_grads
-from tapec.gradient_tape import GradientTape, custom_gradient, function
+from tapec.explanation.explain import explain
+from tapec.functions import custom_gradient, function
+from tapec.gradient_tape import GradientTape
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from tapec.products import jvp, vjp
 from tapec.version import __version__ as __version__
+from tapec_runtime.slices import IndexedSlices
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
+
+if TYPE_CHECKING:
+    from tapec_runtime.checkpoints import checkpointed
 
 __all__ = [
     "GradientTape",
+    "IndexedSlices",
     "UnconnectedGradients",
     "Variable",
     "check_grads",
+    "checkpointed",
     "complex64",
     "complex128",
     "constant",
     "custom_gradient",
     "emit",
+    "explain",
     "float32",
     "float64",
     "function",
@@ -38,3 +49,13 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # its module needs Numba, which takes longer to import than the rest together
+    if name != "checkpointed":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tapec_runtime.checkpoints import checkpointed
+
+    globals()[name] = checkpointed
+    return checkpointed

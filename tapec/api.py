@@ -8,11 +8,16 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.options import DEFAULT, Keywords, Options, chosen
 from tapec.products import plain_function
+
+if TYPE_CHECKING:
+    from tapec.backend.program import Program
+    from tapec.journal import Listener
 
 
 def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
@@ -111,52 +116,89 @@ def maker(kind: str) -> Any:
 
 
 def emit(
-    f: Callable[..., Any], wrt: Any = 0, signature: Any = None, value: bool = True, **options: Unpack[Keywords]
+    f: Callable[..., Any],
+    wrt: Any = 0,
+    signature: Any = None,
+    value: bool = True,
+    mode: Literal["grad", "jvp", "hvp"] = "grad",
+    **options: Unpack[Keywords],
 ) -> str:
-    """The generated gradient of `f` as the text of a Python module.
+    """The generated derivative of `f` as the text of a Python module.
 
     signature  Numba argument types: a tuple such as (numba.float64[:], numba.int64), or text
                such as "f8[:], i8"; by default the function's annotations
-    value      whether the generated function returns (value, gradient) or the gradient alone
+    value      whether the generated gradient returns (value, gradient) or the gradient alone
+    mode       "grad"; "jvp": a function of the arguments and a tangent for each of those that `wrt` names;
+               "hvp": a function of the arguments and a vector
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
+    raises     TapecError (see tapec.errors)
 
     >>> print(emit(lambda x: x * x, signature="f8"))  # doctest: +ELLIPSIS
     \"\"\"...
     """
     from tapec.backend.module import module_text
-    from tapec.backend.signature import arguments
+
+    if mode not in ("grad", "jvp", "hvp"):
+        raise UsageError(f'mode must be "grad", "jvp" or "hvp", not {mode!r}')
+    kind = "value_and_grad" if mode == "grad" and value else mode
+    function, program = generate(f, wrt, signature, kind, **options)
+    return module_text(program, function)
+
+
+def generate(
+    f: Callable[..., Any],
+    wrt: Any,
+    signature: Any,
+    kind: str,
+    listener: Listener | None = None,
+    **options: Unpack[Keywords],
+) -> tuple[types.FunctionType, Program]:
+    """The Python function behind `f` and its generated derivative of some kind (`pipeline.KINDS`).
+
+    Parameters as for `emit`; `listener` is told what the compiler does.
+    """
     from tapec.pipeline import build
-    from tapec.signatures import from_annotations, parse
 
     function = plain_function(f)
+    arguments = argument_types(function, signature)
+    return function, build(function, arguments, kind, wrt, chosen(options), listener=listener)
+
+
+def argument_types(function: types.FunctionType, signature: Any) -> tuple[Any, ...]:
+    """The types of core that a signature gives a function's parameters; raises UsageError for too many."""
+    from tapec.backend.signature import arguments
+    from tapec.signatures import from_annotations, parse
+
     if signature is None:
         signature = from_annotations(function)
     elif isinstance(signature, str):
         signature = parse(signature)
-    labels = list(parameters(function))
-    kind = "value_and_grad" if value else "grad"
-    program = build(function, arguments(tuple(signature), labels), kind, wrt, chosen(options))
-    return module_text(program, function)
+    known = parameters(function)
+    if len(signature) > len(known) and not any(p.kind is p.VAR_POSITIONAL for p in known.values()):
+        raise UsageError(
+            f"the signature has {len(signature)} types, but `{function.__name__}` has {len(known)} parameters",
+            hint="give one type for each parameter",
+        )
+    return arguments(tuple(signature), list(known))
 
 
 def show_stage(f: Callable[..., Any], wrt: Any, signature: Any, stage: str) -> str:
     """The program after a stage of the pipeline: core, typed, adjoint or optimised.
 
-    signature  Numba argument types, a tuple such as (numba.float64[:], numba.int64)
+    signature  as for `emit`
     returns    a module that defines `F_primal` (core, typed) or `F_value_and_grad`; each computes the same
 
     >>> import numba
     >>> print(show_stage(lambda x: x * x, 0, (numba.float64,), "typed"))  # doctest: +ELLIPSIS
     \"\"\"Typed core form of...
     """
-    from tapec.backend.signature import arguments
     from tapec.backend.stages import stage_text
     from tapec.pipeline import build
 
     function = plain_function(f)
-    structure = arguments(tuple(signature), list(parameters(function)))
-    return stage_text(function, stage, lambda kind, options: build(function, structure, kind, wrt, options))
+    arguments = argument_types(function, signature)
+    return stage_text(function, stage, lambda kind, options: build(function, arguments, kind, wrt, options))
 
 
 # how these are lowered when differentiated code calls them

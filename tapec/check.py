@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tapec.api import grad
 from tapec.errors import GradientMismatch, UsageError
-from tapec.products import jvp, vjp
+from tapec.frontend.source import parameters
+from tapec.products import jvp, plain_function, vjp
 
 _SEED = 20_001
 _files = itertools.count(1)
@@ -37,6 +39,64 @@ def check_grads(
 
     >>> check_grads(lambda x: x ** 3, (2.0,), order=2)
     """
+    for row in compare(f, args, wrt, order, rtol, atol, apart=False):
+        row.raise_mismatch()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Three ways to the derivative of a function in one direction, weighted over what it returns.
+
+    order        1 for the function, 2 for its gradient, and so on
+    moved        the parameter that the direction moves, or "all"
+    forward, reverse, differences   what forward mode, reverse mode and central differences give
+    closeness    how far reverse may be from forward mode
+    tolerance    how far the differences may be
+    """
+
+    order: int
+    moved: str
+    forward: float
+    reverse: float
+    differences: float
+    closeness: float
+    tolerance: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all three are the same within the tolerances; nan is the same as nan."""
+        return _same(self.reverse, self.forward, self.closeness) and _same(
+            self.forward, self.differences, self.tolerance
+        )
+
+    def raise_mismatch(self) -> None:
+        """Raise GradientMismatch if two of the three differ."""
+        pairs = (
+            ("reverse", self.reverse, "forward", self.forward, self.closeness),
+            ("forward", self.forward, "central differences", self.differences, self.tolerance),
+        )
+        for name, found, other, expected, tolerance in pairs:
+            if not _same(found, expected, tolerance):
+                raise GradientMismatch(
+                    f"order {self.order}: {name} mode gives {found!r}, {other} {expected!r} in a random direction",
+                    reason=f"they differ by {abs(found - expected):.3g}, more than {tolerance:.3g}",
+                    hint="away from kinks and jumps they must agree; if they do there, please report the function",
+                )
+
+
+def compare(
+    f: Callable[..., Any],
+    args: Any,
+    wrt: Any = None,
+    order: int = 1,
+    rtol: float | None = None,
+    atol: float | None = None,
+    apart: bool = True,
+) -> Iterator[Comparison]:
+    """The comparisons that `check_grads` makes, one by one; `apart` adds one for each argument that moves.
+
+    Parameters as for `check_grads`.
+    """
     if not isinstance(args, tuple | list):
         raise UsageError("args must be a tuple of arguments")
     if order < 1:
@@ -46,9 +106,13 @@ def check_grads(
     single = any(leaf.dtype == np.float32 for k in positions for leaf in _leaves(args[k]))
     rtol = (1e-2 if single else 1e-6) if rtol is None else rtol
     atol = rtol if atol is None else atol
+    names = list(parameters(plain_function(f)))
+    moves = {"all": positions}
+    if apart and len(positions) > 1:
+        moves = {names[min(k, len(names) - 1)]: (k,) for k in positions} | moves
     function = f
     for k in range(1, order + 1):
-        _check(function, args, positions, k, rtol, atol)
+        yield from _compared(function, args, positions, moves, k, rtol, atol)
         if k < order:
             function = _gradient(function, positions, len(args))
 
@@ -105,34 +169,48 @@ def _inner(first: Any, second: Any) -> float:
     return float(sum(np.vdot(a.astype(np.float64), b.astype(np.float64)) for a, b in pairs if a.dtype.kind == "f"))
 
 
-def _check(
-    f: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...], order: int, rtol: float, atol: float
-) -> None:
+def _compared(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    positions: tuple[int, ...],
+    moves: dict[str, tuple[int, ...]],
+    order: int,
+    rtol: float,
+    atol: float,
+) -> Iterator[Comparison]:
     rng = np.random.default_rng(_SEED)
-    tangents = tuple(
-        _map(lambda leaf: _random(rng, leaf), arg) if k in positions else None for k, arg in enumerate(args)
-    )
-    value, moved = jvp(f, _map(_clone, args), tangents)
+    drawn = tuple(_map(lambda leaf: _random(rng, leaf), arg) if k in positions else None for k, arg in enumerate(args))
+    value, pullback = vjp(f, *_map(_clone, args))
     weights = _map(lambda leaf: _random(rng, leaf) if np.asarray(leaf).dtype.kind == "f" else 0.0, value)
-    forward = _inner(weights, moved)
-    _, pullback = vjp(f, *_map(_clone, args))
     pulled = pullback(weights)
-    reverse = sum(_inner(pulled[k], tangents[k]) for k in positions)
-    scale = max(_size(weights) * _size(moved), 1.0)
-    _compare("reverse", reverse, "forward", forward, order, 1e-3 * rtol, 1e-3 * atol * scale)
     step = float(np.cbrt(np.finfo(_coarsest(args, positions)).eps))
+    for moved, chosen in moves.items():
+        tangents = tuple(
+            t if k in chosen or t is None else _map(lambda leaf: leaf * 0, t) for k, t in enumerate(drawn)
+        )
+        _, tangent = jvp(f, _map(_clone, args), tangents)
+        forward = _inner(weights, tangent)
+        reverse = sum(_inner(pulled[k], tangents[k]) for k in chosen)
+        ahead, behind = (_weighted(f, args, tangents, chosen, weights, shift) for shift in (step, -step))
+        differences = (ahead - behind) / (2 * step)
+        scale = max(_size(weights) * _size(tangent), 1.0)
+        closeness = 1e-3 * (atol * scale + rtol * abs(forward))
+        tolerance = atol * scale + rtol * abs(differences)
+        yield Comparison(order, moved, forward, reverse, differences, closeness, tolerance)
 
-    def at(shift: float) -> Any:
-        parts = [
-            _map(lambda leaf, t: type(leaf)(leaf + shift * t) if np.ndim(leaf) == 0 and not isinstance(leaf, np.ndarray)
-                 else (leaf + shift * t).astype(leaf.dtype), arg, tangents[k])
-            if k in positions else _map(_clone, arg)
-            for k, arg in enumerate(args)
-        ]
-        return f(*parts)
 
-    difference = (_inner(weights, at(step)) - _inner(weights, at(-step))) / (2 * step)
-    _compare("forward", forward, "central differences", difference, order, rtol, atol * scale)
+def _weighted(
+    f: Callable[..., Any], args: tuple[Any, ...], tangents: Any, chosen: tuple[int, ...], weights: Any, shift: float
+) -> float:
+    """What `f` returns, weighted, when the chosen arguments have moved."""
+
+    def moved(leaf: Any, tangent: Any) -> Any:
+        if isinstance(leaf, np.ndarray):
+            return (leaf + shift * tangent).astype(leaf.dtype)
+        return type(leaf)(leaf + shift * tangent)
+
+    parts = [_map(moved, arg, tangents[k]) if k in chosen else _map(_clone, arg) for k, arg in enumerate(args)]
+    return _inner(weights, f(*parts))
 
 
 def _coarsest(args: tuple[Any, ...], positions: tuple[int, ...]) -> Any:
@@ -144,15 +222,5 @@ def _size(tree: Any) -> float:
     return float(np.sqrt(_inner(tree, tree)))
 
 
-def _compare(
-    name: str, found: float, other: str, expected: float, order: int, rtol: float, atol: float
-) -> None:
-    if abs(found - expected) <= atol + rtol * abs(expected):
-        return
-    if np.isnan(found) and np.isnan(expected):
-        return
-    raise GradientMismatch(
-        f"order {order}: {name} mode gives {found!r}, {other} {expected!r} in a random direction",
-        reason=f"they differ by {abs(found - expected):.3g}, more than {atol + rtol * abs(expected):.3g}",
-        hint="away from kinks and jumps they must agree; if they do there, please report the function",
-    )
+def _same(found: float, expected: float, tolerance: float) -> bool:
+    return abs(found - expected) <= tolerance or bool(np.isnan(found) and np.isnan(expected))

@@ -16,6 +16,7 @@ from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import NotDifferentiable
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import definition, parameters
+from tapec.journal import Listener, stage
 from tapec.optimise import prepare, tidy
 from tapec.optimise.defined import define_copied
 from tapec.options import Options
@@ -41,14 +42,18 @@ def build(
     kind: str,
     wrt: Any = 0,
     options: Options | None = None,
+    listener: Listener | None = None,
 ) -> Program:
     """Run the pipeline for one function and signature.
 
-    `arguments` holds one structure of core types per parameter, or a Static.
+    `arguments` holds one structure of core types per parameter, or a Static; `listener` is told of stages
+    and decisions.
     """
     options = options or Options()
+    stage(listener, "lowering")
     lowered = lower(function, arguments)
-    program = _build(lowered, function, arguments, kind, wrt, options)
+    stage(listener, "differentiating")
+    program = _build(lowered, function, arguments, kind, wrt, options, listener)
     return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
 
 
@@ -93,6 +98,7 @@ def _build(
     kind: str,
     wrt: Any,
     options: Options,
+    listener: Listener | None,
 ) -> Program:
     core = lowered.function
     core = replace(core, body=(*separate_arguments(core, lowered.roots), *core.body))
@@ -106,12 +112,12 @@ def _build(
         def value(values: tuple[Expr, ...]) -> str:
             return structure.result(lowered.result, values)
 
-        return _finish(made, value, lowered, structure, options)
+        return _finish(made, value, lowered, structure, options, listener)
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
     if kind == "jvp":
         made = forward(core, sources, constants, name)
-        return _tangents(function, made, lowered, structure, options)
+        return _tangents(function, made, lowered, structure, options, listener)
     check_target(lowered, function, kind)
     if kind == "hvp":
         made = directed(core, sources, constants)
@@ -122,7 +128,7 @@ def _build(
         def product(values: tuple[Expr, ...]) -> str:
             return structure.gradients(positions, single, dict(zip(sources, values, strict=True)))
 
-        return _finish(made, product, lowered, vector, options)
+        return _finish(made, product, lowered, vector, options, listener)
     if kind in JACOBIANS:
         made = blocks_of(kind, replace(lowered.function, name=name), sources, constants)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
@@ -134,12 +140,12 @@ def _build(
         def blocks(values: tuple[Expr, ...]) -> str:
             return structure.blocks(lowered.result, positions, single, sources, order, values)
 
-        return _finish(made, blocks, lowered, structure, options)
+        return _finish(made, blocks, lowered, structure, options, listener)
     unit_seed = kind in ("grad", "value_and_grad")
     fuse = unit_seed and options.level > 1
     if fuse:
-        core = to_ssa(prepare(core, constants), constants)
-    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse)
+        core = to_ssa(prepare(core, constants, listener), constants)
+    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse, listener=listener)
     if kind in ("augmented", "pullback"):
         parts = split(swept, core.name if core.name.isidentifier() else "function", constants)
         if kind == "augmented":
@@ -155,7 +161,7 @@ def _build(
     sweeps = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward)
     doc = _doc(kind, function, [structure.labels[p] for p in positions])
     made = Function(name, core.params, (*sweeps, Return(results)), swept.types, doc)
-    return _finish(made, text, lowered, structure, options, swept.seeds)
+    return _finish(made, text, lowered, structure, options, listener, swept.seeds)
 
 
 def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
@@ -228,7 +234,12 @@ def _results(core: Function) -> tuple[Atom, ...]:
 
 
 def _tangents(
-    function: types.FunctionType, made: Function, lowered: Lowered, structure: Boundary, options: Options
+    function: types.FunctionType,
+    made: Function,
+    lowered: Lowered,
+    structure: Boundary,
+    options: Options,
+    listener: Listener | None,
 ) -> Program:
     places: list[int] = []
     dots: dict[int, int] = {}
@@ -254,7 +265,7 @@ def _tangents(
     doc = f"The value of `{function.__name__}` and its tangent, for given tangents of its arguments."
     made = Function(made.name, made.params, made.body, made.types, doc)
     seeds = made.params[len(lowered.function.params) :]
-    return _finish(made, text, lowered, structure, options, seeds)
+    return _finish(made, text, lowered, structure, options, listener, seeds)
 
 
 def _augmented(
@@ -272,7 +283,7 @@ def _augmented(
         value = structure.result(lowered.result, values[:first])
         return f"{value}, {structure.make(None, kept)}, {structure.make(None, state)}"
 
-    return _finish(made, text, lowered, structure, options)
+    return _finish(made, text, lowered, structure, options, None)
 
 
 def _leaving(value: Expr, kind: Type) -> str:
@@ -309,7 +320,7 @@ def _pullback(
         return structure.gradients(positions, False, dict(zip(sources, values, strict=True)))
 
     seeds = made.params[len(parts.kept) + len(parts.state) :]
-    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, seeds)
+    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, None, seeds)
 
 
 def _is_float(value: Atom, types_: dict[str, Type]) -> bool:
@@ -324,15 +335,17 @@ def _finish(
     lowered: Lowered,
     structure: Boundary,
     options: Options,
+    listener: Listener | None,
     seeds: tuple[str, ...] = (),
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns."""
+    stage(listener, "optimising")
     labels = (*structure.labels, *seeds)
     # for the classes of named tuples, whose names are taken
     result = returned(_results(core))
     if options.level > 0:
         taken = (*lowered.constants, *structure.namespace, *labels)
-        core = tidy(core, frozenset(taken).difference(core.params), options.level, options.math)
+        core = tidy(core, frozenset(taken).difference(core.params), options.level, options.math, listener)
         result = returned(_results(core))
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in structure.unpack]

@@ -20,7 +20,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("__init__",),
-    ("api", "check", "gradient_tape", "jacobians", "products", "signatures", "structure"),
+    ("build",),
+    ("api", "check", "explanation", "functions", "gradient_tape", "jacobians", "loading", "products", "signatures", "structure"),
     ("tape",),
     ("pipeline",),
     ("backend",),
@@ -30,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("frontend",),
     ("rules",),
     ("syntax",),
-    ("errors", "options", "version"),
+    ("errors", "journal", "options", "version"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 COMPILER, RUNTIME = "tapec", "tapec_runtime"

@@ -81,7 +81,8 @@ class Idioms(Expressions, Writer):
         self.emit(depth + 1, f"{name} = np.zeros(({rows}, {cols}))")
         self.emit(depth + 1, f"for {i} in range({rows}):")
         nearest = [f"{k}, near = -1, 1e9", f"for j in range({rows}):"]
-        nearest += [f"    if abs({m}[{i}, 0] - {m}[j, -1]) < near:", f"        near, {k} = abs({m}[{i}, 0] - {m}[j, -1]), j"]
+        nearest += [f"    if abs({m}[{i}, 0] - {m}[j, -1]) < near:"]
+        nearest += [f"        near, {k} = abs({m}[{i}, 0] - {m}[j, -1]), j"]
         places = [
             [f"{k} = int(np.argmax({m}[{i}])) % {rows}"],
             [f"{k} = 0 if {m}[{i}, 0] < {x} else {rows} - 1"],
@@ -99,6 +100,25 @@ class Idioms(Expressions, Writer):
         self.emit_all(depth + 2, self.rng.choice(forms))
         ends = [f"{m}[:] = 0.5 * {m} + 0.3 * {name}", f"{m}[0] = {name}[-1] * 0.4", f"{m} = {name} * 0.7"]
         self.emit(depth + 1, self.rng.choice(ends))
+        return scope
+
+    def windows(self, scope: Scope, depth: int) -> Scope:
+        """Views that move along an array, read and written under subscripts that do not say where."""
+        name, i, j = (self.new(stem) for stem in ("w", "i", "j"))
+        v, extent = self.rng.choice(scope.vectors)
+        x, y = self.target(scope), self.atom(scope)
+        cut, width = self.rng.choice(
+            [(f"{v}[{i} : {i} + 2]", 2), (f"{v}[{i}:]", 2), (f"{v}[{extent} - {i} - 2 :]", 2), (f"{v}[{i} :: -1]", 1)]
+        )
+        self.emit(depth, f"for {i} in range({self.rng.choice(['', '0, ', '1, '])}{extent} - 1):")
+        self.emit(depth + 1, f"{name} = {cut}")
+        forms = [
+            [f"{x} += 0.3 * {name}[{width - 1}] ** 2", f"{name}[0] = 0.5 * {name}[-1] * {name}[{width - 1}]"],
+            [f"{name}[{i} % len({name})] *= {y}", f"{x} = 0.5 * {x} + 0.2 * {name}[0] ** 2"],
+            [f"for {j} in range(len({name})):", f"    {name}[{j}] = 0.6 * {name}[{j}] * {y} + 0.2 * {v}[{j}]"],
+            [f"for {j} in range({width}):", f"    {name}[{j}] += 0.3 * {name}[{width} - 1 - {j}] * {v}[{i}]"],
+        ]
+        self.emit_all(depth + 1, self.rng.choice(forms))
         return scope
 
     def masks(self, scope: Scope, depth: int) -> Scope:

@@ -150,6 +150,7 @@ class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms):
                 (0.6, self.iterate),
                 (0.6, self.search),
                 (0.8, self.carried_view),
+                (0.5, self.windows),
                 (0.5, self.scattered_rows),
                 (0.6, self.dynamic),
                 (0.8, self.carry),

@@ -9,6 +9,7 @@ from tapec_runtime.variables import UnconnectedGradients, Variable, constant, st
 
 if TYPE_CHECKING:
     from tapec_runtime.aliasing import AliasedArguments, overlap
+    from tapec_runtime.checkpoints import checkpointed, next_checkpoint
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
@@ -21,6 +22,7 @@ __all__ = [
     "UnconnectedGradients",
     "Variable",
     "arctan",
+    "checkpointed",
     "constant",
     "cos",
     "cosh",
@@ -30,6 +32,7 @@ __all__ = [
     "exponent",
     "log",
     "log1p",
+    "next_checkpoint",
     "overlap",
     "polygamma",
     "power",
@@ -45,6 +48,7 @@ __all__ = [
 _LAZY = {
     "AliasedArguments": "aliasing",
     "arctan": "trigonometric",
+    "checkpointed": "checkpoints",
     "cos": "trigonometric",
     "cosh": "hyperbolic",
     "erf": "error_function",
@@ -53,6 +57,7 @@ _LAZY = {
     "exponent": "special",
     "log": "exp_log",
     "log1p": "exp_log",
+    "next_checkpoint": "checkpoints",
     "overlap": "aliasing",
     "polygamma": "special",
     "power": "powers",

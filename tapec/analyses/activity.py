@@ -84,6 +84,10 @@ class Activity:
     def _key(self, name: str) -> str:
         return self._aliases.find(name) if is_memory(self._types.get(name)) else name
 
+    def varies(self, name: str) -> bool:
+        """Whether a name depends differentiably on a source."""
+        return self._key(name) in self.varied
+
     def __contains__(self, name: str) -> bool:
         type_: Type | None = self._types.get(name)
         return type_ is not None and type_.is_float and self._key(name) in self.active

@@ -9,6 +9,9 @@ what elimination, triangular solves and recurrences are written in.  Everything 
                 a[i, j] -= a[i, k] * a[k, j]      no store reaches row k or column k again
 
 A subscript of -1 means the last element, so a proof also needs subscripts that are not negative.
+
+Elements of a view are elements of what it views: `row[j]` of `row = a[i]` is `a[i, j]`.  A view that
+is made in a loop is another one in each trip.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Atom, Const, For, Name, Op, Stmt, Store
+from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store
 
 
 @dataclass(frozen=True)
@@ -37,21 +40,18 @@ class Dependence:
             if len(defs) == 1 and isinstance(defs[0], For):
                 self.loops[name] = defs[0]
 
-    def untouched(self, load: Assign, store: Store) -> bool:
-        """Whether no run of `store` that follows `load` writes the element that `load` read."""
+    def untouched(self, load: Assign, store: Store, home: Region) -> bool:
+        """Whether no run of `store` that follows `load` writes the element that `load` read.
+
+        Each run of `home` works on memory of its own.
+        """
         value = load.value
         assert isinstance(value, Op) and isinstance(value.args[0], Name)
-        array = value.args[0].id
-        if store.array != array or self.regions.merged(array):
-            return False
-        read = [self.affine(arg) for arg in value.args[1:] if isinstance(arg, Name | Const)]
-        write = [self.affine(arg) for arg in store.index]
-        if len(read) != len(write) or len(read) != len(value.args) - 1:
+        array, read = self.element(value.args[0].id, value.args[1:])
+        target, write = self.element(store.array, store.index)
+        if target != array or len(read) != len(write) or self.moves(array, home):
             return False
         here, there = self.regions.of[id(load)], self.regions.of[id(store)]
-        home = self.regions.home.get(array)
-        if home is None:
-            return False
         common = [r for r in reversed(here.loops()) if there.inside(r) and r is not home and r.inside(home)]
         if any(not isinstance(region.owner, For) for region in common):
             return False
@@ -65,11 +65,10 @@ class Dependence:
         """Whether no trip of `loop` writes with `store` what `load` reads, the loops around it standing still."""
         value = load.value
         assert isinstance(value, Op) and isinstance(value.args[0], Name)
-        array = value.args[0].id
-        if store.array != array or self.regions.merged(array) or len(store.index) != len(value.args) - 1:
+        array, read = self.element(value.args[0].id, value.args[1:])
+        target, write = self.element(store.array, store.index)
+        if target != array or len(read) != len(write) or self.moves(array, loop):
             return False
-        read = [self.affine(arg) for arg in value.args[1:] if isinstance(arg, Name | Const)]
-        write = [self.affine(arg) for arg in store.index]
         around = loop.parent.loops() if loop.parent is not None else []
         common = [r for r in reversed(around) if isinstance(r.owner, For)]
         return any(
@@ -77,6 +76,49 @@ class Dependence:
             for r, w in zip(read, write, strict=True)
             if r is not None and w is not None
         )
+
+    def moves(self, array: str, region: Region) -> bool:
+        """Whether a name may be another array later in the same run of a region."""
+        home = self.regions.home.get(array)
+        if home is None or self.regions.merged(array):
+            return True
+        return any(loop is not region and loop.inside(region) for loop in home.loops())
+
+    def element(self, array: str, index: tuple[Expr, ...]) -> tuple[str, list[Affine | None]]:
+        """The array that a view, or a view of a view, is of, and the subscripts of an element in it."""
+        subs = [self.affine(sub) if isinstance(sub, Name | Const) else None for sub in index]
+        while True:
+            defs = self.regions.defs.get(array, [])
+            made = defs[0].value if len(defs) == 1 and isinstance(defs[0], Assign) else None
+            if not isinstance(made, Op) or made.fn != "view":
+                return array, subs
+            whole, *cuts = made.args
+            assert isinstance(whole, Name)
+            rest, outer = list(subs), []
+            for cut in cuts:
+                if cut == Const(None):
+                    rest.pop(0)  # an axis of extent 1
+                elif isinstance(cut, Name | Const):
+                    outer.append(self.affine(cut))
+                else:
+                    outer.append(self.within(cut, rest.pop(0)))
+            array, subs = whole.id, [*outer, *rest]
+
+    def within(self, cut: Expr, sub: Affine | None) -> Affine | None:
+        """The subscript of an element that a slice numbers `sub`, if that is as simple."""
+        if not isinstance(cut, Op) or cut.fn != "slice" or sub is None:
+            return None
+        low, high, step = cut.args
+        if step not in (Const(None), Const(1)):
+            return None
+        if low in (Const(None), Const(0)) and (high == Const(None) or self.minimum(sub) >= 0):
+            return sub
+        first = self.affine(low) if isinstance(low, Name | Const) else None
+        if first is None or self.minimum(first) < 0 or self.minimum(sub) < 0:
+            return None
+        if first.base is None or sub.base is None:
+            return Affine(first.base or sub.base, first.offset + sub.offset)
+        return None
 
     def apart(self, read: Affine, write: Affine, common: list[Region], level: int | None) -> bool:
         """Whether two subscripts differ when the loop at `level` has moved on, those outside it not.

@@ -124,7 +124,7 @@ class Memory:
             return False
         if self._dependence is None:
             self._dependence = Dependence(self.regions)
-        return self._dependence.untouched(stmt, store)
+        return self._dependence.untouched(stmt, store, self.homes[self.aliases.find(store.array)])
 
     def local_to(self, array: str, region: Region) -> bool:
         """Whether each run of `region` has its own memory for `array`."""

@@ -193,16 +193,15 @@ class Trips:
         return {self.aliases.find(name) for name in inside} - outside
 
     def _elements_apart(self, loop: For, group: list[Access]) -> bool:
-        """Whether one subscript tells the trips apart in all accesses of one array."""
-        arrays = {access.array for access in group}
-        if len(arrays) != 1 or any(access.index is None for access in group):
+        """Whether one subscript tells the trips apart in all accesses of one array, or of views of it."""
+        elements = [self.dependence.element(one.array, one.index) for one in group if one.index is not None]
+        arrays = {array for array, _ in elements}
+        if len(arrays) != 1 or len(elements) != len(group):
             return False
-        (array,) = arrays
-        if self.regions.merged(array) and any(array in writes(stmt) for stmt in walk(loop.body)):
+        if any(not arrays.isdisjoint(writes(stmt)) for stmt in walk(loop.body)):
             return False
-        indexes = [access.index for access in group if access.index is not None]
-        for subs in zip(*indexes, strict=True):
-            found = {self.subscript(sub) for sub in subs}
+        for subs in zip(*(subs for _, subs in elements), strict=True):
+            found = set(subs)
             if len(found) == 1:
                 (one,) = found
                 if one is not None and one.base == loop.var and self.dependence.minimum(one) >= 0:

@@ -191,19 +191,30 @@ def open_folder() -> Path | None:
 
     raises  CacheError if a folder the user named cannot be used
     """
-    if os.environ.get("TAPEC_CACHE", "").strip().lower() in ("0", "no", "off", "false"):
+    if base_folder() is None:
         return None
     return _open(os.environ.get("TAPEC_CACHE_DIR") or None, _settings())
 
 
+def base_folder() -> Path | None:
+    """The folder of all versions, whether it exists or not; None without a cache."""
+    if os.environ.get("TAPEC_CACHE", "").strip().lower() in ("0", "no", "off", "false"):
+        return None
+    return _base(os.environ.get("TAPEC_CACHE_DIR") or None)
+
+
+def _base(chosen: str | None) -> Path:
+    """The folder above those for each set of versions."""
+    if chosen is not None:
+        return Path(chosen).expanduser().absolute()
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tapec", appauthor=False))
+
+
 @functools.lru_cache(maxsize=8)
 def _open(chosen: str | None, settings: tuple[Any, ...]) -> Path | None:
-    if chosen is None:
-        import platformdirs
-
-        base = Path(platformdirs.user_cache_dir("tapec", appauthor=False))
-    else:
-        base = Path(chosen).expanduser().absolute()
+    base = _base(chosen)
     folder = base / f"v{__version__}-{_versions(settings)}"
     try:
         base.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -188,14 +188,21 @@ def _subscript(arg: Expr) -> str:
 
 def statements(block: Block, depth: int, quote: bool = True) -> list[str]:
     """The lines of a block; `quote` adds the user's line above what comes from it."""
+    return traced(block, depth, quote)[0]
+
+
+def traced(block: Block, depth: int, quote: bool = True) -> tuple[list[str], list[Span | None]]:
+    """The lines of a block, and the place in the user's source that each of them comes from."""
     writer = _Writer(quote)
     writer.block(block, depth)
-    return writer.lines
+    return writer.lines, writer.origins
 
 
 class _Writer:
     def __init__(self, quote: bool) -> None:
         self.lines: list[str] = []
+        # of each line; a statement adds its own when it ends or a block inside it begins
+        self.origins: list[Span | None] = []
         self.quote = quote
         self.last: tuple[str, int] | None = None
         self.open: list[Span | None] = []
@@ -203,15 +210,22 @@ class _Writer:
     def block(self, block: Block, depth: int) -> None:
         if not block:
             self.lines.append(INDENT * depth + "pass")
+        self.trace(self.open[-1] if self.open else None)
         for stmt in block:
             quoted = self.cite(stmt.span)
             place = len(self.lines)
             self.open.append(stmt.span)
             self.statement(stmt, depth)
+            self.trace(stmt.span)
             self.open.pop()
             # a line that came out as the user wrote it needs no quotation
             if quoted and self.lines[place].strip() != quoted:
                 self.lines.insert(place, f"{INDENT * depth}# {quoted}")
+                self.origins.insert(place, stmt.span)
+
+    def trace(self, span: Span | None) -> None:
+        """Note where the lines since the last call come from."""
+        self.origins += [span] * (len(self.lines) - len(self.origins))
 
     def cite(self, span: Span | None) -> str:
         """The user's line, if it is to be quoted: once for a run of statements, and not inside itself."""
@@ -300,6 +314,8 @@ def _assignment(target: str, value: Expr) -> str:
 
 
 def _range(stmt: For, parallel: bool) -> str:
+    if stmt.slots is not None:
+        return f"tapec_runtime.checkpointed(range({expression(stmt.stop)}), {expression(stmt.slots)})"
     word = "numba.prange" if parallel else "range"
     if stmt.step != Const(1):
         return f"{word}({_list((stmt.start, stmt.stop, stmt.step))})"

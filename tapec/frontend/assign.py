@@ -56,7 +56,7 @@ def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
         case gast.Name() if target.id in ev.frame.outer:
             store_outer(ev, ev.frame, target.id, ev.materialise(value))
         case gast.Name():
-            ev.frame.env[target.id] = named(ev, ev.materialise(value), target.id)
+            ev.frame.env[target.id] = ev.bindings[ev.span, target.id] = named(ev, ev.materialise(value), target.id)
         case gast.Tuple() | gast.List():
             _unpack(ev, target, value, node)
         case gast.Subscript():
@@ -181,7 +181,7 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
     if ident in ev.frame.outer:
         store_outer(ev, ev.frame, ident, result)
     elif result is not old:
-        ev.frame.env[ident] = named(ev, result, ident)
+        ev.frame.env[ident] = ev.bindings[ev.span, ident] = named(ev, result, ident)
 
 
 def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> Value:

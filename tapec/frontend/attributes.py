@@ -13,6 +13,7 @@ from tapec.errors import UndefinedName, UnsupportedType
 from tapec.frontend import elementwise, numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
+from tapec.frontend.optional import present
 from tapec.frontend.values import Instance, Iteration, Lazy, Method, Static, Sym, Tup, Value, describe, number
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
@@ -23,6 +24,7 @@ def attribute(ev: Evaluator, node: gast.Attribute) -> Value:
 
 
 def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
+    owner = present(ev, owner)
     if isinstance(owner, Static):
         return _static_attribute(ev, owner.obj, attr, node)
     if isinstance(owner, Instance):

@@ -56,6 +56,13 @@ def enumerate_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _sequence(ev: Evaluator, value: Value, node: Any) -> Value:
     """Something that can be looped over by places."""
+    if isinstance(value, Iteration) and value.slots is not None:
+        ev.fail(
+            UnsupportedSyntax,
+            "a checkpointed range inside another iterator",
+            node,
+            hint="let the `for` run over tapec.checkpointed() itself",
+        )
     value = ev.materialise(value)
     return Tup(known_items(ev, value, node)) if isinstance(value, Dct | Static) else value
 

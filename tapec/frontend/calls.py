@@ -13,10 +13,12 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.attributes import wrap
+from tapec.frontend.context import is_manager, managed
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.operators import before_calls
+from tapec.frontend.optional import all_present
 from tapec.frontend.source import undecorated
 from tapec.frontend.suspended import Generator, collected
 from tapec.frontend.values import (
@@ -45,6 +47,10 @@ READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
 
 # what takes all that a generator expression gives before it does anything else
 _EXHAUST = dict.fromkeys((sum, max, min, list, tuple, sorted), True)
+
+
+# built-in functions that take numbers and arrays, not what stands for them
+_NUMERIC = (float, int, abs, round, max, min, sum, len, pow, divmod, complex)
 
 
 def call(ev: Evaluator, node: gast.Call) -> Value:
@@ -108,6 +114,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         args, kwargs = _first_by_name(ev, obj, kwargs, node)
     handler = _lookup(ev.special, obj)
     if handler is not None:
+        if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
+            args = all_present(ev, args)
         result: Value = handler(ev, args, kwargs, node)
         return result
     name = function_name(obj)
@@ -118,9 +126,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_library(ev, library, args, kwargs, node)
     dotted = dotted_name(obj)
     if dotted in PRIMITIVES:
-        return ev.primitive(dotted, plain(ev, args), kwargs, node)
+        return ev.primitive(dotted, plain(ev, all_present(ev, args)), kwargs, node)
     if dotted in INERT:
-        return ev.inert(dotted, plain(ev, args), kwargs, node)
+        return ev.inert(dotted, plain(ev, all_present(ev, args)), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return _named_tuple(ev, obj, plain(ev, args), kwargs, node)
     if ev.live is not None and isinstance(obj, type):
@@ -132,6 +140,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     text = getattr(obj, "__self__", None)
     if isinstance(text, str) and (found := _text_method(ev, text, obj, args, kwargs, node)) is not None:
         return found
+    if ev.live is not None and is_manager(obj):
+        return managed(ev, call_object(ev, obj.__wrapped__, args, kwargs, node), node)
     function = undecorated(obj)
     if function is not None:
         if ev.frame is not None and ev.frame.library:
@@ -250,6 +260,7 @@ def call_rule(
 
 def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any = None) -> Value:
     """Inline a function of tapec's own library; messages then name the user's line."""
+    args = all_present(ev, args)
     if function.__name__.strip("_") not in READ_ONCE:
         args = plain(ev, args)
     elif is_scalar(args[0]):

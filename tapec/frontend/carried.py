@@ -11,7 +11,7 @@ from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
 from tapec.frontend.merge import blank, leaves, note_roots, rebuild
-from tapec.frontend.values import Contents, Growing, Items, Lst, Maybe, Poison, State, Sym, Tup, Value
+from tapec.frontend.values import Contents, Growing, Items, Lst, Maybe, MaybeNone, Poison, State, Sym, Tup, Value
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar, Type
 
@@ -113,6 +113,8 @@ class Carried:
         """The leaves of `value` under the paths of `head`; None if the structures differ."""
         if isinstance(head, Maybe) and not isinstance(value, Maybe):
             value = Maybe(value, Const(True), head.name)
+        if isinstance(head, MaybeNone) and isinstance(value, Sym):
+            value = MaybeNone(value, Const(True))
         paths = dict(leaves(value))
         same = paths.keys() == dict(leaves(head)).keys() and _shape(head) == _shape(value)
         return paths if same else None
@@ -180,6 +182,8 @@ def _shape(value: Any) -> Any:
             return (cls, *map(_shape, items))
         case Maybe(value=inner):
             return ("maybe", _shape(inner))
+        case MaybeNone(value=inner):
+            return ("maybe none", _shape(inner))
         case Items(values=values):
             return ("items", *map(_shape, values))
         case Growing():

@@ -11,16 +11,19 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import elementwise
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator
+from tapec.frontend.optional import present
 from tapec.frontend.values import (
     Dct,
     Func,
     Instance,
     Lst,
     Maybe,
+    MaybeNone,
     Poison,
     Static,
     Sym,
     Tup,
+    Unseen,
     Value,
     describe,
     is_array,
@@ -32,7 +35,10 @@ from tapec.syntax.types import BOOL, Array, Scalar
 
 def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
     """Whether a value counts as true: a literal if that is known."""
+    value = present(ev, value) if isinstance(value, Unseen) else value
     match value:
+        case MaybeNone(value=inner, present=there):
+            return ev.op("and", Sym(there, BOOL), truth(ev, inner, node))
         case Sym(type=Scalar(dtype="bool")):
             return value
         case Sym(type=Scalar()):

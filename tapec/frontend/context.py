@@ -2,35 +2,110 @@
 
 from __future__ import annotations
 
+import contextlib
+import types
+from dataclasses import dataclass
 from typing import Any
 
 import gast
 
-from tapec.errors import UnsupportedSyntax
+from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.suspended import Generator, drive
 from tapec.frontend.values import NONE, Static, Sym, Value, describe
 
 
 def with_(ev: Evaluator, node: gast.With) -> None:
-    entered: list[tuple[Value, Any]] = []
-    for item in node.items:
-        value: Value = ev.expr(item.context_expr)
-        result = _enter(ev, value, item.context_expr)
-        entered.append((value, item.context_expr))
-        if item.optional_vars is not None:
-            ev.bind_target(item.optional_vars, result, node)
-    try:
+    _within(ev, node, list(node.items))
+
+
+def _within(ev: Evaluator, node: gast.With, items: list[Any]) -> None:
+    """The body inside the contexts `items`, outermost first."""
+    if not items:
         ev.statements(node.body)
+        return
+    first, *rest = items
+    value: Value = ev.expr(first.context_expr)
+    if isinstance(value, Managed):
+        _managed(ev, node, value, first, rest)
+        return
+    result = _enter(ev, value, first.context_expr)
+    if first.optional_vars is not None:
+        ev.bind_target(first.optional_vars, result, node)
+    try:
+        _within(ev, node, rest)
     except Raised as error:
-        swallowed = False
-        for value, _ in reversed(entered):
-            swallowed = _exit(ev, value, None if swallowed else error, node) or swallowed
-        if not swallowed:
+        if not _exit(ev, value, error, node):
             raise
         return
+    dead, broke = _resumed(ev)
+    _exit(ev, value, None, node)
+    ev.dead, ev.broke = ev.dead or dead, ev.broke or broke
+
+
+def _resumed(ev: Evaluator) -> tuple[bool, bool]:
+    """Go on with what leaves a context, however its body ended; how that was."""
     dead, broke, ev.dead, ev.broke = ev.dead, ev.broke, ev.dead and not ev.deciding, False
-    for value, _ in reversed(entered):
-        _exit(ev, value, None, node)
+    return dead, broke
+
+
+# `contextlib.contextmanager`
+
+
+@dataclass(frozen=True, eq=False)
+class Managed(Value):
+    """A call of a generator function under `contextlib.contextmanager`: the body runs at its `yield`."""
+
+    generator: Generator
+
+
+class Manager:
+    """A function defined in the code that is lowered, under `contextlib.contextmanager`."""
+
+    def __init__(self, function: Value) -> None:
+        self.function = function
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return managed(ev, ev.apply(self.function, args, kwargs, node), node)
+
+
+def is_manager(function: Any) -> bool:
+    """Whether a function is what `contextlib.contextmanager` gives."""
+    return isinstance(function, types.FunctionType) and function.__code__ is _MANAGER
+
+
+_MANAGER = contextlib.contextmanager(lambda: iter(())).__code__
+
+
+def managed(ev: Evaluator, called: Value, node: Any) -> Managed:
+    """The context of a generator that was called."""
+    if not isinstance(called, Generator):
+        # the decisions that it depends on are not known here
+        ev.fail(LoweringError, "a context of a generator, inside a loop over numbers", node)
+    return Managed(called)
+
+
+def _managed(ev: Evaluator, node: gast.With, value: Managed, item: Any, rest: list[Any]) -> None:
+    ended: list[tuple[bool, bool]] = []
+    home, swallowed = ev.frame, True
+
+    def body(given: Value) -> None:
+        nonlocal swallowed
+        if ended:
+            ev.fail(LoweringError, "a context manager that yields more than once", node)
+        ended.append((False, False))
+        inner, ev.frame = ev.frame, home
+        if item.optional_vars is not None:
+            ev.bind_target(item.optional_vars, given, node)
+        _within(ev, node, rest)
+        ended[0] = _resumed(ev)
+        swallowed, ev.frame = False, inner
+
+    drive(ev, value.generator, body)
+    if not ended:
+        ev.fail(LoweringError, "a context manager that does not yield", node)
+    # where the body raised and the generator goes on, the statement ends here
+    dead, broke = ended[0] if not swallowed else (False, False)
     ev.dead, ev.broke = ev.dead or dead, ev.broke or broke
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any
 
@@ -9,6 +10,7 @@ import gast
 import numba
 
 from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.context import Manager
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.source import undecorated
 from tapec.frontend.values import Func, Static, Value
@@ -22,6 +24,8 @@ def decorated(ev: Evaluator, decorator: Any, function: Value, node: Any) -> Valu
     found = ev.expr(decorator.func if options else decorator)
     if isinstance(found, Static) and any(found.obj is one for one in _TRANSPARENT):
         return function  # its options, types among them, need not be known
+    if isinstance(found, Static) and found.obj is contextlib.contextmanager and ev.live is not None:
+        return Static(Manager(function))
     return ev.apply(ev.expr(decorator) if options else found, [function], {}, node)
 
 

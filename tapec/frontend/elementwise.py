@@ -15,6 +15,7 @@ import numpy as np
 from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator, OpenLoop
+from tapec.frontend.optional import present
 from tapec.frontend.values import Lazy, Sym, Tup, Value, describe, is_array, number, plain_number
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Type
@@ -67,7 +68,7 @@ def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = Non
 
 
 def _operand(ev: Evaluator, arg: Value, node: Any) -> Value:
-    arg = plain_number(arg)
+    arg = present(ev, plain_number(arg))
     if isinstance(arg, Sym | Lazy):
         return arg
     if isinstance(arg, Tup):
@@ -337,7 +338,7 @@ def write_loops(ev: Evaluator, extents: tuple[Sym, ...], body: Any) -> None:
     for axis, extent in enumerate(extents):
         var = ev.define("ijklmn"[axis % 6], INT64)
         inner: list[Any] = []
-        ev.emit(OpenLoop((var, Const(0), extent.atom, Const(1), False), inner, ev.span))
+        ev.emit(OpenLoop((var, Const(0), extent.atom, Const(1), False, None), inner, ev.span))
         ev.block = inner
         index.append(Sym(Name(var), INT64))
     body(tuple(index))

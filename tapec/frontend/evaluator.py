@@ -21,7 +21,19 @@ from tapec.frontend import numba_types
 from tapec.frontend.constructs import words
 from tapec.frontend.liveness import Liveness
 from tapec.frontend.source import FunctionSource
-from tapec.frontend.values import Contents, Items, Lst, State, Sym, Value, describe, is_array, number, plain_number
+from tapec.frontend.values import (
+    Contents,
+    Items,
+    Lst,
+    MaybeNone,
+    State,
+    Sym,
+    Value,
+    describe,
+    is_array,
+    number,
+    plain_number,
+)
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -69,7 +81,7 @@ class OpenIf:
 class OpenLoop:
     """A loop under construction; `header` is None for `while True`."""
 
-    header: tuple[str, Atom, Atom, Atom, bool] | None
+    header: tuple[str, Atom, Atom, Atom, bool, Atom | None] | None
     body: list[Any]
     span: Span | None
 
@@ -85,8 +97,8 @@ def freeze(block: Iterable[Any]) -> Block:
         elif isinstance(item, OpenLoop) and item.header is None:
             out.append(Loop(freeze(item.body), item.span))
         elif isinstance(item, OpenLoop) and item.header is not None:
-            var, start, stop, step, parallel = item.header
-            out.append(For(var, start, stop, step, freeze(item.body), parallel, item.span))
+            var, start, stop, step, parallel, slots = item.header
+            out.append(For(var, start, stop, step, freeze(item.body), parallel, item.span, slots))
         else:
             out.append(item)
     return tuple(out)
@@ -122,6 +134,9 @@ class Live(Protocol):
 
     def refresh(self, value: Value) -> Value:
         """The value now of something that assignments change, such as a variable."""
+
+    def same(self, left: Value, right: Value) -> bool | None:
+        """Whether two values are one object of the running program, if that is known."""
 
     def changed(self, owner: Any) -> None:
         """A dict or object was written."""
@@ -181,11 +196,17 @@ class Evaluator:
         self.call_handler: Callable[..., Value] = None  # type: ignore[assignment]
         self.functions: dict[Any, FunctionSource] = {}
         self.reads: dict[tuple[Any, str], Any] = {}
+        # what the user's variables are given, by the place of the assignment
+        self.bindings: dict[tuple[Span | None, str], Value] = {}
         self.running: list[Any] = []
         # names of copies that stand for the same object of the user's program as another name
         self.copies: dict[str, str] = {}
         # names that the derivative of a part of the program computes once more
         self.recomputed: set[str] = set()
+        # the arrays of which a tape's block takes rows, under names of their own: the rows, and their numbers
+        self.gathers: dict[str, tuple[str, str]] | None = None
+        # arrays that hold the elements of lists; such an element is an object of the user's program
+        self.list_memory: set[str] = set()
         # names that no undone attempt gives back: those of arrays and of live objects
         self.fixed: set[str] = set()
         # what knows the live objects of a running program, where a tape's body is lowered
@@ -373,6 +394,8 @@ class Evaluator:
     def scalar(self, value: Value, node: Any = None) -> Sym:
         """`value` as a number; a 0-d array gives its element."""
         value = plain_number(value)
+        if isinstance(value, MaybeNone):
+            value = self.sym(value)
         if isinstance(value, Sym) and isinstance(value.type, Scalar):
             return value
         if isinstance(value, Sym) and isinstance(value.type, Array) and value.type.ndim == 0:

@@ -19,6 +19,8 @@ from tapec.frontend.elementwise import (
     store_elements,
 )
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.merge import note_roots
+from tapec.frontend.optional import present
 from tapec.frontend.values import (
     Dct,
     Growing,
@@ -45,6 +47,7 @@ from tapec.syntax.types import Array, Scalar
 
 def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """`owner[index]`."""
+    owner = present(ev, owner)
     if isinstance(owner, Tup):
         return tuple_item(ev, owner.items, index, node, owner)
     if isinstance(owner, Lst):
@@ -258,7 +261,23 @@ def _gather(ev: Evaluator, owner: Sym, subs: tuple[Value, ...], node: Any) -> Va
         return ev.call_library("gather_points", (base, Tup(index)))
     if _is_mask(index):
         return ev.call_library("gather_mask", (base, index, number(axis)))
+    if ev.gathers is not None and axis == 0 and isinstance(base.type, Array) and base.type.is_float:
+        return _rows(ev, base, index)
     return ev.call_library("gather", (base, index, number(axis)))
+
+
+def _rows(ev: Evaluator, table: Sym, index: Sym) -> Value:
+    """Rows of an array, which is read under a name of its own for them: a gradient may be wanted as rows."""
+    named = ev.assign(table.atom, table.type, "table")
+    assert isinstance(named.atom, Name) and isinstance(table.type, Array) and ev.gathers is not None
+    note_roots(ev, named.atom.id, table)
+    for axis in range(table.type.ndim):
+        ev.dims[named.atom.id, axis] = dim(ev, table, axis).atom
+        ev.dim_keys[named.atom.id, axis] = dim_key(ev, table, axis)
+    made = ev.call_library("gather", (named, index, number(0)))
+    if isinstance(made, Sym) and isinstance(made.atom, Name) and isinstance(index.atom, Name):
+        ev.gathers[named.atom.id] = made.atom.id, index.atom.id
+    return made
 
 
 def _advanced(
@@ -300,7 +319,7 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     live = ev.live if isinstance(owner, Instance | Static) else None
     if live is not None and live.operator("__setitem__", [owner, index, value], node) is not None:
         return
-    owner = _writable(ev, owner, node)
+    owner, value = _writable(ev, owner, node), present(ev, value)
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     subs = _expanded(ev, owner, index, node)
     if _is_element(owner, subs):

@@ -23,6 +23,7 @@ from tapec.frontend.values import (
     is_array,
     number,
 )
+from tapec.syntax.core import Name
 from tapec.syntax.types import Array
 
 
@@ -154,4 +155,6 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
 
 def list_view(ev: Evaluator, contents: Growing) -> Sym:
     """The filled part of a growing list's buffer."""
+    assert isinstance(contents.buffer.atom, Name)
+    ev.list_memory |= ev.roots.get(contents.buffer.atom.id, frozenset())
     return indexing.view(ev, contents.buffer, (Slice(None, contents.count, None),), None)

@@ -90,7 +90,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
             ev.heap[owner] = Items(contents.values[:-1])
             return contents.values[-1]
         last = ev.op("-", contents.count, number(1))
-        item = indexing.load(ev, contents.buffer, last, node)
+        item = indexing.load(ev, ev.list_view(contents), last, node)
         ev.heap[owner] = Growing(contents.buffer, last)
         return item
     return None

@@ -7,6 +7,7 @@ from typing import Any
 from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.optional import present
 from tapec.frontend.values import Contents, Growing, Sym, Value, describe, number
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import Array, Scalar, Type
@@ -31,6 +32,7 @@ def growing(ev: Evaluator, contents: Contents, element: Scalar) -> Growing:
 
 def list_number(ev: Evaluator, value: Value, node: Any = None) -> Sym:
     """An element of a list whose length is not known."""
+    value = present(ev, value)
     if not isinstance(value, Sym) or (isinstance(value.type, Array) and value.type.ndim > 0):
         ev.fail(
             TypeMismatch,

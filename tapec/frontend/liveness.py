@@ -86,6 +86,8 @@ def _stores(node: Any) -> Names:
             found.add(current.id)
         if isinstance(current, (gast.ListComp, gast.GeneratorExp)):
             continue
+        if isinstance(current, gast.alias):
+            found.add(current.asname or current.name.partition(".")[0])
         pending.extend(gast.iter_child_nodes(current))
     return frozenset(found)
 

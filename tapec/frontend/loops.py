@@ -7,7 +7,7 @@ from typing import Any
 
 import gast
 
-from tapec.errors import TypeMismatch
+from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
 from tapec.frontend.evaluator import Evaluator, OpenLoop
@@ -16,8 +16,11 @@ from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
 from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number, static_int
-from tapec.syntax.core import Break, Name
+from tapec.syntax.core import Atom, Break, Name
 from tapec.syntax.types import Scalar
+
+# the label of a loop's variable, its bounds and step; whether it is parallel; the atom of its snapshots
+Header = tuple[str, Value, Value, Value, bool, Atom | None]
 
 
 def break_(ev: Evaluator, node: gast.Break) -> None:
@@ -82,19 +85,39 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     if iteration.kind == "ndindex" and not _has_break(node.body):
         _nested_ranges(ev, iteration, node, names, live | head)
         return
-    if iteration.kind == "range":
+    if iteration.slots is not None:
+        _all_trips_run(ev, node)
+    direct = iteration.kind == "range" and (iteration.slots is None or _counts(iteration))
+    if direct:
         start, stop, step = iteration.args
     else:
         start, stop, step = number(0), ev.iteration_length(iteration, node), number(1)
 
     def body(index: Sym) -> None:
-        item: Value = index if iteration.kind == "range" else ev.iteration_item(iteration, index, node)
+        item: Value = index if direct else ev.iteration_item(iteration, index, node)
         ev.bind_target(node.target, item, node)
         ev.statements(node.body)
 
     label = node.target.id if iteration.kind == "range" and isinstance(node.target, gast.Name) else "k"
-    header = (label, start, stop, step, iteration.parallel)
+    header = (label, start, stop, step, iteration.parallel, iteration.slots)
     counted_loop(ev, header, body, names, live | head, node)
+
+
+def _counts(iteration: Iteration) -> bool:
+    """Whether a range counts 0, 1, 2, ..."""
+    return [static_int(bound) for bound in (iteration.args[0], iteration.args[2])] == [0, 1]
+
+
+def _all_trips_run(ev: Evaluator, node: gast.For) -> None:
+    """The schedule of snapshots rests on the number of trips."""
+    if _has_break(node.body):
+        ev.fail(
+            UnsupportedSyntax,
+            "a checkpointed loop cannot be left early",
+            node,
+            reason="its snapshots are placed by the number of its trips",
+            hint="loop over range() itself, or let the trips that remain do nothing",
+        )
 
 
 def _nested_ranges(
@@ -111,7 +134,7 @@ def _nested_ranges(
             ev.bind_target(node.target, item, node)
             ev.statements(node.body)
             return
-        header = ("ijklmn"[axis % 6], number(0), dims[axis], number(1), False)
+        header = ("ijklmn"[axis % 6], number(0), dims[axis], number(1), False, None)
         counted_loop(ev, header, lambda k: nest(axis + 1, (*index, k)), names, live, node)
 
     nest(0, ())
@@ -141,7 +164,7 @@ def _has_break(stmts: list[Any]) -> bool:
 
 def counted_loop(
     ev: Evaluator,
-    header: tuple[str, Value, Value, Value, bool],
+    header: Header,
     body: Callable[[Sym], None],
     names: frozenset[str],
     live: frozenset[str],
@@ -153,7 +176,7 @@ def counted_loop(
 
 def loop(
     ev: Evaluator,
-    header: tuple[str, Value, Value, Value, bool] | None,
+    header: Header | None,
     body: Callable[..., None],
     names: frozenset[str],
     live: frozenset[str],
@@ -197,13 +220,13 @@ def loop(
     ev.restore(entry)
     ev.frame.env.update(context.carried)
     ev.heap.update(context.lists)
-    built = None if header is None or var is None else (var, *(b.atom for b in bounds), header[4])
+    built = None if header is None or var is None else (var, *(b.atom for b in bounds), *header[4:])
     ev.emit(OpenLoop(built, root, ev.span))  # type: ignore[arg-type]
     # a `while True` without `break` never ends normally
     ev.dead = header is None and not any(block is not None for block in context.broke)
 
 
-def _bounds(ev: Evaluator, header: tuple[str, Value, Value, Value, bool] | None, node: Any) -> list[Sym]:
+def _bounds(ev: Evaluator, header: Header | None, node: Any) -> list[Sym]:
     if header is None:
         return []
     bounds = [ev.scalar(bound, node) for bound in header[1:4]]

@@ -22,6 +22,7 @@ from tapec.frontend import (
     creation,
     decorators,
     elementwise,
+    imports,
     indexing,
     inline,
     iteration,
@@ -34,6 +35,7 @@ from tapec.frontend import (
 )
 from tapec.frontend.comprehension import listcomp
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
+from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.values import Items, Lst, SameAs, Static, Sym, Tup, Value, describe
@@ -52,6 +54,7 @@ class Lowered:
     reads      names read from modules and closures, with their values (for cache keys)
     functions  every Python function reached
     callees    recursive functions, called by name
+    bindings   what the user's variables are given, by the place of the assignment
     """
 
     function: Function
@@ -61,6 +64,7 @@ class Lowered:
     reads: dict[tuple[Any, str], Any] = field(default_factory=dict)
     functions: tuple[Any, ...] = ()
     callees: tuple[Function, ...] = ()
+    bindings: dict[tuple[Span | None, str], Value] = field(default_factory=dict)
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -78,6 +82,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.statement_handlers = {
         **assign.HANDLERS,
         **suspended.STATEMENTS,
+        **imports.STATEMENTS,
         gast.If: branches.if_,
         gast.For: loops.for_,
         gast.While: loops.while_,
@@ -132,8 +137,9 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.source_of = reached
 
     def sym(value: Value) -> Sym:
-        assert isinstance(value, Sym)
-        return value
+        found = present(ev, value)
+        assert isinstance(found, Sym)
+        return found
 
     ev.sym = sym
 
@@ -190,7 +196,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
     body, callees = finished(ev.callees, body)
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
-    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, tuple(ev.functions), callees)
+    functions = tuple(ev.functions)
+    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings)
 
 
 def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:

@@ -20,6 +20,7 @@ from tapec.frontend.values import (
     Items,
     Lazy,
     Maybe,
+    MaybeNone,
     Poison,
     Static,
     Sym,
@@ -49,6 +50,8 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
         return _merge_missing(ev, name, first, second, ways)
     if isinstance(first, Maybe) or isinstance(second, Maybe):
         return _merge_maybe(ev, name, first, second, ways)
+    if isinstance(first, MaybeNone) or isinstance(second, MaybeNone):
+        return _merge_optional(ev, name, first, second, ways)
     first, second = _text(first), _text(second)
     if isinstance(first, Sym) and isinstance(second, Sym):
         type_ = numba_types.unify(first.type, second.type)
@@ -110,6 +113,20 @@ def _merge_maybe(ev: Evaluator, name: str, first: Value, second: Value, ways: tu
         return Poison("it is set on one way only", name)
     assert isinstance(flag, Sym)
     return value if flag.constant is True else Maybe(value, flag.atom, name)
+
+
+def _merge_optional(ev: Evaluator, name: str, first: Value, second: Value, ways: tuple[Way, Way]) -> Value:
+    """Numbers of which one at least may be None."""
+    a = MaybeNone(first, Const(True)) if isinstance(first, Sym) else first
+    b = MaybeNone(second, Const(True)) if isinstance(second, Sym) else second
+    if not isinstance(a, MaybeNone) or not isinstance(b, MaybeNone):
+        return _poison(name, first, second)
+    value = merge(ev, name, a.value, b.value, ways)
+    flag = merge(ev, f"{name}_set", _flag(a.present), _flag(b.present), ways)
+    if not isinstance(value, Sym):
+        return _poison(name, first, second)
+    assert isinstance(flag, Sym)
+    return MaybeNone(value, flag.atom)
 
 
 def _flag(atom: Atom) -> Sym:
@@ -192,7 +209,7 @@ def leaves(value: Value | Contents | None, path: tuple[Any, ...] = ()) -> list[t
             return [(path, value)]
         case Tup(items=items) | Items(values=items):
             return [leaf for k, item in enumerate(items) for leaf in leaves(item, (*path, k))]
-        case Maybe(value=inner, flag=flag):
+        case Maybe(value=inner, flag=flag) | MaybeNone(value=inner, present=flag):
             return [*leaves(inner, (*path, "value")), ((*path, "flag"), _flag(flag))]
         case Growing(buffer=buffer, count=count):
             return [((*path, "buffer"), buffer), ((*path, "count"), count)]
@@ -209,6 +226,9 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
         case Maybe(value=inner, flag=flag, name=name):
             flag_sym = new((*path, "flag"), _flag(flag))
             return Maybe(rebuild(inner, new, (*path, "value")), flag_sym.atom, name)
+        case MaybeNone(value=inner, present=flag):
+            flag_sym = new((*path, "flag"), _flag(flag))
+            return MaybeNone(rebuild(inner, new, (*path, "value")), flag_sym.atom)
         case Growing(buffer=buffer, count=count):
             return Growing(new((*path, "buffer"), buffer), new((*path, "count"), count))
         case Items(values=values):

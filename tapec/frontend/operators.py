@@ -13,6 +13,7 @@ from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, Unsuppo
 from tapec.frontend import dicts, elementwise, indexing, numba_types
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
+from tapec.frontend.optional import present
 from tapec.frontend.values import (
     NONE,
     Dct,
@@ -29,6 +30,7 @@ from tapec.frontend.values import (
     Sym,
     Template,
     Tup,
+    Unseen,
     Value,
     describe,
     is_array,
@@ -90,7 +92,7 @@ def name(ev: Evaluator, node: gast.Name) -> Value:
         ev.emit(OpenIf(unset.atom, side, [], ev.span))
         ev.frame.env[node.id] = value.value
         return value.value
-    if isinstance(value, Poison):
+    if isinstance(value, Poison) and not isinstance(value, Unseen):
         ev.fail(TypeMismatch, f"`{node.id}` cannot be used here", node, reason=value.reason)
     return value
 
@@ -147,6 +149,10 @@ def _is_pure(ev: Evaluator, func: Any) -> bool:
 
 def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) -> Value:
     left, right = plain_number(left), plain_number(right)
+    for side in (left, right):
+        if isinstance(side, Unseen):
+            return side
+    left, right = present(ev, left), present(ev, right)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
     if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
@@ -178,6 +184,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
 def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
     value = ev.expr(node.operand)
     fn = SIGNS[type(node.op)]
+    if fn != "not":
+        value = present(ev, value)
     if fn == "neg" and ev.live is not None and isinstance(value, Instance | Static):
         own = ev.live.operator("__neg__", [value], node)
         if own is not None:
@@ -214,7 +222,8 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         if isinstance(side, Static) and isinstance(side.obj, Template):
             ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node)
     if isinstance(op, gast.Is | gast.IsNot) and isinstance(left, MaybeNone) and is_none(right):
-        return Sym(left.present, BOOL) if isinstance(op, gast.IsNot) else ev.op("not", Sym(left.present, BOOL))
+        there = ev.known(Sym(left.present, BOOL), node)
+        return there if isinstance(op, gast.IsNot) else ev.op("not", there)
     if isinstance(op, gast.Is | gast.IsNot):
         same = _identical(ev, left, right, node)
         return number(same if isinstance(op, gast.Is) else not same)
@@ -268,6 +277,8 @@ def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
     objects = (Static, Lst, Dct, Instance, Func)
     if isinstance(left, objects) and isinstance(right, objects):
         return left is right
+    if ev.live is not None and (same := ev.live.same(left, right)) is not None:
+        return same
     for one, other in ((left, right), (right, left)):
         if is_scalar(one) and isinstance(one, Sym) and isinstance(one.constant, bool) and is_scalar(other):
             assert isinstance(other, Sym)

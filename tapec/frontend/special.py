@@ -32,6 +32,7 @@ from tapec.frontend.builtins import (
     zip_,
 )
 from tapec.frontend.casts import caster, constant, dtype_attribute, stop_gradient, type_
+from tapec.frontend.checkpoints import checkpointed
 from tapec.frontend.conditions import where
 from tapec.frontend.creation import (
     array,
@@ -134,6 +135,7 @@ SPECIAL: dict[Any, Any] = {
     len: len_,
     range: range_,
     numba.prange: prange,
+    tapec_runtime.checkpointed: checkpointed,
     numba.njit: decorators.jitted,
     numba.jit: decorators.jitted,
     functools.wraps: decorators.wraps,

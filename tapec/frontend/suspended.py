@@ -20,6 +20,8 @@ from tapec.frontend.iteration import as_iteration
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.values import Items, Lst, Poison, Static, Tup, Value, number, static_int
 
+_TRIPS = 5000
+
 
 @dataclass(frozen=True, eq=False)
 class Generator(Value):
@@ -116,12 +118,25 @@ def collected(ev: Evaluator, value: Value) -> Value:
     found: list[Value] = []
 
     def take(item: Value) -> bool:
-        ev.trips += 1
+        count_trip(ev)
         found.append(item)
-        return ev.trips < 5000
+        return True
 
     drive(ev, value, consume_in(ev, take))
     return Tup(tuple(found))
+
+
+def count_trip(ev: Evaluator, node: Any = None) -> None:
+    """One more trip of a loop that is unrolled."""
+    ev.trips += 1
+    if ev.trips > _TRIPS:
+        ev.fail(
+            LoweringError,
+            f"a loop that is unrolled beyond {_TRIPS} trips",
+            node,
+            reason="what it keeps or decides has to be known trip by trip",
+            hint="move appends and changes of objects out of the loop",
+        )
 
 
 def yield_(ev: Evaluator, node: gast.Yield) -> Value:

@@ -6,13 +6,10 @@ from typing import Any
 
 import gast
 
-from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import as_iteration
-from tapec.frontend.suspended import Generator, consume_in, drive
+from tapec.frontend.suspended import Generator, consume_in, count_trip, drive
 from tapec.frontend.values import Items, Iteration, Lst, Value, number, static_int
-
-_TRIPS = 5000
 
 
 def unrolled_while(ev: Evaluator, node: gast.While) -> None:
@@ -53,15 +50,7 @@ def _length(ev: Evaluator, iteration: Iteration, node: Any) -> int:
 
 def _trip(ev: Evaluator, node: Any) -> bool:
     """One trip; whether the loop goes on."""
-    ev.trips += 1
-    if ev.trips > _TRIPS:
-        ev.fail(
-            LoweringError,
-            f"a loop that is unrolled beyond {_TRIPS} trips",
-            node,
-            reason="what it keeps or decides has to be known trip by trip",
-            hint="move appends and changes of objects out of the loop",
-        )
+    count_trip(ev, node)
     ev.statements(node.body)
     if ev.broke:
         ev.broke = ev.dead = False

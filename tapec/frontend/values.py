@@ -39,10 +39,11 @@ class Sym(Value):
 
 
 @dataclass(frozen=True)
-class MaybeNone(Sym):
-    """A gradient that is None unless `present` holds when the program runs; in arithmetic, a zero."""
+class MaybeNone(Value):
+    """A number or array, such as a gradient, that is None unless `present` holds when the program runs."""
 
-    present: Atom = Const(True)
+    value: Sym
+    present: Atom
 
 
 @dataclass(frozen=True)
@@ -135,11 +136,15 @@ class Slice(Value):
 
 @dataclass(frozen=True)
 class Iteration(Value):
-    """Something that a `for` can run over: range, enumerate, zip, reversed, ndindex, items."""
+    """Something that a `for` can run over: range, enumerate, zip, reversed, ndindex, items.
+
+    slots  how many snapshots the reverse sweep of a checkpointed range may keep
+    """
 
     kind: str
     args: tuple[Value, ...]
     parallel: bool = False
+    slots: Atom | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,11 @@ class Poison(Value):
 
     reason: str
     name: str
+
+
+@dataclass(frozen=True)
+class Unseen(Poison):
+    """What only the run knows, such as the time: harmless as long as nothing but more of it comes of it."""
 
 
 @dataclass(frozen=True)
@@ -246,4 +256,6 @@ def describe(value: Value) -> str:
             return f"an object of {cls.__qualname__}"
         case Maybe(value=inner):
             return describe(inner)
+        case MaybeNone(value=inner):
+            return f"None or {describe(inner)}"
     return type(value).__name__.lower()

@@ -236,7 +236,9 @@ def _renamed(block: Block, names: dict[str, str]) -> Block:
                 set_here = {name(target) for inner_stmt in walk(body) for target in writes(inner_stmt)}
                 if not inner and name(var) not in set_here:
                     return None
-                return replace(stmt, var=name(var), start=expr(start), stop=expr(stop), step=expr(step), body=inner)
+                slots = None if stmt.slots is None else expr(stmt.slots)
+                made = replace(stmt, var=name(var), start=expr(start), stop=expr(stop), step=expr(step), body=inner)
+                return replace(made, slots=slots)
             case Loop(body=body):
                 return replace(stmt, body=inside(body))
             case Push(stack=stack, value=value):

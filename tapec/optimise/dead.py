@@ -146,9 +146,7 @@ class _Dead:
         # without a body it only leaves its variable behind, where that is one with what is read later
         if stmt.var not in live and all(isinstance(s, Break) for s in body):
             return [], live
-        bounds = {n for bound in (stmt.start, stmt.stop, stmt.step) for n in names_in(bound)}
-        new_stmt = For(stmt.var, stmt.start, stmt.stop, stmt.step, body, stmt.parallel, stmt.span)
-        return [new_stmt], head | bounds
+        return [replace(stmt, body=body)], head | set(reads(stmt))
 
     def apart(self, stmt: For) -> Live:
         """Contents that no trip leaves to another: every access has the loop's variable as one subscript."""

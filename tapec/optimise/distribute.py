@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Access, Trips
+from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Loop, Name, Op, Stmt, Store, writes
 from tapec.syntax.types import INT64, Array
@@ -27,15 +28,18 @@ from tapec.syntax.types import INT64, Array
 Index = tuple[Affine, ...]
 
 
-def distribute(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def distribute(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with scattered additions in loops of their own; see the module."""
-    worker = _Distribute(function)
+    worker = _Distribute(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Distribute:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
         # what stands before the outermost loop
@@ -80,6 +84,9 @@ class _Distribute:
                 buffers[stmt.value] = self.buffer(stmt, size)
                 kept.append(Store(buffers[stmt.value], (Name(loop.var),), stmt.value, False, stmt.span))
             after.append(self.addition(loop, stmt, index, buffers[stmt.value]))
+            if self.listener is not None:
+                why = "an addition to `{0}` waits, so that the trips are independent: it is made by a loop of its own"
+                self.listener.decide(loop.span, "distribute", "split", why, Named(stmt.array))
         return [replace(loop, body=tuple(kept)), *after]
 
     # which additions can wait
@@ -125,6 +132,8 @@ class _Distribute:
     def subscripts(self, loop: For, access: Access, inside: set[str]) -> Index | None:
         """Subscripts of which the last counts with the loop and the others stand still."""
         out: list[Affine] = []
+        if access.array in inside:
+            return None  # a view, another one in each trip
         for sub in access.index or ():
             one = self.trips.subscript(sub)
             if one is None or self.trips.dependence.minimum(one) < 0 and one.base == loop.var:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.memory import Aliases, aliases, is_memory
+from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -34,13 +35,16 @@ from tapec.syntax.core import (
 _WHOLE_NUMBERS = frozenset({"+", "-", "*", "max", "min", "dim"})
 
 
-def hoist_allocations(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def hoist_allocations(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with allocations moved out of loops; see the module."""
-    return replace(function, body=_Hoist(function).block(function.body))
+    return replace(function, body=_Hoist(function, listener).block(function.body))
 
 
 class _Hoist:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.types = function.types
         self.aliases: Aliases = aliases(function)
         self.members: dict[str, set[str]] = {}
@@ -78,6 +82,10 @@ class _Hoist:
                 needed = self.extents(stmt.value.args[1:], inside, at_top)
                 if needed is not None:
                     found |= {id(stmt), *needed}
+                    if self.listener is not None:
+                        why = "no trip of {1} hands it on"
+                        about = Named(stmt.target, stmt.span), loop.span
+                        self.listener.decide(stmt.span, "hoist", "`{0}` is allocated once", why, *about)
         return found
 
     def extents(self, dims: tuple[Expr, ...], inside: set[str], at_top: dict[str, Assign]) -> set[int] | None:

@@ -18,6 +18,7 @@ from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.memory import aliases, is_memory
+from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -40,7 +41,9 @@ from tapec.syntax.core import (
 )
 
 
-def privatise(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def privatise(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with scratch arrays made inside the top-level loops that use them; see the module."""
     classes = aliases(function)
     sizes: dict[str, int] = {}
@@ -63,6 +66,10 @@ def privatise(function: Function, _constants: frozenset[str] = frozenset()) -> F
             own = replace(made, value=replace(made.value, fn="empty"))
             body[body.index(loop)] = replace(loop, body=(own, *loop.body))
             body.remove(made)
+            if listener is not None:
+                why = "every trip of {1} writes all of it before it reads any"
+                about = Named(made.target, made.span), loop.span
+                listener.decide(made.span, "privatise", "`{0}` belongs to a trip", why, *about)
     return replace(function, body=tuple(body))
 
 

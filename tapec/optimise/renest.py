@@ -198,7 +198,8 @@ class _Renest:
             case If(test=test):
                 return replace(stmt, test=put(test))
             case For(start=start, stop=stop, step=step):
-                return replace(stmt, start=put(start, 40), stop=put(stop, 40), step=put(step, 40))
+                slots = None if stmt.slots is None else put(stmt.slots, 40)
+                return replace(stmt, start=put(start, 40), stop=put(stop, 40), step=put(step, 40), slots=slots)
             case Push(value=value):
                 return replace(stmt, value=put(value))
             case Raise(args=args) | Print(args=args) | Call(args=args):

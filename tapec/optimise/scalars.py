@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.memory import aliases, is_memory
+from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -76,7 +77,9 @@ def _used_whole(stmt: Stmt) -> Iterator[str]:
             yield from reads(stmt)
 
 
-def replace_small_arrays(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def replace_small_arrays(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with numbers for arrays; see the module.  Afterwards a name may have several values."""
     shapes = small_arrays(function)
     for stmt in walk(function.body):
@@ -85,6 +88,11 @@ def replace_small_arrays(function: Function, _constants: frozenset[str] = frozen
                 del shapes[name]
     if not shapes:
         return function
+    if listener is not None:
+        for stmt in walk(function.body):
+            if isinstance(stmt, Assign) and stmt.target in shapes:
+                about = Named(stmt.target, stmt.span), math.prod(shapes[stmt.target])
+                listener.decide(stmt.span, "scalars", "`{0}` became {1} numbers", "", *about)
     worker = _Scalars(function, shapes)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)

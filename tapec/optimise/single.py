@@ -262,8 +262,27 @@ class _Single:
             out.append(If(test, tuple(first_out), tuple(second_out), stmt.span))
         # where one side raises, what follows knows how the test came out
         if first is None:
-            return _decided(second, test, False, first_out) if second is not None else None
-        return _decided(first, test, True, second_out) if second is None else env
+            return None if second is None else self.decided(second, test, False, first_out)
+        return self.decided(first, test, True, second_out) if second is None else env
+
+    def decided(self, env: Env, test: Name, outcome: bool, other: list[Stmt]) -> Env:
+        """The variables where the other side of a test raises: with its outcome, and the integer that it found."""
+        if any(isinstance(stmt, Break) for stmt in other):
+            return env
+        known = {test: Const(outcome)} | self.equal(test, outcome)
+        return {name: known.get(atom, atom) if isinstance(atom, Name) else atom for name, atom in env.items()}
+
+    def equal(self, test: Name, outcome: bool) -> dict[Name, Const]:
+        """The integer variable whose value a test with that outcome tells."""
+        made = self.definitions.get(test.id)
+        if isinstance(made, Op) and made.fn == "not" and isinstance(made.args[0], Name):
+            return self.equal(made.args[0], not outcome)
+        if not isinstance(made, Op) or made.fn != ("==" if outcome else "!="):
+            return {}
+        for one, other in (made.args, made.args[::-1]):
+            if isinstance(one, Name) and isinstance(other, Const) and type(other.value) is int:
+                return {one: other} if self.types.get(one.id) == INT64 else {}
+        return {}
 
     def chosen(self, test: Name, env: Env, side: bool) -> Env:
         """The variables on one side of a test: those that an earlier `if` of the same test merged are known."""
@@ -304,6 +323,7 @@ class _Single:
         """Rewrite a loop, as often as it takes to know what it carries."""
         if isinstance(stmt, For):
             bounds = [self.atom(bound, env) for bound in (stmt.start, stmt.stop, stmt.step)]
+            slots = None if stmt.slots is None else self.atom(stmt.slots, env)
         written = self.written[id(stmt)]
         needed = self.live.head[id(stmt)] | self.live.after[id(stmt)]
         names = [name for name in written.names if needed & self.live.names.bit(name)]
@@ -337,7 +357,7 @@ class _Single:
                 out.append(Assign(merge, env[name], stmt.span))
         if isinstance(stmt, For):
             start, stop, step = bounds
-            out.append(For(var, start, stop, step, _complete(body), stmt.parallel, stmt.span))
+            out.append(For(var, start, stop, step, _complete(body), stmt.parallel, stmt.span, slots))
         else:
             out.append(Loop(_complete(body), stmt.span))
         return after
@@ -417,10 +437,3 @@ def _complete(block: Iterable[Stmt]) -> Block:
         else:
             out.append(stmt)
     return tuple(out)
-
-
-def _decided(env: Env, test: Atom, value: bool, other: list[Stmt]) -> Env:
-    """The variables with a test's outcome in place of its name, if the other side raises."""
-    if any(isinstance(stmt, Break) for stmt in other):
-        return env
-    return {name: Const(value) if atom == test else atom for name, atom in env.items()}

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -37,15 +38,18 @@ from tapec.syntax.types import BOOL, Array, Scalar
 Element = tuple[str, tuple[Expr, ...]]
 
 
-def sum_in_variables(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def sum_in_variables(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with sums in variables; see the module.  Afterwards a name may have several values."""
-    worker = _Sums(function)
+    worker = _Sums(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Sums:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
 
@@ -68,6 +72,9 @@ class _Sums:
         for (array, index), stores in elements.items():
             type_ = self.trips.types[array]
             assert isinstance(type_, Array)
+            if self.listener is not None:
+                why = "all trips add to one element of `{0}`"
+                self.listener.decide(loop.span, "sums", "added up in a variable", why, Named(array))
             name = names[array, index] = self.fresh(f"{array}_sum", type_.element)
             zero: Expr = Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
             before.append(Assign(name, zero, stores[0].span))

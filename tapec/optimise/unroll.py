@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.journal import Listener
 from tapec.optimise.scalars import small_arrays
 from tapec.syntax.core import (
     Assign,
@@ -36,13 +37,16 @@ _TRIPS = 4
 _STATEMENTS = 60
 
 
-def unroll(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def unroll(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with short loops written out; see the module.  Afterwards a name may have several values."""
-    return replace(function, body=_Unroll(function).block(function.body))
+    return replace(function, body=_Unroll(function, listener).block(function.body))
 
 
 class _Unroll:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.small = frozenset(small_arrays(function))
 
     def block(self, block: Block) -> Block:
@@ -58,6 +62,8 @@ class _Unroll:
                 if values is None or not self.useful(new):
                     yield new
                     return
+                if self.listener is not None:
+                    self.listener.decide(stmt.span, "unroll", "written out, {0} times", "", len(values))
                 for value in values:
                     yield Assign(stmt.var, Const(value), stmt.span)
                     yield from new.body
@@ -68,7 +74,7 @@ class _Unroll:
         """What the loop's variable counts through, if that is short."""
         bounds = [bound.value for bound in (loop.start, loop.stop, loop.step) if isinstance(bound, Const)]
         numbers = [bound for bound in bounds if isinstance(bound, int)]
-        if len(numbers) != 3 or numbers[2] == 0:
+        if len(numbers) != 3 or numbers[2] == 0 or loop.slots is not None:
             return None
         values = range(*numbers)
         size = sum(1 for _ in walk(loop.body)) * len(values)

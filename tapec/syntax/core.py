@@ -8,7 +8,7 @@ a pass builds new ones.  The grammar:
     statement := Assign   name = expr              one operation; defines `name`
                | Store    array[index] = atom      or `+= atom`
                | If       if atom: block else: block
-               | For      for name in range(atom, atom, atom): block
+               | For      for name in range(atom, atom, atom): block   perhaps with few snapshots
                | Loop     while True: block        leaves by Break alone
                | Break    only where nothing follows it in the loop's body
                | Push     stack.append(atom)
@@ -101,6 +101,8 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
+    """A counted loop; with `slots`, its reverse sweep keeps that many snapshots, and its trips count 0, 1, 2, ..."""
+
     var: str
     start: Atom
     stop: Atom
@@ -108,6 +110,7 @@ class For:
     body: Block
     parallel: bool = False
     span: Span | None = None
+    slots: Atom | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +220,8 @@ def reads(stmt: Stmt) -> Iterator[str]:
                 yield from names_in(sub)
         case If(test=test):
             yield from names_in(test)
-        case For(start=start, stop=stop, step=step):
-            for bound in (start, stop, step):
+        case For(start=start, stop=stop, step=step, slots=slots):
+            for bound in (start, stop, step, *(() if slots is None else (slots,))):
                 yield from names_in(bound)
         case Push(stack=stack, value=value):
             yield stack

@@ -34,6 +34,7 @@ from tapec.transforms.extents import trip_count
 from tapec.transforms.fusion import Fused, end_copies
 from tapec.transforms.passed import Handed
 from tapec.transforms.plan import Plan, Slot
+from tapec.transforms.schedule import Forward
 from tapec.transforms.storage import Planner
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep, always_breaks
 
@@ -55,6 +56,8 @@ class Assembly:
     entries: dict[int, list[Stmt]]
     # the loops around the place that the reverse sweep has reached: the flag of their last trip, and their exits
     leaving: list[tuple[str, LoopExits]] = []
+    # what stands before checkpointed loops and begins their trips, by the loop's id
+    scheduled_forward: dict[int, Forward | None]
 
     # the forward sweep
 
@@ -76,6 +79,12 @@ class Assembly:
                         out.append(copy)
                         if copy.target in self.plan.stored:
                             out.append(self.put(copy.target, self.plan.stored[copy.target]))
+                    entries = self.entries.get(id(stmt), [])
+                    out += entries
+                    for entry in entries:
+                        (name,) = writes(entry)
+                        if name in self.plan.stored:
+                            out.append(self.put(name, self.plan.stored[name]))
                     out += self.record_loop(stmt, replay)
                 case Store(array=array) if replay is not None and not self.memory.local_to(array, replay):
                     pass
@@ -147,6 +156,8 @@ class Assembly:
         if id(region) in self.plan.fused:
             assert isinstance(stmt, For)
             return self.fused_loop(stmt, region)
+        if isinstance(stmt, For) and stmt.slots is not None:
+            return self.checkpointed_loop(stmt)
         out: list[Stmt] = self.allocate(stmt)
         begin: list[Stmt] = self.counter(region, stmt)
         begin += [self.put(name, slot) for name, slot in self.plan.heads.get(id(region), {}).items()]
@@ -169,6 +180,12 @@ class Assembly:
             whole = (*begin, *body)
             new = Loop(self.after_test(whole, exits.trips) if exits and exits.headed else whole, stmt.span)
         return [*out, new, *after.out]
+
+    def checkpointed_loop(self, stmt: For) -> list[Stmt]:
+        """A loop whose trips run as they are, with the snapshots that its reversal begins with."""
+        snapshots = self.scheduled_forward[id(stmt)]
+        before, begin = ((), ()) if snapshots is None else (snapshots.before, snapshots.begin)
+        return [*before, replace(stmt, body=(*begin, *stmt.body), slots=None)]
 
     def after_test(self, body: Block, trips: str) -> Block:
         """The body of a `while` that counts a trip, and stores its values, once the test is passed."""

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tapec.syntax.core import (
-    Assign,
     Atom,
-    Block,
     Const,
     For,
     Function,
-    If,
-    Loop,
     Name,
     Op,
-    Print,
-    Raise,
     Return,
-    Stmt,
     Store,
 )
 from tapec.syntax.types import INT64, Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
+from tapec.transforms.inline import inline
 from tapec.transforms.reverse import Reversed
 from tapec.transforms.split import ListOfArrays, split
-from tapec.transforms.ssa import to_ssa
 
 Index = tuple[Atom, ...]
 
@@ -109,27 +102,6 @@ def fill_columns(
     directions(out, f"{dot}_unit", Name(source), column, body)
 
 
-def inline(
-    out: Emitter, function: Function, bound: dict[str, Atom], constants: frozenset[str], prints: bool = False
-) -> tuple[Atom, ...]:
-    """Write one run of `function` with some parameters bound to atoms; what it returns.
-
-    Its other parameters stand for the names in `out` that are called the same.
-    """
-    types = {**function.types, **{atom.id: out.types[atom.id] for atom in bound.values() if isinstance(atom, Name)}}
-    given = tuple(param for param in function.params if param not in bound)
-    params = (*given, *(atom.id for atom in bound.values() if isinstance(atom, Name) and atom.id not in given))
-    prologue = tuple(Assign(param, atom, out.span) for param, atom in bound.items())
-    whole = Function(function.name, params, (*prologue, *function.body), types)
-    single = to_ssa(whole, constants, frozenset(out.types))
-    out.types.update(single.types)
-    out.taken |= set(single.types)
-    out.extend(single.body[:-1] if prints else quiet(single.body[:-1]))
-    last = single.body[-1]
-    assert isinstance(last, Return)
-    return last.values
-
-
 def directions(
     out: Emitter, label: str, like: Atom, run: Function, body: Callable[[Emitter, Atom, Index], None]
 ) -> None:
@@ -192,23 +164,3 @@ def fill(out: Emitter, block: Name, value: Atom, place: Callable[[Index], Index]
     for axis in reversed(range(len(bounds))):
         body = tuple(emitters[axis + 1].out)
         emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), body, span=out.span))
-
-
-def quiet(block: Block) -> Block:
-    """The statements of a block that runs once more: it has printed what it prints, and did not raise."""
-    out: list[Stmt] = []
-    for stmt in block:
-        match stmt:
-            case Print() | If(body=(Raise(),), orelse=()):
-                pass
-            case If(body=body, orelse=orelse):
-                body, orelse = quiet(body), quiet(orelse)
-                if body or orelse:
-                    out.append(If(stmt.test, body, orelse, stmt.span))
-            case For(body=body):
-                out.append(replace(stmt, body=quiet(body)))
-            case Loop(body=body):
-                out.append(Loop(quiet(body), stmt.span))
-            case _:
-                out.append(stmt)
-    return tuple(out)

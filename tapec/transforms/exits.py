@@ -8,7 +8,7 @@ A loop that does nothing but test before it leaves, as a `while` does, has whole
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tapec.syntax.core import (
     Assign,
@@ -95,6 +95,9 @@ def _block(
             case If(test=test, body=body, orelse=orelse):
                 first, second = (_block(side, emitter, exits, loop, uses) for side in (body, orelse))
                 out.append(If(test, first, second, span))
+            case For(slots=slots) if slots is not None:
+                # its trips are reversed by themselves
+                out.append(stmt)
             case For(body=body) | Loop(body=body) if (breaks := count_breaks(body)) > 0:
                 own = LoopExits(emitter.fresh("trips", INT64), None, _headed(stmt, uses))
                 if breaks > 1 or isinstance(stmt, For):
@@ -121,9 +124,7 @@ def _block(
 
 
 def _with_body(stmt: For | Loop, body: Block) -> For | Loop:
-    if isinstance(stmt, For):
-        return For(stmt.var, stmt.start, stmt.stop, stmt.step, body, stmt.parallel, stmt.span)
-    return Loop(body, stmt.span)
+    return replace(stmt, body=body)
 
 
 def leads_to(block: Block, exits: Exits) -> set[int]:

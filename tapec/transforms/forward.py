@@ -6,6 +6,8 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.1.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tapec.analyses.activity import Activity, is_callee, outputs
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, aliases
 from tapec.errors import NotDifferentiable
@@ -118,7 +120,7 @@ class _Forward:
                 emitter.add(If(test, self.inner(body, emitter), self.inner(orelse, emitter), stmt.span))
             case For(body=body):
                 inner = self.inner(body, emitter)
-                emitter.add(For(stmt.var, stmt.start, stmt.stop, stmt.step, inner, stmt.parallel, stmt.span))
+                emitter.add(replace(stmt, body=inner))
             case Loop(body=body):
                 emitter.add(Loop(self.inner(body, emitter), stmt.span))
             case Push(stack=stack, value=value):

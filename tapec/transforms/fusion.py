@@ -23,11 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.analyses.trips import Trips
+from tapec.errors import Span
+from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -35,11 +38,13 @@ from tapec.syntax.core import (
     Const,
     For,
     Function,
+    Loop,
     Name,
     Op,
     Push,
     Stmt,
     Store,
+    changed,
     reads,
     walk,
     writes,
@@ -81,7 +86,11 @@ class Fusion:
         activity: Activity,
         exits: Exits,
         sweep: Sweep,
+        listener: Listener | None = None,
     ) -> None:
+        self.listener = listener
+        # why the last loop was not fused, and what that is about
+        self.refusal: tuple[Any, ...] = ()
         self.types: dict[str, Type] = program.types
         self.regions = regions
         self.memory = memory
@@ -90,6 +99,7 @@ class Fusion:
         self.sweep = sweep
         self.trips = Trips(program)
         self.shadows = frozenset(sweep.shadows.names.values())
+        self.shadowed = {shadow: name for name, shadow in sweep.shadows.names.items()}
         self.homes = {
             bar: region for region in self.all_regions() for bar in sweep.homes.get(id(region), ())
         }
@@ -109,18 +119,16 @@ class Fusion:
         first: Stmt | None = None
         before: list[Stmt] = []
         for place, item in enumerate(items):
-            if not isinstance(item, RevLoop) or not isinstance(item.primal, For):
+            if not isinstance(item, RevLoop):
                 continue
-            needed = self.needed(item, items[:place], taken)
-            if needed is None:
+            found = self.early(item, items[:place], taken)
+            self.tell(item, found is not None)
+            if found is None:
                 continue
-            moved = [s for s in items[:place] if id(s) in needed and not isinstance(s, RevIf | RevLoop)]
-            early: dict[str, Stmt] = {}
-            if not all(self.known_before(item.primal, s, early) for s in moved):
-                continue
+            needed, early, moved = found
             taken |= {id(item), *needed}
             self.found.loops[id(item.body.region)] = item
-            first, before = item.primal, [*early.values(), *moved]
+            first, before = item.primal, [*early, *moved]
             self.choose(item.body)
         if first is not None:
             self.found.before[id(first)] = before
@@ -129,14 +137,44 @@ class Fusion:
             swept.items = [item for item in items if id(item) not in taken]
         return self.found
 
+    def tell(self, item: RevLoop, fused: bool) -> None:
+        """Tell the listener what became of a loop."""
+        if self.listener is not None:
+            why = ("each trip is reversed as soon as it has run",) if fused else self.refusal
+            self.listener.decide(item.primal.span, "fusion", "fused" if fused else "not fused", *why)
+
+    def refuse(self, why: str, *about: Any) -> Any:
+        """Note why a loop is not fused; returns None."""
+        self.refusal = (why, *about)
+
     # one loop
+
+    def early(
+        self, item: RevLoop, earlier: list[Stmt | RevIf | RevLoop], taken: set[int]
+    ) -> tuple[set[int], list[Stmt], list[Stmt]] | None:
+        """What a fused loop needs of the reverse sweep; None if it is not fused.
+
+        The earlier statements by id, the primal statements that must run before the loop for them, and the
+        earlier statements themselves.
+        """
+        needed = self.needed(item, earlier, taken)
+        if needed is None:
+            return None
+        moved = [s for s in earlier if id(s) in needed and not isinstance(s, RevIf | RevLoop)]
+        early: dict[str, Stmt] = {}
+        loop = item.primal
+        assert isinstance(loop, For)
+        if not all(self.known_before(loop, s, early) for s in moved):
+            return self.refuse("the derivative by what it adds up is not known before it has run")
+        return needed, list(early.values()), moved
 
     def needed(self, item: RevLoop, earlier: list[Stmt | RevIf | RevLoop], taken: set[int]) -> set[int] | None:
         """The earlier statements of the reverse sweep (by id) that a fused loop needs; None if it is not fused."""
         loop, region = item.primal, item.body.region
-        assert isinstance(loop, For)
+        if not isinstance(loop, For):
+            return self.refuse("how many trips it makes is not known before they have run")
         if id(loop) in self.exits.of:
-            return None
+            return self.refuse("a `break` may end it")
         sums = self.sums(loop, region)
         if sums is None:
             return None
@@ -149,7 +187,7 @@ class Fusion:
             return None
         for other in earlier:
             if id(other) not in needed and id(other) not in taken and not self.only_adds(other, added):
-                return None
+                return self.refuse("{0} overwrites what the derivatives of its trips add to", at(other))
         self.inputs[id(item)] = inputs
         return needed | {id(s) for s in earlier if id(s) in taken and not isinstance(s, RevIf | RevLoop)}
 
@@ -163,32 +201,53 @@ class Fusion:
             if all(id(stmt) in inside for stmt in defs):
                 continue
             if any(id(stmt) in inside and id(stmt) not in copies for stmt in defs):
-                return None
+                return self.refuse("the last value of `{0}` is used after it", self.named_by_user(name))
             if not isinstance(self.types[name], Scalar):
-                return None
+                return self.refuse("`{0}` is another array in each trip", self.named_by_user(name))
             if name in self.activity:
                 if self.trips.sum_of(name, inside) is None:
-                    return None
+                    return self.refuse("each trip needs `{0}` of the one before", self.named_by_user(name))
                 found.append(name)
         return found
 
     def added(self, item: RevLoop, inputs: set[str]) -> set[str] | None:
         """The adjoints and shadows from outside that reversed trips add to; None if they do more than that."""
-        region = item.body.region
+        loop, region = item.primal, item.body.region
         found: set[str] = set()
         for stmt in statements(item.body):
             if isinstance(stmt, Push | Call) and any(self.outside(name, region) for name in reads(stmt)):
-                return None
+                return self.refuse("{0} works on a whole array, or a list, that all trips share", stmt.span)
             for name in {*writes(stmt), *reads(stmt)}:
                 if name in self.homes and name not in inputs and not self.homes[name].inside(region):
                     if not adds_to(stmt, name):
-                        return None
+                        return self.refuse("{0} does more than add up what outlives a trip", stmt.span)
                     found.add(name)
                 elif self.outside(name, region):
                     if not adds_element(stmt, name) and not asks_extent(stmt):
-                        return None
+                        return self.refuse_shared(loop, name, stmt)
                     found.add(self.memory.aliases.find(name))
         return found
+
+    def refuse_shared(self, loop: For | Loop, shadow: str, reversed_: Stmt) -> Any:
+        """Note that a loop's trips do more than add to a shadow: because they write into its array."""
+        classes = self.memory.aliases
+        array = classes.find(self.shadowed.get(shadow, shadow))
+        inner = list(walk(loop.body))
+        written = [s for s in inner if any(classes.find(name) == array for name in changed(s))]
+        if not written:
+            return self.refuse("its trips use what the trips of an outer loop hand on: {0}", reversed_.span)
+        named = self.named_by_user(changed(written[0])[0])
+        for stmt in inner:
+            touched = () if isinstance(stmt, Store) else reads(stmt)
+            if any(name in self.types and classes.find(name) == array for name in touched):
+                why = "{0} reads `{2}`, which {1} writes in an earlier trip"
+                return self.refuse(why, stmt.span, written[0].span, named)
+        return self.refuse("{0} writes into `{1}`, which is read after the loop", written[0].span, named)
+
+    def named_by_user(self, name: str) -> Named:
+        """A variable, with the line that makes it."""
+        defs = self.regions.defs.get(name, [])
+        return Named(name, defs[0].span if defs else None)
 
     def outside(self, name: str, region: Region) -> bool:
         """Whether a name is a shadow, or a stack of adjoints, that outlives a trip."""
@@ -210,23 +269,25 @@ class Fusion:
                 if isinstance(item, RevIf | RevLoop):
                     # a fused loop leaves the adjoints of its own sums as they are
                     if not (id(item) in taken and name in self.inputs[id(item)]) and name in self.named(item).written:
-                        return None
+                        return self.refuse("what it adds up is used by a loop or a branch: {0}", at(item))
                     continue
                 if name not in writes(item):
                     continue
                 if clears(item) and not any(name in self.named(later).all for later in earlier[place + 1 :]):
                     continue
                 if not isinstance(item, Assign) or not isinstance(self.types.get(name), Scalar):
-                    return None
+                    return self.refuse("what it adds up is used by more than arithmetic on numbers: {0}", at(item))
                 if id(item) not in found:
                     found.add(id(item))
                     for read in reads(item):
                         if isinstance(self.types.get(read), Array | Stack):
-                            return None
+                            return self.refuse("the derivative by what it adds up comes from an array: {0}", at(item))
                         if read not in wanted and not self.primal(read):
                             wanted.add(read)
                             pending.add(read)
-        return found if self.read_last(wanted, found, earlier) else None
+        if not self.read_last(wanted, found, earlier):
+            return self.refuse("what it adds up is used again after other derivatives are known")
+        return found
 
     def read_last(self, names: set[str], found: set[int], earlier: list[Stmt | RevIf | RevLoop]) -> bool:
         """Whether statements that stay read the names only when all that set them have been passed."""
@@ -306,6 +367,11 @@ def end_copies(region: Region, regions: Regions) -> list[Assign]:
             break
         found.append(stmt)
     return found[::-1]
+
+
+def at(item: Stmt | RevIf | RevLoop) -> Span | None:
+    """The user's line that a reversed statement comes from."""
+    return item.primal.span if isinstance(item, RevIf | RevLoop) else item.span
 
 
 def blocks_of(item: RevIf | RevLoop) -> tuple[RevBlock, ...]:

@@ -30,9 +30,10 @@ from tapec.syntax.core import (
     walk,
 )
 from tapec.syntax.types import Array, Scalar
-from tapec.transforms.blocks import Row, allocated, extents, fill, fill_columns, fill_rows, halves, inline
+from tapec.transforms.blocks import Row, allocated, extents, fill, fill_columns, fill_rows, halves
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
+from tapec.transforms.inline import inline
 from tapec.transforms.reverse import reverse
 from tapec.transforms.ssa import to_ssa
 

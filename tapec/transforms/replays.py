@@ -41,6 +41,8 @@ class Replays(Costs):
             return None
         if not any(isinstance(s, For | Loop) or allocates(s) for s in walk(region.block)):
             return None
+        if any(isinstance(s, For) and s.slots is not None for s in walk(region.block)):
+            return None
         return self._slice_inputs(region, _names_read(item.body))
 
     def _worth(self, item: RevLoop) -> bool:

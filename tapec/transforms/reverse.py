@@ -15,15 +15,19 @@ from dataclasses import dataclass
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import aliases, memory
 from tapec.analyses.regions import regions
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Return, walk
+from tapec.journal import Listener
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, Name, Op, Return, Stmt, walk
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.assembly import Assembly, zero
+from tapec.transforms.checkpoints import find
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
 from tapec.transforms.fusion import Fused, Fusion
+from tapec.transforms.schedule import Forward, Schedule, sharing, without_stores
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
 from tapec.transforms.sweep import Sweep
+from tapec.transforms.told import tell_plan
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,18 @@ def reverse(
     unit_seed: bool = False,
     shared: bool = False,
     fuse: bool = False,
+    listener: Listener | None = None,
+    outputs: frozenset[str] | None = None,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
     With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
-    sweep reverses the trips of independent loops as soon as they have run.
+    sweep reverses the trips of independent loops as soon as they have run.  `listener` is told what is decided.
+    The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
-    return _Reverse(function, sources, constants, unit_seed, shared, fuse).run()
+    return _Reverse(function, sources, constants, unit_seed, shared, fuse, listener, outputs).run()
 
 
 class _Reverse(Assembly):
@@ -72,7 +79,11 @@ class _Reverse(Assembly):
         unit_seed: bool,
         shared: bool,
         fuse: bool,
+        listener: Listener | None,
+        outputs: frozenset[str] | None = None,
     ) -> None:
+        self.listener = listener
+        self.outputs = outputs
         self.shared = shared
         self.fuse = fuse
         self.function = function
@@ -81,17 +92,21 @@ class _Reverse(Assembly):
         self.unit_seed = unit_seed
         self.types = dict(function.types)
         self.emitter = Emitter(self.types, set(self.types))
+        self.scheduled_forward: dict[int, Forward | None] = {}
 
     def run(self) -> Reversed:
         function, emitter = self.function, self.emitter
         last = function.body[-1]
         assert isinstance(last, Return)
         targets = {a.id for a in last.values if isinstance(a, Name)}
-        if self.shared:
+        if self.outputs is not None:
+            targets |= self.outputs
+        elif self.shared:
             # what a callee leaves in the caller's arrays is a result, too
             targets.update(p for p in function.params if isinstance(function.types[p], Array))
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
-        shadows = Shadows(emitter, self.activity)
+        self.checkpoints = find(function, self.constants)
+        shadows = Shadows(emitter, self.activity, self.checkpoints)
         given: list[str] = []
         if self.shared:
             for source in self.sources:
@@ -108,17 +123,22 @@ class _Reverse(Assembly):
             self.regions.defs[constant] = []
         self.memory = memory(program, self.regions, aliases(program), self.constants)
         self.sweep = Sweep(emitter, self.regions, self.memory, self.activity, shadows)
+        self.sweep.checkpointed = self.scheduled
         swept = self.sweep.run(program.body, self.regions.root)
         self.place_snapshots(program)
         seeds, seeding = self.seed(last, shadows)
         self.fused = Fused()
         if self.fuse:
-            fusion = Fusion(program, self.regions, self.memory, self.activity, self.exits, self.sweep)
+            parts = (program, self.regions, self.memory, self.activity, self.exits, self.sweep)
+            fusion = Fusion(*parts, self.listener)
             self.fused = fusion.choose(swept, seeding)
             seeding = ()
         planner = Planner(emitter, self.regions, self.memory, self.exits, frozenset(shadows.names.values()))
         self.planner = planner
         self.plan = planner.run(swept, self.fused.loops)
+        if self.listener is not None:
+            bars = frozenset(shadows.names.values())
+            tell_plan(self.plan, self.regions, self.memory, self.types, bars, self.listener)
         forward = self.record(program.body, self.regions.root)
         values, kept = self.keep_results(last)
         backward = (*self.reverse_block(swept, seeding),)
@@ -131,6 +151,14 @@ class _Reverse(Assembly):
         return Reversed(
             (*forward, *kept), (*backward, *extra), values, adjoints, seeds, self.types, function.params
         )
+
+    # checkpointed loops
+
+    def scheduled(self, stmt: For) -> list[Stmt]:
+        """The reversal of a checkpointed loop; notes what stands in the forward sweep."""
+        schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], self.outputs is not None, reverse_trip)
+        self.scheduled_forward[id(stmt)], reversed_ = schedule.write()
+        return reversed_
 
     # ends of the sweeps
 
@@ -200,6 +228,20 @@ class _Reverse(Assembly):
                 self.regions.home[copy] = region
                 self.regions.defs[copy] = [made]
                 self.memory.homes[self.memory.aliases.find(copy)] = region
+
+
+def reverse_trip(
+    function: Function, sources: tuple[str, ...], outputs: frozenset[str], unread: frozenset[str]
+) -> Function:
+    """The reversal of a loop's trip: takes what the trip takes, seeds and shadows; returns the adjoints of numbers.
+
+    It runs the trip itself, but for stores into the arrays `unread`.
+    """
+    swept = reverse(function, sources, shared=True, outputs=outputs)
+    whole = Function(function.name, function.params, (*swept.forward, *swept.backward), swept.types)
+    forward = without_stores(swept.forward, sharing(whole, unread))
+    body = (*forward, *swept.backward, Return(swept.adjoints))
+    return Function(f"{function.name}_reversed", (*swept.params, *swept.seeds), body, swept.types)
 
 
 def reverse_callee(function: Function, constants: frozenset[str]) -> Function:

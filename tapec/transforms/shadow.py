@@ -9,9 +9,11 @@ reaches the reverse sweep decides for them too.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import ALLOCATIONS, VIEWS
+from tapec.analyses.rotation import permutation
 from tapec.errors import NotDifferentiable
 from tapec.rules.library import PRIMITIVES
 from tapec.syntax.core import (
@@ -29,16 +31,20 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Stack
+from tapec.transforms.checkpoints import Checkpointed
 from tapec.transforms.emitter import Emitter
 
 
 class Shadows:
     """Names of shadows, and the program with their definitions."""
 
-    def __init__(self, emitter: Emitter, activity: Activity) -> None:
+    def __init__(self, emitter: Emitter, activity: Activity, checkpoints: dict[str, Checkpointed]) -> None:
         self.emitter = emitter
         self.activity = activity
         self.names: dict[str, str] = {}
+        self.checkpoints = checkpoints
+        # each trip of a checkpointed loop hands these on as values: what they hold last has a shadow of its own
+        self.values = {name for info in checkpoints.values() for name in info.values}
 
     def of(self, array: str) -> str:
         """The shadow of an active array or stack."""
@@ -66,11 +72,15 @@ class Shadows:
         match stmt:
             case If(test=test, body=body, orelse=orelse):
                 out.add(If(test, self.block(body), self.block(orelse), stmt.span))
+            case For(var=var) if var in self.checkpoints:
+                self.checkpointed(stmt, self.checkpoints[var], out)
             case For(body=body):
                 inner = self.block(body)
-                out.add(For(stmt.var, stmt.start, stmt.stop, stmt.step, inner, stmt.parallel, stmt.span))
+                out.add(replace(stmt, body=inner))
             case Loop(body=body):
                 out.add(Loop(self.block(body), stmt.span))
+            case Assign(target=target) if target in self.values:
+                out.add(stmt)
             case Assign(target=target) if target in self.activity and isinstance(types[target], Array | Stack):
                 out.add(stmt)
                 kind = types[target]
@@ -86,6 +96,19 @@ class Shadows:
                         self.names[target] = out.zeros_like(f"{target}_bar", target)
             case _:
                 out.add(stmt)
+
+    def checkpointed(self, stmt: For, info: Checkpointed, out: Emitter) -> None:
+        """A loop whose trips have shadows only when they are reversed, apart from buffers that change places."""
+        held = permutation(stmt.body)
+        turns = out.child()
+        turned = [name for name in info.turned if name in self.activity]
+        before = {name: turns.let(self.of(name), Name(self.of(name)), self.emitter.types[name]) for name in turned}
+        for name in turned:
+            turns.assign(self.of(name), before[held[name]])
+        out.add(replace(stmt, body=(*stmt.body, *turns.out)))
+        for name in info.values:
+            if name in self.activity:
+                self.names[name] = out.zeros_like(f"{name}_bar", name)
 
     def define(self, stmt: Assign, out: Emitter) -> None:
         target, value = stmt.target, stmt.value

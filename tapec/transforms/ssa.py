@@ -213,6 +213,7 @@ class _Ssa:
         bounds = None
         if isinstance(stmt, For):
             bounds = [substitute(bound, dict(env)) for bound in (stmt.start, stmt.stop, stmt.step)]
+            slots = None if stmt.slots is None else substitute(stmt.slots, dict(env))
         head: Env = env | {name: Name(new) for name, new in carried.items()}
         body = out.child()
         inner_env = dict(head)
@@ -230,7 +231,8 @@ class _Ssa:
             start_atom, stop_atom, step_atom = bounds
             assert isinstance(start_atom, Name | Const)
             assert isinstance(stop_atom, Name | Const) and isinstance(step_atom, Name | Const)
-            new: Stmt = For(var, start_atom, stop_atom, step_atom, _closed(body), stmt.parallel, stmt.span)
+            assert slots is None or isinstance(slots, Name | Const)
+            new: Stmt = For(var, start_atom, stop_atom, step_atom, _closed(body), stmt.parallel, stmt.span, slots)
         else:
             new = Loop(_closed(body), stmt.span)
         out.add(new)

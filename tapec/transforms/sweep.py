@@ -9,6 +9,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +93,8 @@ class Sweep:
         # copies of arrays after and before a statement
         self.snapshots: dict[int, list[tuple[str, str]]] = {}
         self.entries: dict[int, list[tuple[str, str]]] = {}
+        # writes the reversal of a checkpointed loop
+        self.checkpointed: Callable[[For], list[Stmt]] | None = None
 
     def bar(self, name: str) -> str:
         """The adjoint of an active number; it starts at zero where the number is at home."""
@@ -122,6 +125,8 @@ class Sweep:
                 inner, other = self.regions.body[id(stmt)]
                 reversed_if = RevIf(stmt, self.run(body, inner), self.run(orelse, other))
                 return [reversed_if] if reversed_if.body.items or reversed_if.orelse.items else []
+            case For(slots=slots) if slots is not None and self.checkpointed is not None:
+                return list(self.checkpointed(stmt))
             case For(body=body) | Loop(body=body):
                 (inner,) = self.regions.body[id(stmt)]
                 reversed_loop = RevLoop(stmt, self.run(body, inner))

@@ -195,3 +195,37 @@ def custom_gradient_of_another_kind():
         return x * x, pull
 
     tapec.grad(lambda x: f(x))(1.0)
+
+
+@refused(VECTOR)
+def checkpointed_loop_that_draws(x):
+    s = x[0]
+    for _ in tapec.checkpointed(range(9), slots=2):
+        s = s * np.random.normal()
+    return s
+
+
+@refused(VECTOR)
+def checkpointed_loop_with_a_growing_list(x):
+    values = [x[0]]
+    for _ in tapec.checkpointed(range(9), slots=2):
+        values.append(values[-1] * x[1])
+    return values[-1]
+
+
+@refused(VECTOR)
+def checkpointed_array_written_and_replaced(x):
+    u = x.copy()
+    for _ in tapec.checkpointed(range(9), slots=2):
+        u[0] = u[1]
+        u = 2.0 * u
+    return u.sum()
+
+
+@refused(VECTOR)
+def checkpointed_array_written_later(x):
+    u = x
+    for _ in tapec.checkpointed(range(9), slots=2):
+        u = 2.0 * u
+    u[0] = 1.0
+    return u.sum()

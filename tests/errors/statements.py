@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import tapec
 from tests.errors import Refusals
 
 cases = Refusals()
@@ -154,3 +155,56 @@ def break_of_an_array_test(x):
     while x:
         s += x[0]
     return s
+
+
+@refused(1.0)
+def checkpointed_loop_with_break(x):
+    for k in tapec.checkpointed(range(9), slots=2):
+        x = x * x
+        if x < 0.1:
+            break
+    return x
+
+
+@refused(1.0)
+def checkpointed_loop_with_return(x):
+    for k in tapec.checkpointed(range(9), slots=2):
+        x = x * x
+        if x < 0.1:
+            return 0.0
+    return x
+
+
+@refused(1.0)
+def checkpointed_array(x):
+    for k in tapec.checkpointed(VECTOR, slots=2):
+        x = x * k
+    return x
+
+
+@refused(1.0)
+def checkpointed_without_slots(x):
+    for _ in tapec.checkpointed(range(9)):
+        x = x * x
+    return x
+
+
+@refused(1.0)
+def checkpointed_with_no_slots(x):
+    for _ in tapec.checkpointed(range(9), slots=0):
+        x = x * x
+    return x
+
+
+@refused(1.0)
+def checkpointed_with_half_a_slot(x):
+    for _ in tapec.checkpointed(range(9), slots=x):
+        x = x * x
+    return x
+
+
+@refused(1.0)
+def checkpointed_range_enumerated(x):
+    for k, i in enumerate(tapec.checkpointed(range(9), slots=2)):
+        x = x * k * i
+    return x

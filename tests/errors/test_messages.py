@@ -30,6 +30,7 @@ GUARDS = frozenset(
         "f'the derivative needs `{expr.fn}` of ({kinds})'",
         "f'the list `{key.label}` holds different types after each branch'",
         "'a list holds elements of different types'",
+        "'a checkpointed loop that appends to a list from outside'",
         "'the types of the variables that this loop carries do not settle'",
         "f'the result of `{label}` has no one type'",
         "f'Numba cannot index {owner.type} this way'",

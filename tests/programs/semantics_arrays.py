@@ -437,3 +437,39 @@ def nearest(points, start):
             if counts[k] > 0:
                 centres[k] = sums[k] / counts[k]
     return (centres**2).sum() + centres[0, 0]
+
+
+@case(np.array([0.9, 1.3, 0.6, 1.1, 0.8, 1.4, 0.7, 1.2]))
+def sliding(x):
+    """What a trip reads through a window, a later window overwrites under another subscript."""
+    total = 0.0
+    y = x.copy()
+    for i in range(len(x) - 3):
+        window = y[i : i + 3]
+        total += window[1] ** 3
+        window[0] = window[2] * window[2]
+    return total + y.sum()
+
+
+@case(np.array([0.9, 1.3, 0.6, 1.1]))
+def same_place(x):
+    """Subscripts that tell trips apart name one element all the same: the view moves against them."""
+    n = len(x)
+    y = np.ones(2 * n)
+    for i in range(n):
+        tail = y[n - i :]
+        tail[i] = tail[i] * x[i] + x[i] * x[i]
+    return (y * np.arange(2 * n)).sum()
+
+
+@case(np.array([[0.9, 1.3], [0.6, 1.1], [0.8, 1.4]]), np.array([0, 1, 1, 0, 2]))
+def chosen_rows(m, which):
+    """A row that the data choose is written in several trips."""
+    b = np.zeros((3, 2))
+    total = 0.0
+    for t in range(len(which)):
+        row = b[which[t]]
+        for j in range(2):
+            row[j] = row[j] * m[t % 3, j] + m[(t + 1) % 3, j]
+            total += row[j] ** 2
+    return total

@@ -19,10 +19,11 @@ from tests.programs import (
     iteration,
     matrices,
     networks,
+    objectives,
 )
 from tests.stages import check_stages
 
-MODULES = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance)
+MODULES = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance, objectives)
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 
 

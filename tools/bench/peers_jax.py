@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import logsumexp
 
+from tools.bench import peers_jax_objectives
+
 
 def rosenbrock(x):
     return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
@@ -228,7 +230,7 @@ def black_scholes_monte_carlo(spot, strike, rate, vol, years, normals):
     return jnp.exp(-rate * years) * jnp.maximum(spot * jnp.exp(drift + spread * z) - strike, 0.0).mean()
 
 
-PROGRAMS: dict[str, Callable[..., Any]] = {
+PROGRAMS: dict[str, Callable[..., Any]] = peers_jax_objectives.PROGRAMS | {
     f.__name__: f
     for f in (
         rosenbrock, rk4_lotka_volterra, nbody_leapfrog, sir_epidemic, heat_1d, wave_equation, upwind_advection,

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tests.programs import dynamics, finance, geometry, grids, inference, iteration, matrices, networks
-from tools.bench import adjoints
+from tests.programs import dynamics, finance, geometry, grids, inference, iteration, matrices, networks, objectives
+from tools.bench import adjoints, adjoints_objectives
 
 Args = tuple[Any, ...]
 
@@ -249,4 +249,21 @@ PROBLEMS = (
         lambda rng: (100.0, 103.0, 0.02, 0.25, 0.7, rng.normal(size=10_000)),
         (0, 2, 3),
     ),
+    Problem(
+        objectives.gmm_loops,
+        lambda rng: objectives.make_mixture(rng, 1000, 10, 25),
+        (0, 1, 2),
+        adjoints_objectives.gmm_loops,
+    ),
+    Problem(objectives.gmm_vectorised, lambda rng: objectives.make_mixture(rng, 1000, 10, 25), (0, 1, 2)),
+    Problem(
+        objectives.bundle_cost,
+        lambda rng: objectives.make_bundle(rng, 10_000, 49, 2000),
+        (0, 1, 2),
+        adjoints_objectives.bundle_cost,
+    ),
+    Problem(
+        objectives.lstm_loss, lambda rng: objectives.make_lstm(rng, 1000, 14), (0, 1), adjoints_objectives.lstm_loss
+    ),
+    Problem(objectives.hand_cost, lambda rng: objectives.make_hand(rng, 500, 5, 544)),
 )

@@ -14,17 +14,14 @@ def views_value_and_grad(x):
     for i in range(n):
         t[i] = x[i]
     inner = t[1:-1]
-    inner_n0 = inner.shape[0]
     # for i in range(inner.size):
-    t_2_store = np.empty(inner_n0)
+    inner_n0 = inner.shape[0]
     t_1_store = np.empty(inner_n0)
     for i in range(inner_n0):
         # inner[i] = inner[i] * y[i]
         t_1 = inner[i]
         t_1_store[i] = t_1
-        t_2 = t[i]
-        t_2_store[i] = t_2
-        inner[i] = t_1 * t_2
+        inner[i] = t_1 * t[i]
     # return y.sum()
     total = 0.0
     t_bar = np.zeros(n)
@@ -37,10 +34,10 @@ def views_value_and_grad(x):
     # for i in range(inner.size):
     for i in range(inner_n0 - 1, -1, -1):
         # inner[i] = inner[i] * y[i]
-        t_3 = inner_bar[i]
+        t_2 = inner_bar[i]
         inner_bar[i] = 0.0
-        t_bar[i] += t_1_store[i] * t_3
-        inner_bar[i] += t_2_store[i] * t_3
+        t_bar[i] += t_1_store[i] * t_2
+        inner_bar[i] += t[i] * t_2
     x_bar = np.zeros(n)
     # y = x.copy()
     for i in range(n):

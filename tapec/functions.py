@@ -1,0 +1,64 @@
+"""Functions that hold tapes, compiled as a whole, and functions with derivatives of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Unpack
+
+from tapec.options import Keywords, Options, chosen
+
+
+def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -> Any:
+    """Compile a function whose body may hold tapes.
+
+    f        a Python function, lambda or Numba dispatcher; without one, a decorator is returned
+    options  opt_level and math, as for `tapec.grad`
+    returns  a function of the same arguments
+    raises   UsageError for what is no function with Python source, or for other options;
+             TapecError (see tapec.errors) at the first call with a new structure of arguments
+
+    The whole function is compiled, for each structure and types of arguments that it is called
+    with.  Variables are read and assigned through their buffers; what is returned keeps its
+    structure of tuples, lists and None.
+
+    >>> from tapec import GradientTape, function
+    >>> @function
+    ... def slope(x):
+    ...     with GradientTape() as tape:
+    ...         tape.watch(x)
+    ...         y = x ** 3
+    ...     return tape.gradient(y, x)
+    >>> slope(2.0)
+    12.0
+    """
+    wanted = chosen(options)
+    return _compiled(f, wanted) if f is not None else lambda given: _compiled(given, wanted)
+
+
+def _compiled(f: Callable[..., Any], options: Options) -> Any:
+    from tapec.tape.compiled import compiled_function
+
+    return compiled_function(f, options)
+
+
+def custom_gradient(f: Callable[..., Any]) -> Any:
+    """Give a function its own derivative.
+
+    f        returns its value and a function from the value's adjoint to the arguments' adjoints:
+             one, or a tuple with one for each argument, None for those without derivative
+    returns  a function of the same arguments that returns the value alone
+
+    The derivative is used in reverse mode wherever differentiated code calls the function.
+
+    >>> from tapec import custom_gradient
+    >>> @custom_gradient
+    ... def clipped(x):
+    ...     def gradient(dy):
+    ...         return min(max(dy, -1.0), 1.0)
+    ...     return x * 3.0, gradient
+    >>> clipped(2.0)
+    6.0
+    """
+    from tapec.tape.custom import with_gradient
+
+    return with_gradient(f)

@@ -1,0 +1,116 @@
+"""Copy the elements of a small array where two branches bring one each, so that both can become numbers.
+
+    if c:                                     a = np.empty(2)
+        a_1 = np.empty(2)                     if c:
+        a_1[0] = x                                a_1 = np.empty(2)
+        a_1[1] = y                                a_1[0] = x
+        a = a_1                                   a_1[1] = y
+    else:                         ->              a[0] = a_1[0]
+        ...                                       a[1] = a_1[1]
+        a = a_2                               else:
+                                                  ...
+                                                  a[0] = a_2[0]
+                                                  a[1] = a_2[1]
+
+A function that returns an array from two places leaves such a pair.  The arrays need the same known extents, and
+nothing may use a branch's own array but the branch: then nobody can tell the copy from the array.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.optimise.names import Fresh
+from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
+from tapec.syntax.types import Array
+
+_LARGEST = 16
+
+
+def copy_joined(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with elements copied instead; see the module."""
+    worker = _Joined(function)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+class _Joined:
+    def __init__(self, function: Function) -> None:
+        self.fresh = Fresh(function.types)
+        self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
+        self.mentions = _mentions(function.body)
+        self.shapes: dict[str, tuple[str, tuple[int, ...]]] = {}
+        for stmt in walk(function.body):
+            match stmt:
+                case Assign(
+                    target=target, value=Op(fn="empty" | "zeros", args=(Const(value=str() as dtype), *extents))
+                ):
+                    shape = tuple(n.value for n in extents if isinstance(n, Const) and isinstance(n.value, int))
+                    if len(shape) == len(extents) and 0 < math.prod(shape) <= _LARGEST and self.writes[target] == 1:
+                        self.shapes[target] = (dtype, shape)
+
+    def block(self, block: Block) -> Block:
+        return tuple(new for stmt in block for new in self.statement(stmt))
+
+    def statement(self, stmt: Stmt) -> Iterator[Stmt]:
+        stmt = map_blocks(stmt, self.block)
+        if not isinstance(stmt, If):
+            yield stmt
+            return
+        for last in stmt.body:
+            if not isinstance(last, Assign) or self.writes[last.target] != 2:
+                continue
+            made = self.joined(last.target, stmt)
+            if made is not None:
+                yield made
+                stmt = replace(stmt, body=self.copied(stmt.body, made), orelse=self.copied(stmt.orelse, made))
+        yield stmt
+
+    def joined(self, name: str, branch: If) -> Assign | None:
+        """The allocation of a name that takes a small array of its own from either side."""
+        if not isinstance(self.fresh.types.get(name), Array):
+            return None
+        sources = [self.source(name, side) for side in (branch.body, branch.orelse)]
+        shapes = {self.shapes.get(source) if source is not None else None for source in sources}
+        shape = shapes.pop()
+        if shapes or shape is None:
+            return None
+        dtype, extents = shape
+        return Assign(name, Op("empty", (Const(dtype), *map(Const, extents))), branch.span)
+
+    def source(self, name: str, side: Block) -> str | None:
+        """The array of a side's own that the name takes at its end."""
+        copies = [place for place, stmt in enumerate(side) if isinstance(stmt, Assign) and stmt.target == name]
+        if len(copies) != 1:
+            return None
+        value = side[copies[0]].value  # type: ignore[union-attr]
+        if not isinstance(value, Name) or not any(value.id in writes(stmt) for stmt in side):
+            return None
+        after = _mentions(side[copies[0] + 1 :])
+        own = _mentions(side)[value.id] == self.mentions[value.id] and after[value.id] == 0
+        return value.id if own and after[name] == 0 else None
+
+    def copied(self, side: Block, made: Assign) -> Block:
+        assert isinstance(made.value, Op)
+        extents = [arg.value for arg in made.value.args[1:] if isinstance(arg, Const) and isinstance(arg.value, int)]
+        out: list[Stmt] = []
+        for stmt in side:
+            if not isinstance(stmt, Assign) or stmt.target != made.target:
+                out.append(stmt)
+                continue
+            type_ = self.fresh.types[made.target]
+            assert isinstance(type_, Array) and isinstance(stmt.value, Name)
+            for place in itertools.product(*map(range, extents)):
+                index = tuple(map(Const, place))
+                element = self.fresh("t", type_.element)
+                out.append(Assign(element, Op("load", (stmt.value, *index)), stmt.span))
+                out.append(Store(made.target, index, Name(element), span=stmt.span))
+        return tuple(out)
+
+
+def _mentions(block: Block) -> Counter[str]:
+    return Counter(name for stmt in walk(block) for name in (*writes(stmt), *reads(stmt)))

@@ -1,0 +1,101 @@
+"""Write products of small arrays out as loops, so that the arrays can become numbers.
+
+    s = np.dot(u, v)          ->         s = 0.0
+                                         for k in range(3):
+                                             s = s + u[k] * v[k]
+
+Both arrays need known extents of at most four.  A library's call costs more than such a product, and takes
+memory where numbers would do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.optimise.names import Fresh
+from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Name, Op, Stmt, Store, map_blocks, walk, writes
+from tapec.syntax.types import FLOAT64, INT64, Array
+
+_LARGEST = 4
+
+
+def write_out_products(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with loops for small products; see the module.  A sum's name has several values then."""
+    worker = _Products(function)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+class _Products:
+    def __init__(self, function: Function) -> None:
+        self.fresh = Fresh(function.types)
+        made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
+        counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
+        self.definitions = {stmt.target: stmt.value for stmt in made if counts[stmt.target] == 1}
+
+    def block(self, block: Block) -> Block:
+        return tuple(new for stmt in block for new in self.statement(stmt))
+
+    def statement(self, stmt: Stmt) -> Iterator[Stmt]:
+        match stmt:
+            case Assign(value=Op(fn="np.dot", args=(Name(id=left), Name(id=right)))):
+                one, other = self.shape(left), self.shape(right)
+                if one is not None and other is not None and one[-1] == other[0]:
+                    yield from self.written_out(stmt, left, right, one, other)
+                    return
+        yield map_blocks(stmt, self.block)
+
+    def shape(self, array: str) -> tuple[int, ...] | None:
+        """The extents of an array of float64, if they are known and small."""
+        type_ = self.fresh.types[array]
+        if not isinstance(type_, Array) or type_.dtype != "float64":
+            return None
+        extents = [self.extent(array, axis) for axis in range(type_.ndim)]
+        known = tuple(n for n in extents if n is not None and 0 < n <= _LARGEST)
+        return known if len(known) == type_.ndim else None
+
+    def extent(self, array: str, axis: int) -> int | None:
+        match self.definitions.get(array):
+            case Op(fn="empty" | "zeros", args=(_, *extents)):
+                return _number(extents[axis])
+            case Op(fn="copy", args=(Name(id=owner),)):
+                return self.extent(owner, axis)
+            case Op(fn="transpose", args=(Name(id=owner),)):
+                type_ = self.fresh.types[owner]
+                assert isinstance(type_, Array)
+                return self.extent(owner, type_.ndim - 1 - axis)
+        return None
+
+    def written_out(
+        self, stmt: Assign, left: str, right: str, one: tuple[int, ...], other: tuple[int, ...]
+    ) -> Iterator[Stmt]:
+        """The product's elements as sums, in loops over what the result's axes are."""
+        rows, columns = one[:-1], other[1:]
+        extents = (*rows, *columns)
+        names = tuple(Name(self.fresh("i", INT64)) for _ in extents)
+        k = self.fresh("k", INT64)
+        total = self.fresh("s", FLOAT64) if extents else stmt.target
+        first, second, term = (self.fresh("t", FLOAT64) for _ in range(3))
+        places = (*names[: len(rows)], Name(k)), (Name(k), *names[len(rows) :])
+        product: Block = (
+            Assign(first, Op("load", (Name(left), *places[0])), stmt.span),
+            Assign(second, Op("load", (Name(right), *places[1])), stmt.span),
+            Assign(term, Op("*", (Name(first), Name(second))), stmt.span),
+            Assign(total, Op("+", (Name(total), Name(term))), stmt.span),
+        )
+        loop = For(k, Const(0), Const(one[-1]), Const(1), product, span=stmt.span)
+        body: Block = (Assign(total, Const(0.0), stmt.span), loop)
+        if extents:
+            made = Op("empty", (Const("float64"), *map(Const, extents)))
+            self.definitions[stmt.target] = made
+            yield Assign(stmt.target, made, stmt.span)
+            body = (*body, Store(stmt.target, names, Name(total), span=stmt.span))
+        for name, extent in zip(reversed(names), reversed(extents), strict=True):
+            body = (For(name.id, Const(0), Const(extent), Const(1), body, span=stmt.span),)
+        yield from body
+
+
+def _number(expr: Expr) -> int | None:
+    return expr.value if isinstance(expr, Const) and isinstance(expr.value, int) else None

@@ -1,0 +1,131 @@
+"""Products of small arrays, written out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tapec
+from tapec.optimise.joined import copy_joined
+from tapec.optimise.small_products import write_out_products
+from tests.optimise.reading import check
+from tests.oracles import check as check_derivative
+
+
+def test_a_product_of_small_vectors_is_a_loop():
+    check(
+        write_out_products,
+        before="""
+        def f(n):
+            a = np.empty(3)
+            a_1 = np.zeros(3)
+            x = np.dot(a, a_1)
+            return x
+        """,
+        after="""
+        def f(n):
+            a = np.empty(3)
+            a_1 = np.zeros(3)
+            x = 0.0
+            for k in range(3):
+                t = a[k]
+                t_1 = a_1[k]
+                t_2 = t * t_1
+                x += t_2
+            return x
+        """,
+    )
+
+
+def test_a_product_of_large_or_unknown_vectors_stays():
+    text = """
+        def f(n):
+            a = np.empty(30)
+            a_1 = np.empty(30)
+            x = np.dot(a, a_1)
+            a_2 = np.empty(n)
+            a_3 = np.empty(n)
+            y = np.dot(a_2, a_3)
+            return x
+        """
+    check(write_out_products, text, text)
+
+
+def test_elements_are_copied_where_branches_join():
+    check(
+        copy_joined,
+        before="""
+        def f(c, x, y):
+            if c:
+                a_1 = np.empty(1)
+                a_1[0] = x
+                a = a_1
+            else:
+                a_2 = np.empty(1)
+                a_2[0] = y
+                a = a_2
+            z = a[0]
+            return z
+        """,
+        after="""
+        def f(c, x, y):
+            a = np.empty(1)
+            if c:
+                a_1 = np.empty(1)
+                a_1[0] = x
+                t = a_1[0]
+                a[0] = t
+            else:
+                a_2 = np.empty(1)
+                a_2[0] = y
+                t_1 = a_2[0]
+                a[0] = t_1
+            z = a[0]
+            return z
+        """,
+    )
+
+
+def test_an_array_that_something_else_uses_is_not_copied():
+    text = """
+        def f(c, x, y):
+            a_1 = np.empty(1)
+            a_1[0] = x
+            if c:
+                a = a_1
+            else:
+                a_2 = np.empty(1)
+                a_2[0] = y
+                a = a_2
+            a[0] = 3.0
+            z = a_1[0]
+            return z
+        """
+    check(copy_joined, text, text)
+
+
+def test_extents_that_differ_are_not_joined():
+    text = """
+        def f(c, x, y):
+            if c:
+                a_1 = np.empty(1)
+                a = a_1
+            else:
+                a_2 = np.empty(2)
+                a = a_2
+            z = a[0]
+            return z
+        """
+    check(copy_joined, text, text)
+
+
+def turned(x, way):
+    m = np.array([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]])
+    v = np.array([x, 1.0]) if way > 0 else np.array([2.0, x * x])
+    return (m @ m @ v).sum() + np.dot(v, m @ v)
+
+
+def test_matrices_of_numbers():
+    text = tapec.emit(turned, signature="f8, i8")
+    assert "np.empty" not in text
+    for way in (0, 1):
+        check_derivative(turned, (0.7, way), (0,))

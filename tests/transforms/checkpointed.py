@@ -1,0 +1,211 @@
+"""Programs with checkpointed loops: of x with 5 elements, the number of trips, and the slots."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tapec
+
+
+def numbers(x, n, k):
+    a, b = x[0], x[1]
+    for t in tapec.checkpointed(range(n), slots=k):
+        a, b = b * np.sin(a), a + 0.1 * t * x[2]
+    return a * b
+
+
+def new_array(x, n, k):
+    u = x
+    for t in tapec.checkpointed(range(n), slots=k):
+        u = u * 0.9 + 0.1 * np.sin(u) * x[0]
+    return (u * u).sum() + x[1] * u[0]
+
+
+def two_levels(x, n, k):
+    old = x.copy()
+    u = 2.0 * x
+    for t in tapec.checkpointed(range(n), slots=k):
+        new = 2.0 * u - old - 0.1 * u * u
+        old = u
+        u = new
+    return (u * old).sum()
+
+
+def in_place(x, n, k):
+    u = x.copy()
+    e = 0.0
+    for t in tapec.checkpointed(range(n), slots=k):
+        for i in range(1, u.shape[0] - 1):
+            u[i] = u[i] + 0.1 * u[i - 1] * u[i + 1]
+        e += u[2] * u[2] * t
+    return e + u[1]
+
+
+def buffers(x, n, k):
+    a, b, c = x.copy(), 2.0 * x, np.zeros(x.shape[0])
+    for _ in tapec.checkpointed(range(n), slots=k):
+        for i in range(x.shape[0]):
+            c[i] = a[i] * b[i] + 0.1 * c[i]
+        a, b, c = b, c, a
+    return a[0] + 2.0 * b[1] + 3.0 * c[2]
+
+
+def rows_of_one(x, n, k):
+    w = np.zeros((3, x.shape[0]))
+    w[0] = x
+    w[1] = 0.5 * x
+    a, b, c = w[0], w[1], w[2]
+    for _ in tapec.checkpointed(range(n), slots=k):
+        for i in range(1, x.shape[0] - 1):
+            c[i] = 2.0 * b[i] - a[i] + 0.2 * b[i - 1] * b[i + 1]
+        a, b, c = b, c, a
+    return (w * w).sum() + a[1] * b[2]
+
+
+def callers_array(x, n, k):
+    for t in tapec.checkpointed(range(n), slots=k):
+        for i in range(x.shape[0]):
+            x[i] = np.sin(x[i]) * 1.1 + 0.05 * x[i - 1]
+    return x[0] * x[1] * x[2]
+
+
+def history(x, n, k):
+    u = np.zeros((n + 1, x.shape[0]))
+    u[0] = x
+    for t in tapec.checkpointed(range(n), slots=k):
+        for i in range(x.shape[0]):
+            u[t + 1, i] = np.sin(u[t, i]) * 1.1 + 0.05 * u[t, i - 1]
+    return (u[n] * u[n // 2]).sum()
+
+
+def written_after(x, n, k):
+    c = x.copy()
+    s = x[0]
+    for t in tapec.checkpointed(range(n), slots=k):
+        s = s * c[t % c.shape[0]] + c[1]
+    c[1] = s * c[2]
+    return c[1] * c[0]
+
+
+def log_only(x, n, k):
+    s = x[0]
+    out = np.zeros(n)
+    for t in tapec.checkpointed(range(n), slots=k):
+        s = np.sin(s) + 0.1 * x[1]
+        out[t] = s * s
+    out[0:1] = 3.0
+    return out.sum() * s
+
+
+def inner_while(x, n, k):
+    s = x[3]
+    for t in tapec.checkpointed(range(n), slots=k):
+        v = s
+        m = 0
+        while v * v > 0.1 and m < 4:
+            v = v * 0.6 + 0.01 * x[0]
+            m += 1
+        s = s + v
+    return s
+
+
+def nested(x, n, k):
+    u = x.copy()
+    for t in tapec.checkpointed(range(n), slots=k):
+        for r in tapec.checkpointed(range(3), slots=2):
+            for i in range(u.shape[0]):
+                u[i] = np.sin(u[i]) + 0.1 * u[i - 1] * x[r]
+    return (u * x).sum()
+
+
+def in_plain_loop(x, n, k):
+    u = x.copy()
+    s = 0.0
+    for e in range(3):
+        v = u * x[e]
+        for t in tapec.checkpointed(range(n), slots=k):
+            for i in range(u.shape[0]):
+                u[i] = np.sin(u[i]) + 0.1 * u[i - 1] * v[i]
+            v = v * 1.1 + u
+        s += (v * u).sum() * x[e]
+        u[0] = s * 0.01
+    return s
+
+
+def in_fused_loop(x, n, k):
+    total = 0.0
+    for e in range(x.shape[0]):
+        s = x[e]
+        for t in tapec.checkpointed(range(n), slots=k):
+            s = np.sin(s) * x[0] + 0.2 * t
+        total += s * s
+    return total
+
+
+def in_branch(x, n, k):
+    s = x[0]
+    if x[1] < 0:
+        for t in tapec.checkpointed(range(n), slots=k):
+            s = np.sin(s) * x[2]
+    else:
+        s = s * 2
+    return s * s
+
+
+def two_loops(x, n, k):
+    u = x.copy()
+    for t in tapec.checkpointed(range(n), slots=k):
+        u[1] = u[1] * u[2] + 0.1
+        u[2] = np.sin(u[1])
+    for t in tapec.checkpointed(range(0, 2 * n, 2), slots=k):
+        u[0] = u[1] * u[0] + 0.1 * t
+        u[1] = np.cos(u[2]) * u[1]
+    return u.sum()
+
+
+def products(x, n, k):
+    m = np.outer(x, x) * 0.05
+    v = x.copy()
+    for t in tapec.checkpointed(range(n), slots=k):
+        v = m @ v + 0.1 * x
+    return v @ x
+
+
+def carried_view(x, n, k):
+    u = x.copy()
+    v = u[1:4]
+    for t in tapec.checkpointed(range(n), slots=k):
+        for i in range(3):
+            v[i] = v[i] * u[i] + 0.1
+        u[0] = np.sin(v[2])
+    return u.sum() * v[0]
+
+
+def unused(x, n, k):
+    s = 0
+    for t in tapec.checkpointed(range(n), slots=k):
+        s += t
+    return x[0] * s
+
+
+PROGRAMS = (
+    numbers,
+    new_array,
+    two_levels,
+    in_place,
+    buffers,
+    rows_of_one,
+    callers_array,
+    history,
+    written_after,
+    log_only,
+    inner_while,
+    nested,
+    in_plain_loop,
+    in_fused_loop,
+    in_branch,
+    two_loops,
+    products,
+    carried_view,
+    unused,
+)
