@@ -292,8 +292,16 @@ class Variable(NDArrayOperatorsMixin):
         return made
 
 
+# what Python numbers become, by the kind of the array that NumPy makes of them
+_KINDS: dict[str, Any] = {"i": np.int64, "b": np.bool_, "c": np.complex128}
+
+
 def constant(value: Any, dtype: Any = None) -> Any:
-    """A fresh float64 number or array (or one of another dtype) with an identity of its own.
+    """A fresh number or array with an identity of its own.
+
+    value  a number, a NumPy array, or nested lists of numbers
+    dtype  of the result; left out, that of a NumPy value, and of others float64, complex128, int64 or bool
+           by the kind of their numbers.  Integers are never differentiable: write `constant(3.0)`
 
     Two Python floats of equal value can be one object; two constants never are.
 
@@ -303,7 +311,7 @@ def constant(value: Any, dtype: Any = None) -> Any:
     plain_value = plain(value)
     kind = dtype
     if kind is None and not isinstance(plain_value, np.ndarray | np.generic):
-        kind = np.complex128 if np.iscomplexobj(np.asarray(plain_value)) else np.float64
+        kind = _KINDS.get(np.asarray(plain_value).dtype.kind, np.float64)
     made = np.array(plain_value, dtype=kind)
     return made[()] if made.ndim == 0 else made
 

@@ -55,12 +55,12 @@ def stop_gradient(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value
 
 
 def constant(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`tapec.constant`: float64 unless a dtype is given, with a name of its own."""
+    """`tapec.constant`: of its argument's dtype unless one is given, with a name of its own."""
     value = ev.materialise(args[0])
     given = argument(args, kwargs, 1, "dtype")
-    kept = isinstance(value, Sym) and isinstance(value.type, Array)
-    dtype = dtype_of(ev, given, node) if not (is_none(given) and kept) else None
+    dtype = None if is_none(given) else dtype_of(ev, given, node)
     if not is_scalar(value):
         return copy(ev, value, dtype, node)
-    number_ = ev.cast(ev.scalar(value), Scalar(dtype or "float64"))
+    number_ = ev.scalar(value)
+    number_ = ev.cast(number_, Scalar(dtype)) if dtype else number_
     return ev.assign(number_.atom, number_.type)

@@ -802,3 +802,15 @@ def test_variables_are_told_apart():
         return first is a, second is b, first is b, y is a
 
     assert f(Variable(2.0), Variable(3.0)) == (True, True, False, False)
+
+
+def test_constants_of_integers_have_no_gradient():
+    @tapec.function
+    def run(n):
+        x, m, y = tapec.constant(3), tapec.constant(n), tapec.constant(2.0)
+        with tapec.GradientTape() as tape:
+            tape.watch([x, m, y])
+            z = x * m * y
+        return tape.gradient(z, [x, m, y])
+
+    assert run(4) == [None, None, 12.0]

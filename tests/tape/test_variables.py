@@ -49,7 +49,7 @@ def test_variables_are_copied_and_pickled():
 
 def test_constants_have_an_identity():
     assert constant(3.0) is not constant(3.0)
-    assert constant(3).dtype == np.float64 and constant([1, 2], dtype=np.float32).dtype == np.float32
+    assert constant(3).dtype == np.int64 and constant([1, 2], dtype=np.float32).dtype == np.float32
 
 
 def test_variables_are_watched_when_they_are_read():

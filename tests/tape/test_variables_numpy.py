@@ -99,7 +99,7 @@ def test_dtypes():
     ]  # fmt: skip
     assert Variable(1.0).dtype == np.float64 and Variable(1).dtype == np.int64
     assert Variable([1, 2], dtype=tapec.float32).dtype == np.float32
-    assert constant(1.0, dtype=tapec.float32).dtype == np.float32 and constant([1, 2]).dtype == np.float64
+    assert constant(1.0, dtype=tapec.float32).dtype == np.float32 and constant([1, 2]).dtype == np.int64
     assert constant(1j).dtype == np.complex128 and constant(3, tapec.int32).dtype == np.int32
     with pytest.raises(TypeError, match="numbers"):
         Variable("text")
