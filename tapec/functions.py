@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack
 
-from tapec.options import Keywords, Options, chosen
+from tapec.options import Keywords, Options, chosen, no_limit
 
 
 def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -> Any:
@@ -31,11 +31,11 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
     >>> slope(2.0)
     12.0
     """
-    wanted = chosen(options)
+    wanted = no_limit(chosen(options), "tapec.function") if options else None
     return _compiled(f, wanted) if f is not None else lambda given: _compiled(given, wanted)
 
 
-def _compiled(f: Callable[..., Any], options: Options) -> Any:
+def _compiled(f: Callable[..., Any], options: Options | None) -> Any:
     from tapec.tape.compiled import compiled_function
 
     return compiled_function(f, options)
@@ -62,3 +62,13 @@ def custom_gradient(f: Callable[..., Any]) -> Any:
     from tapec.tape.custom import with_gradient
 
     return with_gradient(f)
+
+
+def _inside(_ev: Any, args: Any, _kwargs: Any, _node: Any) -> Any:
+    """`custom_gradient(f)` in code that is lowered."""
+    from tapec.tape.custom import inner_with_gradient
+
+    return inner_with_gradient(args[0])
+
+
+setattr(custom_gradient, "__tapec_lower__", _inside)  # noqa: B010

@@ -13,7 +13,7 @@ from tapec.frontend.creation import copy
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Static, Sym, Tup, Value, describe, is_array, is_none, is_scalar, number
 from tapec.syntax.core import Const
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.types import Scalar
 
 
 def caster(dtype: str) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedType, UsageError
 from tapec.frontend.elementwise import dim
 from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.optional import present
 from tapec.frontend.values import NONE, Items, Lst, MaybeNone, Sym, Value, describe, is_none, number
 from tapec.syntax.core import (
     Assign,
@@ -129,6 +130,7 @@ def _note_extents(ev: Evaluator, source: Sym, entry: Value) -> None:
 
 
 def _targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym]:
+    value = present(ev, value)
     if form != "gradient" and not isinstance(value, Sym):
         ev.fail(UnsupportedType, f"a Jacobian of {describe(value)}: it has one target, a number or an array", node)
     found: list[Sym] = []

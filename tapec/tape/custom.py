@@ -16,7 +16,7 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.merge import leaves, rebuild
 from tapec.frontend.source import parameters, undecorated
-from tapec.frontend.values import Func, Lst, Sym, Tup, Value, describe, is_none
+from tapec.frontend.values import Func, Lst, Static, Sym, Tup, Value, describe, is_none
 from tapec.syntax.core import Atom, Block, Name, Op
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar
@@ -53,26 +53,32 @@ def with_gradient(f: Callable[..., Any]) -> Any:
 
 
 class _Carrier:
-    """Calls the user's function, or lowers it where differentiated code calls it."""
+    """Calls the user's function, or lowers it where differentiated code calls it.
 
-    def __init__(self, function: types.FunctionType) -> None:
+    function  a Python function, or a function that is known while code is lowered
+    """
+
+    def __init__(self, function: types.FunctionType | Func) -> None:
         self.function = function
+        self.name = function.node.name if isinstance(function, Func) else function.__name__
 
     def __call__(self, *args: Any) -> Any:
+        assert not isinstance(self.function, Func)
         result = self.function(*args)
         if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
             raise UsageError(
-                f"`{self.function.__name__}` must return its value and a function, as custom_gradient asks"
+                f"`{self.name}` must return its value and a function, as custom_gradient asks"
             )
         return result[0]
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         args = [ev.materialise(arg) for arg in args]
-        result = ev.call_object(self.function, args, kwargs, node)
+        function = self.function if isinstance(self.function, Func) else Static(self.function)
+        result = ev.apply(function, args, kwargs, node)
         if not isinstance(result, Tup) or len(result.items) != 2 or not isinstance(result.items[1], Func):
             ev.fail(
                 UnsupportedSyntax,
-                f"`{self.function.__name__}` must return its value and a function defined inside it",
+                f"`{self.name}` must return its value and a function defined inside it",
                 node,
             )
         value, gradient = result.items
@@ -84,13 +90,20 @@ class _Carrier:
         operands = [_operand(ev, arg, node) for arg in args]
         environment = _environment(ev, gradient, node)
         kept = [leaf for item in environment.values() for _, leaf in leaves(item)]
-        rule = _Rule(len(operands), self.function.__name__, gradient, environment, [k.type for k in kept],
+        rule = _Rule(len(operands), self.name, gradient, environment, [k.type for k in kept],
                      [o.type for o in operands], value.type, ev.live is not None)
         arguments = (value.atom, *(o.atom for o in operands), *(k.atom for k in kept))
         made = ev.assign(Op(Custom(f"custom_gradient;{next(_serial)}", rule), arguments), value.type)
         if isinstance(made.type, Array) and isinstance(made.atom, Name):
             ev.roots[made.atom.id] = frozenset({made.atom.id})
         return made
+
+
+def inner_with_gradient(function: Value) -> Value:
+    """`custom_gradient` of a function that is known while code is lowered."""
+    if isinstance(function, Func):
+        return Static(_Carrier(function))
+    return Static(with_gradient(function.obj if isinstance(function, Static) else function))
 
 
 def _operand(ev: Evaluator, value: Value, node: Any) -> Sym:

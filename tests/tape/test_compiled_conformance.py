@@ -814,3 +814,17 @@ def test_constants_of_integers_have_no_gradient():
         return tape.gradient(z, [x, m, y])
 
     assert run(4) == [None, None, 12.0]
+
+
+def test_a_jacobian_of_a_gradient_that_loops_connect():
+    @tapec.function
+    def run(x):
+        with tapec.GradientTape() as outer:
+            outer.watch(x)
+            with tapec.GradientTape() as inner:
+                inner.watch(x)
+                y = np.sum(x**3)
+            g = inner.gradient(y, x)
+        return outer.jacobian(g, x)
+
+    np.testing.assert_allclose(run(np.array([1.0, 2.0])), [[6.0, 0.0], [0.0, 12.0]])

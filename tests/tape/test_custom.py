@@ -123,3 +123,37 @@ def test_stop_gradient():
     assert stop_gradient({"a": (1.0, [2.0])}) == {"a": (1.0, [2.0])}
     assert tapec.grad(lambda x: stop_gradient(x * x) * x)(3.0) == 9.0
     np.testing.assert_array_equal(tapec.grad(lambda x: np.sum(stop_gradient(x) * x))(x), x)
+
+
+def test_functions_inside_differentiated_code():
+    def loss(x):
+        @custom_gradient
+        def scaled(z):
+            def gradient(up):
+                return up * 10.0 * x[0]
+
+            return z * 2.0, gradient
+
+        return scaled(x[1]) + x[0]
+
+    np.testing.assert_allclose(tapec.grad(loss)(np.array([1.5, 2.0])), [1.0, 15.0])
+
+
+def test_functions_inside_compiled_code():
+    @tapec.function
+    def run(x):
+        @custom_gradient
+        def doubled(z):
+            e = np.exp(z)
+
+            def gradient(up):
+                return up * e * 10.0
+
+            return e, gradient
+
+        with tapec.GradientTape() as tape:
+            tape.watch(x)
+            y = doubled(x) * 2.0
+        return tape.gradient(y, x)
+
+    np.testing.assert_allclose(run(0.5), 20.0 * np.exp(0.5))
