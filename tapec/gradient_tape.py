@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
-from tapec.options import DEFAULT, Keywords, chosen
+from tapec.options import DEFAULT, Keywords, chosen, no_limit
 from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
-from tapec_runtime.variables import UnconnectedGradients, Variable, active_tapes
+from tapec_runtime.variables import UnconnectedGradients, Variable, active
 
 if TYPE_CHECKING:
     from tapec.tape.native import Recording
@@ -49,7 +49,7 @@ class GradientTape:
     watch_accessed_variables  whether trainable variables are watched when they are read
     jit                       True or False to force or forbid compilation; by default small
                               derivatives run as Python the first time
-    options                   opt_level and math, as for `tapec.grad`
+    options                   as for `tapec.grad`, but for memory
     raises                    UsageError for other options, or other values of those
 
     >>> x = constant(3.0)
@@ -70,7 +70,7 @@ class GradientTape:
         self.persistent = bool(persistent)
         self.automatic = bool(watch_accessed_variables)
         self._jit = jit
-        self.options = chosen(options) if options else DEFAULT
+        self.options = no_limit(chosen(options), "a tape") if options else DEFAULT
         # what a plan and its compiled derivatives depend on
         flags = self.persistent + 2 * self.automatic + 4 * (jit is False)
         self.kind = (flags, self.options) if options else flags
@@ -117,13 +117,15 @@ class GradientTape:
                 self._error = error
         self._earlier = None
         self._entered = self._recording = True
-        active_tapes().append(self)
+        active.tapes.append(self)
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._recording = False
-        tapes = active_tapes()
-        if self in tapes:
+        tapes = active.tapes
+        if tapes and tapes[-1] is self:
+            tapes.pop()
+        elif self in tapes:
             tapes.remove(self)
         if self._record is None:
             return

@@ -34,6 +34,7 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.types import BOOL, INT64, Array, Scalar
+from tapec.tape.again import AGAIN, AGAIN_HINT, AGAIN_REASON, untold, with_copies
 from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.derive import Derivative, Request, derive
@@ -94,8 +95,8 @@ def answer(
         ev.types,
         frozenset(ev.constants),
         tuple(target.atom for target in targets),
-        tuple(_versions(region, ev, value) for value in found),
-        frozenset(region.watched),
+        tuple(_versions(region, ev, value, node) for value in found),
+        frozenset(with_copies(region.watched, ev.recomputed)),
         frozenset(region.stopped),
         frozenset(ev.copies),
         form=form,
@@ -192,12 +193,17 @@ def _check_batch(ev: Evaluator, target: Sym, found: list[Sym], node: Any) -> Non
     _same_extents(ev, target, found[0], [0], "batch_jacobian needs arrays with the same first dimension")
 
 
-def _versions(region: Region, ev: Evaluator, value: Sym) -> tuple[str, ...]:
+def _versions(region: Region, ev: Evaluator, value: Sym, node: Any) -> tuple[str, ...]:
     if isinstance(value, VariableSym) and isinstance(ev.live, LiveObjects):
-        return tuple(ev.live.versions[id(value.variable)][1])
-    if not isinstance(value.atom, Name) or not value.type.is_float:
+        own = tuple(ev.live.versions[id(value.variable)][1])
+    elif not isinstance(value.atom, Name) or not value.type.is_float:
         return ()
-    return (canonical(ev.copies, value.atom.id, region.watched),)
+    else:
+        own = (canonical(ev.copies, value.atom.id, region.watched),)
+    lost = untold(own, ev.recomputed)
+    if lost is not None:
+        ev.fail(LoweringError, AGAIN.format(lost), node, reason=AGAIN_REASON, hint=AGAIN_HINT)
+    return with_copies(own, ev.recomputed)
 
 
 def _check_elements(region: Region, ev: Evaluator, targets: list[Sym], sources: list[Sym], node: Any) -> None:
@@ -247,7 +253,10 @@ def _written(
     known = {name for name in known if isinstance(ev.types[name], Scalar)}
     body = tuple(stmt for stmt in function.body if not (isinstance(stmt, Assign) and stmt.target in known))
     again = {name for stmt in walk(body) for name in writes(stmt)}
-    ev.recomputed |= {name for name in counts if name in again and ev.types[name].is_float}
+    twice = [name for name in counts if name in again and ev.types[name].is_float]
+    made = Counter(name for stmt in walk(body) for name in writes(stmt))
+    at_top = {stmt.target for stmt in body if isinstance(stmt, Assign)}
+    followed = [name for name in twice if isinstance(ev.types[name], Array) and made[name] == 1 and name in at_top]
     linked = tuple(name for name in known if any(name in reads(stmt) for stmt in walk(body)))
     if not derivative.function.params:
         return [], []
@@ -273,9 +282,20 @@ def _written(
     last = function.body[-1]
     assert isinstance(last, Return)
     count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
-    whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *body), types)
+    leaving = Return((*last.values, *(Name(name) for name in followed)), last.span)
+    whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *body[:-1], leaving), types)
     results = splice(ev, whole)
-    return results[:count], results[count:]
+    copies = dict(zip(followed, results[len(last.values) :], strict=True))
+    for name in twice:
+        _note_copy(ev, name, copies.get(name))
+    return results[:count], results[count : len(last.values)]
+
+
+def _note_copy(ev: Evaluator, name: str, copy: Value | None) -> None:
+    """Remember where a value was computed once more."""
+    known = ev.recomputed.get(name, ())
+    followed = known is not None and isinstance(copy, Sym) and isinstance(copy.atom, Name)
+    ev.recomputed[name] = (*known, copy.atom.id) if followed else None  # type: ignore[misc, union-attr]
 
 
 def _take_over(ev: Evaluator, targets: list[Sym], values: list[Value]) -> None:

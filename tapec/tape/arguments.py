@@ -19,7 +19,7 @@ from tapec_runtime.variables import UnconnectedGradients
 
 def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool = False) -> None:
     """Collect the numbers and arrays of a target; of output gradients (`none`) also what is None."""
-    value = value if none else present(ev, value)
+    value = ev.materialise(value if none else present(ev, value))
     match value:
         case Sym():
             out.append(value)

@@ -27,15 +27,17 @@ from tapec.frontend.values import Items, Static, Sym, Tup, Value
 from tapec.options import DEFAULT, Options
 from tapec.pipeline import callees_text
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
-from tapec.tape.decider import Decisions, checks
+from tapec.tape.decider import Decisions, checks, warn_of_trips
 from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
 from tapec.tape.outcome import Outcome
+from tapec.tape.plan import PLANS_PER_PLACE, warn_of_many
 from tapec.tape.run import Checks, compiled_checks, tidied
 from tapec_runtime.variables import Variable
 
-_PLANS = 64
 _WAYS = 32
 _RESTARTS = 200
+# a function's variables are found on other ways
+_NO_MODULE: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class CompiledFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = self._arguments(*args, **kwargs)
         for plan in self._plans:
-            found = plan.enter(arguments, {})
+            found = plan.enter(arguments, _NO_MODULE)
             if found is not None and (plan.checks is None or plan.fits(found[0])):
                 return plan.call(*found)
         if sum(plan.checks is not None for plan in self._plans) >= _WAYS:
@@ -93,7 +95,10 @@ class CompiledFunction:
             )
         plan, objects, extra = _lower(self.py_func, arguments, self.options)
         if plan.enter is not None:
-            self._plans = [plan, *self._plans][:_PLANS]
+            if len(self._plans) == PLANS_PER_PLACE:
+                code = self.py_func.__code__
+                warn_of_many(f"`{code.co_name}`", code, code.co_firstlineno, PLANS_PER_PLACE)
+            self._plans = [plan, *self._plans][:PLANS_PER_PLACE]
         return plan.call(objects, extra)
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
@@ -114,14 +119,14 @@ class CompiledFunction:
         return self.__qualname__ if found is self else (compiled_function, (self.py_func, self.options))
 
 
-def compiled_function(f: Callable[..., Any], options: Options = DEFAULT) -> CompiledFunction:
-    """A compiled function from a function, lambda or Numba dispatcher."""
+def compiled_function(f: Callable[..., Any], options: Options | None = None) -> CompiledFunction:
+    """A compiled function from a function, lambda or Numba dispatcher; without options, with those that it has."""
     if isinstance(f, CompiledFunction):
-        return f if f.options == options else CompiledFunction(f.py_func, options)
+        return f if options in (None, f.options) else CompiledFunction(f.py_func, options or DEFAULT)
     plain = undecorated(f)
     if plain is None:
         raise UsageError(f"{f!r} is not a function with Python source")
-    return CompiledFunction(plain, options)
+    return CompiledFunction(plain, options or DEFAULT)
 
 
 def _binder(f: types.FunctionType) -> Any:
@@ -197,6 +202,7 @@ def _attempt(
             raise LoweringError(
                 f"`{f.__name__}` changes a list that it did not make", hint="return the new list instead"
             )
+    warn_of_trips(ev, f"`{f.__name__}`", f.__code__.co_filename, f.__code__.co_firstlineno)
     outcome = Outcome(ev, live)
     text = outcome.text(result)
     assigned = _assigned(ev, live)
@@ -208,7 +214,7 @@ def _attempt(
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     lowered = Lowered(core, None, ev.constants, ev.roots, callees=callees)
     source_text = printer.function(final, True)
-    program = Program(name, source_text, ev.constants, final, lowered, core.params)
+    program = Program(name, source_text, ev.constants, final, lowered, core.params, options=options)
     if callees:
         program = replace(program, prelude=callees_text(program, lowered, options))
     enter = live.recipe.finish([leaf.slot for leaf in leaves], outcome.slots) if live.recipe.complete else None

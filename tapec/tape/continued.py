@@ -84,7 +84,14 @@ def joined(
             versions=tuple(versions),
             region=seen,
             written=first.written | {mapping[name] for name in second.written if name in mapping},
-            recomputed=first.recomputed | {mapping[name] for name in second.recomputed if name in mapping},
+            recomputed={
+                **first.recomputed,
+                **{
+                    mapping[name]: found and tuple(mapping[copy] for copy in found)
+                    for name, found in second.recomputed.items()
+                    if name in mapping
+                },
+            },
             compiled={},
             branching={},
             ways={},

@@ -7,10 +7,10 @@ Branches inside loops stay: a source that only some trips connect counts as conn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tapec.syntax.core import Block, Function, If, Raise, Return, Stmt
+from tapec.syntax.core import Assign, Block, Function, If, Raise, Return, Stmt, walk, writes
 from tapec.syntax.types import Type
 from tapec.tape.derive import Derivative, Request, connections, inputs_of
 
@@ -23,7 +23,7 @@ def depends_on_the_way(request: Request) -> bool:
         return False
     # merged arrays share memory in the whole block, and may not on any way
     found = {connections(request)}
-    for count, way in enumerate(_ways(request.block)):
+    for count, way in enumerate(_ways(request.block, request.types)):
         if count == _WAYS:
             return True
         found.add(connections(replace(request, block=way)))
@@ -32,14 +32,27 @@ def depends_on_the_way(request: Request) -> bool:
     return False
 
 
-def _ways(block: Block) -> Iterator[Block]:
-    """Every way through the branches of a block, loops aside."""
+def _ways(block: Block, types: Mapping[str, Type]) -> Iterator[Block]:
+    """Every way through the branches of a block that floats may depend on, loops aside."""
     for place, stmt in enumerate(block):
         if isinstance(stmt, If):
-            for side in (stmt.body, stmt.orelse):
-                yield from _ways((*block[:place], *side, *block[place + 1 :]))
+            # nobody comes out of a side that raises
+            sides = [side for side in (stmt.body, stmt.orelse) if not _raises(side)]
+            if not any(_moves_floats(side, types) for side in sides):
+                # extents, indices: whatever they are, floats depend on the same floats
+                sides = sides[:1]
+            for side in sides:
+                yield from _ways((*block[:place], *side, *block[place + 1 :]), types)
             return
     yield block
+
+
+def _moves_floats(block: Block, types: Mapping[str, Type]) -> bool:
+    """Whether a block does more than compute integers and booleans, or raise."""
+    return any(
+        not isinstance(stmt, If | Raise | Assign) or any(types[name].is_float for name in writes(stmt))
+        for stmt in walk(block)
+    )
 
 
 def tests_of(block: Block, types: dict[str, Type]) -> Derivative | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tapec.tape.live import LiveObjects
 from tapec.tape.snapshots import snapshot
 
 _LARGE = 20_000
+_MANY = 1000
 _serial = itertools.count(1)
 
 
@@ -94,6 +96,18 @@ def _run(block: Block, inputs: tuple[str, ...], outputs: tuple[str, ...], values
     program = Program(name, text, ev.constants, function, Lowered(function, None, ev.constants, {}), inputs)
     results = compile_function(program)(*values)
     return results if len(outputs) != 1 else (results,)
+
+
+def warn_of_trips(ev: Evaluator, what: str, file: str, line: int) -> None:
+    """Say so where loops are unrolled over so many trips that the user has to wait for it."""
+    if ev.trips > _MANY:
+        warnings.warn_explicit(
+            f"{what} is read trip by trip, {ev.trips} of them, which takes long: it appends, watches or changes objects"
+            " in a loop, or leaves by an exception; move that out of the loop",
+            RuntimeWarning,
+            file,
+            line,
+        )
 
 
 def checks(ev: Evaluator) -> Block:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
-from tapec.analyses.memory import aliases
+from tapec.analyses.memory import aliases, origins
 from tapec.errors import LoweringError, Span
 from tapec.syntax.core import (
     Assign,
@@ -302,12 +302,11 @@ def _writes_below(stmt: Stmt, name: str) -> bool:
 
 def _complete(name: str, place: int, body: list[Stmt], emitter: Emitter) -> int:
     """The last statement that builds the array `name`; an error if it is overwritten after use."""
-    whole = Function("stretch", (), tuple(body), emitter.types)
-    classes = aliases(whole)
-    own = classes.find(name)
+    memory = origins(tuple(body), emitter.types)
+    own = memory.get(name, frozenset({name}))
 
     def touches(array: str) -> bool:
-        return classes.find(array) == own
+        return not own.isdisjoint(memory.get(array, (array,)))
 
     last = place
     for k, stmt in enumerate(body):
@@ -371,7 +370,7 @@ def _renamed(stmt: Stmt, mapping: dict[str, Expr]) -> Stmt:
         case Print():
             return Print(atoms(stmt.args), stmt.span)
         case Raise():
-            return Raise(stmt.exception, atoms(stmt.args), stmt.span)
+            return replace(stmt, args=atoms(stmt.args))
         case Return():
             return Return(atoms(stmt.values), stmt.span)
     return stmt

@@ -10,13 +10,13 @@ import numpy as np
 from tapec.errors import LoweringError, TapecError
 from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.types import Array, Scalar
+from tapec.tape.again import AGAIN, AGAIN_HINT, AGAIN_REASON, untold, with_copies
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.decide import decided, depends_on_the_way, tests_of
 from tapec.tape.derive import Request, derive, originals
 from tapec.tape.plan import Plan
 from tapec.tape.run import Compiled, compiled, returned
 from tapec.tape.slices import Rows
-from tapec.tape.snapshots import snapshot
 from tapec_runtime.variables import UnconnectedGradients, Variable, plain
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def differentiate(
         call = _call(recording, names, versions, jit, form)
     results: tuple[Any, ...] = ()
     if call.inputs or call.zeros or call.seeds:
-        arguments = [_input(recording, name) for name in call.inputs]
+        arguments = [recording.input(name) for name in call.inputs]
         for zero in call.zeros:
             arguments.append(_zeros(zero, sources) if type(zero) is Shaped else zero)
         if call.seeds:
@@ -172,7 +172,7 @@ def request_of(plan: Plan, targets: tuple[str, ...], sources: _Sources) -> Reque
         frozenset(plan.constants),
         tuple(Name(target) for target in targets),
         sources,
-        frozenset(plan.region.watched),
+        frozenset(with_copies(plan.region.watched, plan.recomputed)),
         frozenset(plan.region.stopped),
         frozenset(plan.copies),
         frozenset(leaf.name for leaf in plan.leaves if leaf.ident),
@@ -200,7 +200,7 @@ def _way(recording: Recording, jit: bool | None) -> tuple[bool, ...]:
                 return way
             plan.compiled["tests", way] = compiled(made, plan.constants, plan.callees, plan.options)
         program = plan.compiled["tests", way]
-        arguments = [_input(recording, name) for name in program.derivative.inputs]
+        arguments = [recording.input(name) for name in program.derivative.inputs]
         values = tuple(bool(value) for value in program(arguments, jit))
         way += values
         plan.ways.setdefault(way, decided(block, values))
@@ -223,7 +223,7 @@ def _unconnected(
                 connection_program(request), plan.constants, plan.callees, plan.options
             )
         program = plan.compiled[key]
-        [word] = program([_input(recording, name) for name in program.derivative.inputs], jit)
+        [word] = program([recording.input(name) for name in program.derivative.inputs], jit)
         found += [k for place, k in enumerate(chunk) if not int(word) >> (place + 1) & 1]
     return found
 
@@ -238,7 +238,7 @@ def target_name(recording: Recording, target: Any) -> str | None:
         _ambiguous(target)
     if key not in names.of:
         if key in names.lost:
-            _lost(names.reasons.get(key, ""))
+            _lost(plan, names.reasons.get(key, ""))
         if recording.unnamed:
             raise LoweringError(recording.unnamed, hint="bind it to a variable inside the block")
         return None
@@ -259,7 +259,7 @@ def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
         _ambiguous(source)
     atom: Atom | None = names.of.get(key)
     if atom is None and key in names.lost:
-        _lost(names.reasons.get(key, ""))
+        _lost(plan, names.reasons.get(key, ""))
     if atom is None or isinstance(atom, Const):
         return ()
     ready = plan.as_source.get(atom.id)
@@ -270,29 +270,31 @@ def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
     if isinstance(source, Variable):
         own = plan.versions_of(atom.id)
         later = names.again.get(id(source), ())
-        return own + tuple(v for first in later for v in plan.versions_of(first))
+        return _followed(plan, own + tuple(v for first in later for v in plan.versions_of(first)))
     if key in names.twins:
         raise LoweringError(
             f"a source that is a plain conversion of `{atom.id}`",
             reason="the two have one history in the program, so that they cannot be told apart",
             hint=f"ask for the gradient with respect to `{atom.id}`",
         )
-    if atom.id in plan.recomputed:
-        raise LoweringError(
-            f"the source `{atom.id}` is computed once more for the gradient of an inner tape",
-            reason="what that gradient depends on is not this value, but one like it",
-            hint="ask for the gradient with respect to what it was computed from",
-        )
-    plan.as_source[atom.id] = found = (plan.known_as(atom.id),)
+    plan.as_source[atom.id] = found = _followed(plan, (plan.known_as(atom.id),))
     return found
 
 
-def _lost(why: str) -> None:
+def _followed(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of a source, with those of the copies that derivatives of inner tapes made of it."""
+    lost = untold(names, plan.recomputed)
+    if lost is not None:
+        raise LoweringError(AGAIN.format(lost), reason=AGAIN_REASON, hint=AGAIN_HINT)
+    return with_copies(names, plan.recomputed)
+
+
+def _lost(plan: Plan, why: str) -> None:
     if why:
         raise LoweringError("a value that is computed from what only the run knows", reason=why)
     raise LoweringError(
         "a value that the block leaves in a place whose contents the program does not follow",
-        reason="what stands there depends on a branch or loop, or on what only the run knows",
+        reason=plan.undecided or "what stands there depends on a branch or loop, or on what only the run knows",
         hint="bind it to a variable on every way through the block",
     )
 
@@ -306,15 +308,6 @@ def _ambiguous(value: Any) -> None:
 
 
 # arguments and results
-
-
-def _input(recording: Recording, name: str) -> Any:
-    plan = recording.plan
-    if name not in recording.inputs:
-        return plan.constants[name]
-    value = recording.inputs[name]
-    # the derivative program writes where the block did
-    return snapshot(value) if name in plan.written else value
 
 
 def _zeros(zero: Shaped, sources: list[Any]) -> Any:

@@ -38,12 +38,12 @@ from tapec.frontend.values import (
 from tapec.syntax.core import For, Loop, Name, Store, walk, writes
 from tapec.tape import place as places
 from tapec.tape.decide import straightened
-from tapec.tape.decider import Decisions, checks
+from tapec.tape.decider import Decisions, checks, warn_of_trips
 from tapec.tape.derive import other_name
 from tapec.tape.live import LiveObjects, Restart, Shared
 from tapec.tape.plan import Found, Mark, Plan, keep_plan, known_plan
 from tapec.tape.region import Ended, Region
-from tapec.tape.run import compiled_checks
+from tapec.tape.run import Sizes, compiled_checks
 from tapec.tape.versions import VariableSym
 
 _lock = threading.RLock()
@@ -93,12 +93,20 @@ def lower_block(frame: types.FrameType, tape: Any) -> Found:
         shared = Shared(dict(variables), module, pin=True, decide=True, tracked=known, cell_names=cells)
         decided = _restarted(frame, place, tape, shared)
     except TapecError as error:
-        if found is not None:
-            return found
-        raise _as_lowering(error) from error
-    if found is not None and len(decided[0].block) > _UNROLLED:
-        return found
+        if found is None:
+            raise _as_lowering(error) from error.__cause__
+        return _undecided(found, f"trip by trip the block cannot be read: {error.message}")
+    length = len(decided[0].block)
+    if found is not None and length > _UNROLLED:
+        return _undecided(found, f"read trip by trip the block has {length} operations, more than {_UNROLLED}")
     return decided
+
+
+def _undecided(found: Found, why: str) -> Found:
+    """A plan for want of a better one: that in which every decision is taken cannot be made for this run."""
+    plan, objects, _ = found
+    plan.undecided, plan.checks = why, Sizes.of(objects)
+    return found
 
 
 def _restarted(frame: types.FrameType, place: places.Place, tape: Any, shared: Shared) -> Found:
@@ -107,7 +115,10 @@ def _restarted(frame: types.FrameType, place: places.Place, tape: Any, shared: S
             return _attempt(frame, place, tape, shared)
         except Restart as restart:
             shared.preload += restart.chain
-        except (KeyError, AssertionError, AttributeError, RecursionError) as error:
+        except TapecError:
+            raise
+        except Exception as error:
+            # whatever it is, the block itself must run
             raise LoweringError(
                 "the tape's block cannot be lowered", reason=f"{type(error).__name__}: {error}"
             ) from error
@@ -198,6 +209,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     decided = decisions is not None and decisions.made
+    warn_of_trips(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
     plan = Plan(
         enter,
         compiled_checks(checks(ev), ev.types, ev.constants, callees, tape.options) if decided else None,
@@ -219,7 +231,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         written,
         raised,
         _lines([place.node, *stmts]),
-        frozenset(ev.recomputed),
+        dict(ev.recomputed),
         {path: numbers_of(live, value) for path, value in live.entry_values().items()},
         ev.gathers or {},
         tape.options,

@@ -20,6 +20,7 @@ from tapec.tape.lowering import plan_for
 from tapec.tape.names import Names
 from tapec.tape.place import entering_frame, forget_variables
 from tapec.tape.plan import UNMADE, Plan, known_plan
+from tapec.tape.snapshots import snapshot
 
 _UNSET = object()
 
@@ -68,6 +69,14 @@ class Recording:
         if self._inputs is None:
             self._inputs = dict(zip(self.own.leaf_names, self.values, strict=True))
         return self._inputs
+
+    def input(self, name: str) -> Any:
+        """An input of a program that is made of the block's."""
+        if name not in self.inputs:
+            return self.plan.constants[name]
+        value = self.inputs[name]
+        # that program writes where the block did
+        return snapshot(value) if name in self.plan.written else value
 
     def _continue(self, earlier: Recording) -> None:
         """The tape was entered before: one program for all its blocks."""

@@ -95,12 +95,16 @@ def class_of(value: Value) -> type:
     return type(value.obj)
 
 
+# what `static_lookup` gives for a name that a class does not define; None is a value like others
+UNDEFINED = object()
+
+
 def static_lookup(cls: type, name: str) -> Any:
-    """What a class defines under a name, without calling anything."""
+    """What a class defines under a name, without calling anything; `UNDEFINED` if nothing."""
     for base in cls.__mro__:
         if name in base.__dict__:
             return base.__dict__[name]
-    return None
+    return UNDEFINED
 
 
 class Objects:
@@ -134,7 +138,7 @@ class Objects:
             return ev.call_object(found.func, [Static(obj)], {}, node)
         if name in held or isinstance(found, PLAIN_DESCRIPTORS):
             return None
-        if found is None or hasattr(type(found), "__get__"):
+        if found is UNDEFINED or hasattr(type(found), "__get__"):
             ev.fail(
                 LoweringError,
                 f"the attribute `{name}` is computed by code that cannot be followed",
@@ -188,7 +192,7 @@ class Objects:
             made = ev.call_object(found.func, [owner], {}, node)
             self._put(owner.cells, name, name, ev.materialise(made), owner.home, node)
             return made
-        if found is None:
+        if found is UNDEFINED:
             ev.fail(LoweringError, f"an object of {cls.__qualname__} has no attribute `{name}` here", node)
         return self.bound(cls, found, name, owner, node)
 
@@ -215,7 +219,7 @@ class Objects:
         made = Instance(cls, {}, ev.block)
         fields = static_lookup(cls, "__dataclass_fields__")
         generated = isinstance(initialise, types.FunctionType) and initialise.__code__.co_filename == "<string>"
-        if fields is not None and generated:
+        if fields is not UNDEFINED and generated:
             self._dataclass(made, cls, args, kwargs, node)
         elif isinstance(initialise, types.FunctionType):
             ev.wrap(initialise, node, ("attribute", cls, "__init__"))
@@ -243,7 +247,7 @@ class Objects:
             else:
                 ev.fail(UnsupportedFunction, f"`{cls.__name__}` needs a value for `{field.name}`", node)
             self._put(made.cells, field.name, field.name, ev.materialise(value), made.home, node)
-        if static_lookup(cls, "__post_init__") is not None:
+        if static_lookup(cls, "__post_init__") is not UNDEFINED:
             ev.apply(self.of_instance(made, "__post_init__", node), [], {}, node)
 
     # operators that classes define
@@ -278,7 +282,7 @@ class Objects:
     def _has(self, owner: Value, name: str) -> bool:
         if isinstance(owner, Instance):
             cell = owner.cells.get(name)
-            return (cell is not None and cell in self.ev.heap) or static_lookup(owner.cls, name) is not None
+            return (cell is not None and cell in self.ev.heap) or static_lookup(owner.cls, name) is not UNDEFINED
         if not isinstance(owner, Static):
             return not isinstance(self.ev.get_attribute(owner, name, None), Method)
         cell = self.cells.get((id(owner.obj), name))
@@ -320,7 +324,7 @@ class Objects:
     def _callable(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         [value] = args
         if isinstance(value, Instance):
-            return number(static_lookup(value.cls, "__call__") is not None)
+            return number(static_lookup(value.cls, "__call__") not in (UNDEFINED, None))
         return number(isinstance(value, Func) or (isinstance(value, Static) and callable(value.obj)))
 
 

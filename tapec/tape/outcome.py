@@ -48,7 +48,7 @@ class Outcome:
             case VariableSym():
                 place = self.variables.get(id(value.variable))
                 if place is None:
-                    self.fail("a variable that it has made")
+                    self.refuse("a variable that it has made")
                 return f"o{place}"
             case MaybeNone(value=inner, present=present):
                 return f"({self.text(inner)} if {self.result(present)} else None)"
@@ -69,7 +69,7 @@ class Outcome:
                 return f"{{{', '.join(pairs)}}}"
             case Static(obj=obj):
                 return self.known(obj)
-        self.fail(describe(value))
+        self.refuse(describe(value))
 
     def result(self, atom: Atom) -> str:
         """A result of the program."""
@@ -92,7 +92,7 @@ class Outcome:
         if isinstance(obj, _PLAIN):
             return self.constant(obj)
         if slot is None:
-            self.fail(f"a {type(obj).__name__}")
+            self.refuse(f"a {type(obj).__name__}")
         return self.through(obj, slot)
 
     def through(self, obj: Any, slot: int) -> str:
@@ -109,7 +109,7 @@ class Outcome:
         self.namespace[name] = obj
         return name
 
-    def fail(self, what: str) -> NoReturn:
+    def refuse(self, what: str) -> NoReturn:
         hint = "return numbers, arrays, variables, or tuples, lists and dicts of those"
         self.ev.fail(UnsupportedSyntax, f"a compiled function returns {what}", hint=hint)
 
@@ -129,8 +129,11 @@ class Outcome:
         lines = []
         for k in assigned:
             results.append(f"new{k}")
-            if isinstance(leaves[k].obj.value(), np.ndarray):
+            if leaves[k].obj.ndim > 1:
                 lines.append(f"o{k}.take(new{k})")
+            elif leaves[k].obj.ndim == 1:
+                # what `take` does to a vector
+                lines += [f"new{k}.setflags(write=False)", f"o{k}._value = new{k}"]
             else:
                 lines.append(f"o{k}._value = {self.constant(leaves[k].obj.dtype.type)}(new{k})")
         body = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,11 +11,12 @@ from tapec.frontend.values import Lst, Value
 from tapec.options import Options
 from tapec.syntax.core import Block, Function, If, Name, walk, writes
 from tapec.syntax.types import Type
+from tapec.tape.again import Again
 from tapec.tape.held import canonical
 from tapec.tape.live import Leaf
 from tapec.tape.recipe import taking
 from tapec.tape.region import Region
-from tapec.tape.run import Checks, Compiled
+from tapec.tape.run import Checks, Compiled, Sizes
 from tapec.tape.snapshots import snapshot
 
 PLANS_PER_PLACE = 64
@@ -70,7 +72,7 @@ class Plan:
     raised     whether the block ends by an exception that the program foresees
     lines      the lines of the block
     options    those of the tape
-    recomputed names that the derivative of an inner tape computes once more
+    recomputed names that the derivative of an inner tape computes once more; see again.py
     entry      what variables from outside hold, by name, and attributes of objects that they hold, as `name.attribute`
     gathers    names for arrays of which rows are taken: the rows, and their numbers
     branching  by targets and sources, whether it depends on the way through the block what is connected
@@ -79,7 +81,7 @@ class Plan:
     """
 
     enter: Any
-    checks: Checks | None
+    checks: Checks | Sizes | None
     leaves: tuple[Leaf, ...]
     block: Block
     types: dict[str, Type]
@@ -98,7 +100,7 @@ class Plan:
     written: frozenset[str]
     raised: bool
     lines: range
-    recomputed: frozenset[str]
+    recomputed: Again
     entry: dict[str, Value]
     gathers: dict[str, tuple[str, str]]
     options: Options
@@ -117,6 +119,8 @@ class Plan:
         self.leaving: Any = UNMADE
         self.replies: tuple[Any, ...] = ()
         self.unknown = 0
+        # why values that it leaves in places which loops and branches fill cannot be followed
+        self.undecided = ""
         self._take: Any = None
         self.taken_rows: dict[tuple[str, ...], Any] = {}
         self._known: dict[str, str] = {}
@@ -175,6 +179,8 @@ _plans: dict[tuple[types.CodeType, int, Any], list[Plan]] = {}
 # the code is held, so that nothing else gets its identity
 _ready: dict[tuple[int, int, Any], tuple[types.CodeType, list[Plan]]] = {}
 _PLACES = 4096
+# what a warning was given for
+_crowded: set[tuple[str, int]] = set()
 
 
 def known_plan(frame: types.FrameType, kind: Any, variables: Any) -> Found | None:
@@ -202,6 +208,21 @@ def keep_plan(plan: Plan, frame: types.FrameType, kind: Any) -> None:
     plans.insert(0, plan)
     if len(plans) > PLANS_PER_PLACE:
         del plans[PLANS_PER_PLACE:]
+        warn_of_many("the block of this tape", frame.f_code, frame.f_lineno, PLANS_PER_PLACE)
+
+
+def warn_of_many(what: str, code: types.CodeType, line: int, count: int) -> None:
+    """Say once per place that something is read again and again, which takes milliseconds each time."""
+    place = code.co_filename, line
+    if place in _crowded:
+        return
+    _crowded.add(place)
+    warnings.warn_explicit(
+        f"tapec has read {what} in more than {count} ways, and reads it anew wherever it goes another way: structure"
+        " (lengths, keys, types, strings, numbers that decide about structure) or decisions differ from run to run",
+        RuntimeWarning,
+        *place,
+    )
 
 
 def merged(block: Block) -> frozenset[str]:

@@ -136,11 +136,14 @@ class Recipe:
     def variable(self, slot: int, obj: Any) -> None:
         # a variable keeps its dtype and shape: the program may know them
         kind, described = self.constant(type(obj)), self.constant(obj._kind)
-        self.guard(slot, f"type({{v}}) is {kind} and {{v}}._kind == {described}")
+        # mostly the very tuple, which is sooner said than that it is equal
+        same = f"({{v}}._kind is {described} or {{v}}._kind == {described})"
+        self.guard(slot, f"type({{v}}) is {kind} and {same}")
 
     def array(self, slot: int, obj: Any) -> None:
         kind, dtype = self.constant(type(obj)), self.constant(obj.dtype)
-        self.guard(slot, f"type({{v}}) is {kind} and {{v}}.dtype == {dtype} and {{v}}.ndim == {obj.ndim}")
+        same = f"({{v}}.dtype is {dtype} or {{v}}.dtype == {dtype})"
+        self.guard(slot, f"type({{v}}) is {kind} and {same} and {{v}}.ndim == {obj.ndim}")
         self._layout(slot, "{v}", obj)
 
     def _layout(self, slot: int, text: str, array: Any) -> None:
@@ -193,7 +196,8 @@ class Recipe:
         """Functions that calls find on the class: `__call__`."""
         method = inspect.getattr_static(type(obj), "__call__", None)
         if isinstance(method, types.FunctionType) and id(method) not in self.owners:
-            self._new(method, f"type(v{slot}).__call__")
+            found = self._new(method, f"type(v{slot}).__call__")
+            self.structure(found, method)
 
     def _inner(self, slot: int, function: Any) -> None:
         inner = self._new(function, f"undecorated(v{slot})")

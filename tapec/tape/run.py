@@ -24,6 +24,8 @@ from tapec.tape.derive import Derivative, inputs_of
 from tapec.tape.snapshots import snapshot
 
 _SMALL = 64
+_LONG = 300
+_PATIENCE = 1000
 _serial = itertools.count(1)
 
 
@@ -35,6 +37,8 @@ class Compiled:
     program: Program
     small: bool
     sources: tuple[tuple[str, ...], ...] = ()
+    # whether compilation takes seconds, for statements that as Python run in a millisecond
+    long: bool = False
     uses: int = 0
     python: Any = None
     jitted: Any = None
@@ -45,7 +49,8 @@ class Compiled:
         self.uses += 1
         # an integer may be a number of trips
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
-        if jit or (jit is None and (self.uses > 1 or not self.small or sizes > _SMALL)):
+        again = self.uses > (_PATIENCE if self.long else 1)
+        if jit or (jit is None and (again or not self.small or sizes > _SMALL)):
             if self.jitted is None:
                 self.jitted = compile_function(self.program)
             return _several(self.jitted(*arguments))
@@ -56,6 +61,10 @@ class Compiled:
             if jit is False:
                 raise
             return self(arguments, True)
+
+    def patiently(self, *arguments: Any) -> Any:
+        """What the derivative returns, run as Python until it has been used often."""
+        return self(list(arguments), None)
 
     def interpreted(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python."""
@@ -71,7 +80,7 @@ def _several(results: Any) -> tuple[Any, ...]:
 
 def tidied(function: Function, constants: dict[str, Any], options: Options) -> Function:
     """The function as the options ask for it."""
-    return tidy(function, frozenset(constants), options.level, options.math) if options.level > 0 else function
+    return tidy(function, frozenset(constants), options) if options.level > 0 else function
 
 
 def compiled(
@@ -87,14 +96,14 @@ def compiled(
     )
     final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
-    program = Program(
-        function.name, printer.function(final, False), constants, final, lowered, function.params
-    )
+    text = printer.function(final, False)
+    program = Program(function.name, text, constants, final, lowered, function.params, options=options)
     if callees:
         program = replace(program, prelude=callees_text(program, lowered, options))
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
     small = not callees and all(_short(loop) for loop in loops)
-    return Compiled(derivative, program, small, sources)
+    length = sum(1 for _ in walk(final.body))
+    return Compiled(derivative, program, small, sources, length > _LONG)
 
 
 @dataclass
@@ -121,6 +130,21 @@ class Checks:
             self.python(*[np.float64(a) if type(a) is float else a for a in arguments])
 
 
+@dataclass
+class Sizes:
+    """The integers and extents of a run whose loops were too long to be followed: in others they may not be."""
+
+    sizes: tuple[Any, ...]
+
+    @staticmethod
+    def of(objects: tuple[Any, ...]) -> Sizes:
+        return Sizes(tuple(int(o) if isinstance(o, int | np.integer) else np.shape(o) for o in objects))
+
+    def run(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> None:
+        if Sizes.of(objects) != self:
+            raise ValueError("other loops")
+
+
 def compiled_checks(
     block: Block, types: dict[str, Any], constants: dict[str, Any], callees: tuple[Function, ...], options: Options
 ) -> Checks:
@@ -130,7 +154,8 @@ def compiled_checks(
     function = Function(name, inputs, (*block, Return((Const(True),))), types)
     final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
-    return Checks(Program(name, printer.function(final, False), constants, final, lowered, inputs))
+    text = printer.function(final, False)
+    return Checks(Program(name, text, constants, final, lowered, inputs, options=options))
 
 
 def _short(loop: Any) -> bool:

@@ -19,7 +19,6 @@ from tapec.syntax.types import Array
 from tapec.tape.derive import Derivative, inputs_of
 from tapec.tape.plan import Plan
 from tapec.tape.run import compiled
-from tapec.tape.snapshots import snapshot
 from tapec_runtime.slices import IndexedSlices
 from tapec_runtime.variables import UnconnectedGradients, Variable
 
@@ -142,17 +141,8 @@ def _arrays(recording: Recording, names: tuple[str, ...], jit: bool | None) -> l
             made = Derivative(Function("indices", inputs, body, plan.types), inputs, (), (), ())
             plan.compiled[key] = compiled(made, plan.constants, plan.callees, plan.options)
         program = plan.compiled[key]
-        arguments = [_input(recording, name) for name in program.derivative.inputs]
+        arguments = [recording.input(name) for name in program.derivative.inputs]
         known.update(zip(computed, program(arguments, jit), strict=True))
     if not all(isinstance(plan.types.get(name), Array) or name in plan.constants for name in names):
         raise LoweringError("rows that are taken by something else than an array")
     return [known[name] for name in names]
-
-
-def _input(recording: Recording, name: str) -> Any:
-    plan = recording.plan
-    if name not in recording.inputs:
-        return plan.constants[name]
-    value = recording.inputs[name]
-    # the program writes where the block did
-    return snapshot(value) if name in plan.written else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +36,8 @@ from tapec_runtime.variables import Variable, stop_gradient
 class VariableSym(Sym):
     """The current version of a variable; `cell` is where the evaluator's state keeps it."""
 
-    variable: Any = None
+    # its cell tells it from others; variables compare by their elements
+    variable: Any = field(default=None, compare=False)
     cell: Any = None
 
 

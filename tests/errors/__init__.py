@@ -32,7 +32,8 @@ class Refusal:
         """What it raises; AssertionError if it raises nothing of tapec's."""
         try:
             self.run()
-        except TapecError as error:
+        except (TapecError, RuntimeError) as error:
+            # misuse of a tape is a RuntimeError of the running program
             return error
         raise AssertionError(f"{self} is not refused")
 
@@ -43,6 +44,7 @@ class Refusal:
         file = re.escape(inspect.getsourcefile(self.function) or "")
         text = re.sub(rf"{file}(?!:)", "FILE", str(error))
         text = re.sub(rf"{file}:(\d+)", lambda found: f"line {int(found[1]) - first + 1}", text)
+        text = re.sub(r"in line (\d+)", lambda found: f"in line {int(found[1]) - first + 1}", text)
         return f"{type(error).__name__}: {text}"
 
 

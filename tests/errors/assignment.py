@@ -36,6 +36,12 @@ def too_few_values_for_a_star(x):
     return a * c
 
 
+@refused(VECTOR)
+def star_of_an_array(x):
+    a, *b = x
+    return a * b[0]
+
+
 @refused(1.0)
 def unpacks_a_number(x):
     a, b = x * 2.0

@@ -114,6 +114,11 @@ def out_of_a_ufunc_is_a_tuple(x):
 
 
 @refused(1.0)
+def out_is_a_number(x):
+    return np.sin(x, x)
+
+
+@refused(1.0)
 def type_of_a_list(x):
     return type([x])(x)
 
@@ -127,3 +132,23 @@ def index_of_an_iteration(x):
 def with_over_a_number(x):
     with x:
         return x
+
+
+@refused(VECTOR)
+def list_that_grows_under_its_loop(x):
+    queue, total = [x[0]], 0.0
+    for v in queue:
+        total += v
+        if v > x[1]:
+            queue.append(v - 1.0)
+    return total
+
+
+@refused(VECTOR)
+def list_that_shrinks_under_its_loop(x):
+    values, total = [v for v in x], 0.0
+    for k, v in enumerate(values):
+        total += v * k
+        if v > 1.5:
+            values.pop()
+    return total

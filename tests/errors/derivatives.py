@@ -229,3 +229,11 @@ def checkpointed_array_written_later(x):
         u = 2.0 * u
     u[0] = 1.0
     return u.sum()
+
+
+@refused(VECTOR, memory="1MB")
+def unknown_memory(x):
+    s = x[0]
+    while s > 0.01:
+        s = np.sin(s) * x[1]
+    return s

@@ -144,6 +144,21 @@ def wrong_math():
 
 
 @misuse
+def strict_by_number():
+    tapec.grad(square, strict=1)
+
+
+@misuse
+def memory_without_unit():
+    tapec.grad(square, memory="500")
+
+
+@misuse
+def limited_tape():
+    tapec.GradientTape(memory="500MB")
+
+
+@misuse
 def bound_method():
     tapec.grad(Model().loss)
 

@@ -11,6 +11,8 @@ import pytest
 
 import tapec
 from tapec import GradientTape, Variable, constant
+from tapec.frontend import suspended
+from tapec.tape import decider, lowering, run
 from tapec.tape import plan as plans
 
 X = constant(3.0)
@@ -508,3 +510,44 @@ def test_python_and_compiled_code_agree(jit):
         tape.watch(x)
         y = np.sum(np.exp(x) / x)
     np.testing.assert_allclose(tape.gradient(y, x), np.exp(x) * (x - 1.0) / x**2)
+
+
+def filled(n):
+    """A block whose loop fills a list: it is read trip by trip."""
+    kept, x = [], constant(1.0)
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        s = 0.0
+        for k in range(n):
+            s = s + x * k
+            kept.append(s)
+    return tape.gradient(kept[n // 2], x)
+
+
+def test_many_trips_are_announced(monkeypatch):
+    monkeypatch.setattr(decider, "_MANY", 30)
+    with pytest.warns(RuntimeWarning, match="is read trip by trip, 31 of them, which takes long"):
+        assert filled(31) == sum(range(16))
+
+
+def test_a_long_program_is_not_compiled_for_a_few_answers(monkeypatch):
+    """The compiler would take seconds for what runs in milliseconds."""
+    monkeypatch.setattr(run, "_LONG", 30)
+    assert [filled(40) for _ in range(3)] == [sum(range(21))] * 3
+    kept = [plan for (code, *_), found in plans._plans.items() if code is filled.__code__ for plan in found]
+    programs = [program for plan in kept if len(plan.block) >= 80 for program in plan.compiled.values()]
+    assert programs and all(program.jitted is None for program in programs)
+
+
+def test_too_many_trips_are_named(monkeypatch):
+    monkeypatch.setattr(suspended, "_TRIPS", 50)
+    with pytest.raises(tapec.errors.LoweringError, match="a loop that is unrolled beyond 50 trips"):
+        filled(51)
+    # which is no reason to refuse fewer
+    assert filled(7) == 0 + 1 + 2 + 3
+
+
+def test_too_long_a_block_is_named(monkeypatch):
+    monkeypatch.setattr(lowering, "_UNROLLED", 100)
+    with pytest.raises(tapec.errors.LoweringError, match="read trip by trip the block has 120 operations"):
+        filled(60)

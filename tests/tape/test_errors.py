@@ -200,3 +200,21 @@ def test_the_command_line(tmp_path):
         [sys.executable, "-c", text], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
     )
     assert done.stdout.strip() == "6.0", done.stderr
+
+
+def test_what_the_block_raises_is_not_raised_by_reading_it():
+    x = constant(2.0)
+    tape = GradientTape()
+    with pytest.raises(ValueError, match="invalid literal"), tape:
+        tape.watch(x)
+        y = x * x
+        y * int("a")
+    assert tape.gradient(y, x) == 4.0
+
+    tape, names = GradientTape(), "abc"
+    with pytest.raises(ValueError, match="substring not found"), tape:
+        tape.watch(x)
+        y = x * x
+        y * names.index("z")
+    with pytest.raises(LoweringError):
+        tape.gradient(y, x)

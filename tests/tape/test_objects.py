@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from dataclasses import dataclass, field
 
@@ -342,3 +343,43 @@ def test_dropout():
             mask = rng.random(8) < 0.5
             y = np.sum(np.where(mask, x * x, 0.0))
         np.testing.assert_allclose(tape.gradient(y, x), np.where(mask, 2 * x, 0.0))
+
+
+class Lazy:
+    w = None
+    names = ()
+
+    def __call__(self, x):
+        if self.w is None:
+            self.w = Variable([0.3, 0.2])
+        return self.w * x
+
+
+def test_attributes_that_the_class_holds_as_none():
+    def made_inside(x):
+        with GradientTape() as tape:
+            layer = Lazy()
+            y = layer(x) * layer(x)
+        return tape.gradient(y, layer.w)
+
+    layer, x = Lazy(), np.array([1.0, 2.0])
+    for _ in range(2):
+        with GradientTape() as tape:
+            y = layer(x)
+        np.testing.assert_array_equal(tape.gradient(y, layer.w), x)
+    np.testing.assert_allclose(made_inside(x), 2 * np.array([0.3, 0.2]) * x**2)
+
+
+def test_folding_and_sorting_over_structure():
+    weights = {"b": Variable(2.0), "a": Variable(3.0)}
+    with GradientTape() as tape:
+        y = 0.0
+        for place, key in enumerate(sorted(weights, reverse=True)):
+            y = y + weights[key] ** (place + 2)
+        for _, value in sorted(weights.items()):
+            y = y * value
+        z = functools.reduce(lambda a, v: a * v, weights.values(), y) + max(range(3)) * weights["a"]
+    by_key = tape.gradient(z, weights)
+    a, b = 3.0, 2.0
+    np.testing.assert_allclose(by_key["b"], (4 * b**3 + 2 * a**3 * b) * a**2)
+    np.testing.assert_allclose(by_key["a"], (5 * a**4 + 2 * a * b**2) * b**2 + 2.0)

@@ -257,6 +257,46 @@ def test_objects_that_hold_values(answered):
     assert answered[0] > 0
 
 
+class Scale:
+    def __init__(self):
+        self.w = Variable(3.0)
+
+    def __call__(self, x):
+        return x * self.w
+
+
+def test_a_class_whose_call_is_replaced(monkeypatch):
+    model, x = Scale(), constant(0.5)
+
+    def slope():
+        with GradientTape(jit=False) as tape:
+            tape.watch(x)
+            y = model(x)
+        return tape.gradient(y, [x, model.w])
+
+    for _ in range(ROUNDS):
+        assert slope() == [3.0, 0.5]
+    # the same value, and another history
+    monkeypatch.setattr(Scale, "__call__", lambda self, u: u * 3.0)
+    assert slope() == [3.0, None]
+
+
+def test_extents_that_only_the_run_knows(answered):
+    weights = [Variable(np.full((3, 2), 0.5)), Variable(np.full((2, 1), 0.25))]
+    x, wanted = np.arange(12.0).reshape(4, 3) / 12.0, np.ones((4, 1))
+    for _ in range(ROUNDS):
+        with GradientTape(jit=False) as tape:
+            out = np.tanh(x @ weights[0]) @ weights[1]
+            loss = np.mean((out - wanted) ** 2)
+        found = tape.gradient(loss, weights)
+        hidden = np.tanh(x @ weights[0].numpy())
+        error = 2.0 * (hidden @ weights[1].numpy() - wanted) / 4.0
+        np.testing.assert_allclose(found[1], hidden.T @ error)
+        np.testing.assert_allclose(found[0], x.T @ ((1.0 - hidden**2) * (error @ weights[1].numpy().T)))
+    # branches that compute extents do not decide what is connected
+    assert answered[0] == ROUNDS - 2
+
+
 def test_module_variables_and_cells():
     total = constant(0.0)
 

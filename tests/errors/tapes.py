@@ -1,0 +1,450 @@
+"""Tapes on ordinary code: blocks that cannot be followed, and values that are not known."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+import numpy as np
+
+from tapec import GradientTape, Variable, constant
+from tests.errors import Refusals
+
+cases = Refusals()
+misuse = cases.misuse
+
+
+@misuse
+def numbers_with_two_meanings():
+    a = b = 3.0
+    with GradientTape() as tape:
+        tape.watch([a, b])
+        y = a * b
+    both = [a, b]
+    tape.gradient(y, both)
+
+
+@misuse
+def numbers_with_two_meanings_in_the_first_block():
+    a = b = 3.0
+    tape = GradientTape()
+    with tape:
+        tape.watch([a, b])
+        y = a * b
+    with tape:
+        y = y * a
+    tape.gradient(y, a)
+
+
+@misuse
+def a_value_of_the_clock():
+    x = constant(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * time.time()
+    tape.gradient(y, x)
+
+
+@misuse
+def a_decision_by_the_clock():
+    x = constant(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * 2.0 if time.time() > 1.0 else x
+    tape.gradient(y, x)
+
+
+class Rising:
+    """An object whose copy on the way into the block is another one than the block meets."""
+
+    def __init__(self):
+        self.values = [1.0, 2.0]
+
+
+@misuse
+def another_value_than_the_source_says():
+    x, holder = constant(3.0), Rising()
+    thread = threading.Thread(target=holder.values.reverse)
+    with GradientTape() as tape:
+        tape.watch(x)
+        started, finished = thread.start(), thread.join()
+        y = x * holder.values[0]
+    tape.gradient(y, x)
+
+
+@misuse
+def a_value_in_a_place_that_is_not_followed():
+    kept, x = [], constant(1.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        for k in range(3):
+            kept.append(x * k)
+        for _ in range(5001):
+            pass
+    tape.gradient(kept[2], x)
+
+
+@misuse
+def a_loop_of_too_many_trips():
+    x = constant(1.0)
+
+    def numbers():
+        yield from range(5001)
+
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * sum(numbers())
+    tape.gradient(y, x)
+
+
+@misuse
+def an_overwritten_array():
+    x = np.array([1.0, 2.0])
+    with GradientTape() as tape:
+        tape.watch(x)
+        z = x * 2.0
+        y = np.sum(z)
+        z[0] = 0.0
+        y = y + np.sum(z)
+    tape.gradient(y, z)
+
+
+@misuse
+def shared_memory():
+    whole = np.ones(4)
+    a, b = whole[:3], whole[1:]
+    with GradientTape() as tape:
+        tape.watch(b)
+        a[0] = 2.0
+        y = np.sum(a * b)
+    tape.gradient(y, b)
+
+
+@misuse
+def a_variable_that_is_written():
+    w = Variable([1.0, 2.0])
+    with GradientTape() as tape:
+        try:
+            w[0] = 2.0
+        except TypeError:
+            pass
+        y = np.sum(w * w)
+    tape.gradient(y, w)
+
+
+# how blocks begin and end
+
+
+@misuse
+def not_left():
+    x, tape = constant(2.0), GradientTape()
+    tape.__enter__()
+    tape.watch(x)
+    y = x * x
+    with tape.stop_recording():
+        tape.gradient(y, x)
+
+
+@misuse
+def entered_by_a_helper():
+    x, tape = constant(2.0), GradientTape()
+    [entered for entered in [tape.__enter__()]]
+    tape.watch(x)
+    y = x * x
+    tape.__exit__(None, None, None)
+    tape.gradient(y, x)
+
+
+@misuse
+def text_without_a_file():
+    space = {"x": constant(2.0), "GradientTape": GradientTape}
+    exec("with GradientTape() as tape:\n    tape.watch(x)\n    y = x * x\ntape.gradient(y, x)", space)
+
+
+@misuse
+def ended_by_a_foreign_exception():
+    x, tape = constant(2.0), GradientTape()
+    with contextlib.suppress(ValueError), tape:
+        tape.watch(x)
+        y = x * x
+        int("a")
+    tape.gradient(y * 1.0, x)
+
+
+@misuse
+def raised_inside_a_statement():
+    x, tape = constant(2.0), GradientTape()
+    try:
+        with tape:
+            tape.watch(x)
+            y = x * x
+            z = [y * 2.0, int("a")]
+    except ValueError:
+        z = y * 3.0
+    tape.gradient(z, x)
+
+
+@misuse
+def a_gradient_of_a_pause_in_a_second_block():
+    x, tape = constant(2.0), GradientTape(persistent=True)
+    with tape:
+        tape.watch(x)
+        y = x * x
+    with tape:
+        z = y * x
+        with tape.stop_recording():
+            tape.gradient(z, x)
+
+
+# other tapes
+
+
+@misuse
+def a_gradient_of_a_tape_of_another_block():
+    x = constant(2.0)
+    with GradientTape(persistent=True) as first:
+        first.watch(x)
+        y = x * x
+    with GradientTape() as second:
+        second.watch(x)
+        z = x * first.gradient(y, x)
+    second.gradient(z, x)
+
+
+# objects
+
+
+class Watched:
+    """Attributes that run code."""
+
+    def __init__(self):
+        self.held = 1.0
+
+    def __getattr__(self, name):
+        return 2.0
+
+
+class Guarded:
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+class Describing:
+    """A descriptor."""
+
+    def __get__(self, owner, cls):
+        return 3.0
+
+
+class Described:
+    value = Describing()
+
+
+class Plain:
+    value = 1.0
+
+
+@misuse
+def a_computed_attribute():
+    x, holder = constant(2.0), Watched()
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * holder.other
+    tape.gradient(y, x)
+
+
+@misuse
+def a_descriptor_of_a_new_object():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * Described().value
+    tape.gradient(y, x)
+
+
+@misuse
+def a_guarded_attribute():
+    x, holder = constant(2.0), Guarded()
+    with GradientTape() as tape:
+        tape.watch(x)
+        holder.value = x
+        y = x * x
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_of_a_class():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        Plain.value = x
+        y = x * x
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_that_is_not_there():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        made = Plain()
+        y = x * x
+        try:
+            y = y * made.other
+        except AttributeError:
+            pass
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_by_a_number():
+    x, names = constant(2.0), [1.0]
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with contextlib.suppress(TypeError):
+            y = y * getattr(tape, names[0])
+    tape.gradient(y, x)
+
+
+@misuse
+def a_subclass_of_a_number():
+    x, k = constant(2.0), constant(1.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with contextlib.suppress(TypeError):
+            y = y * issubclass(k, int)
+    tape.gradient(y, x)
+
+
+def outside(x):
+    return super().value
+
+
+@misuse
+def super_outside_a_class():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+
+        with contextlib.suppress(RuntimeError):
+            y = outside(y)
+    tape.gradient(y, x)
+
+
+# random numbers
+
+
+@misuse
+def a_new_generator_without_a_seed():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * np.random.default_rng().normal()
+    tape.gradient(y, x)
+
+
+@misuse
+def a_draw_that_is_not_a_number():
+    x, rng = constant(2.0), np.random.default_rng(1)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * len(rng.bytes(3))
+    tape.gradient(y, x)
+
+
+@misuse
+def a_draw_of_a_shape_that_only_the_run_knows():
+    x, rng = constant(2.0), np.random.default_rng(1)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = rng.normal(x)
+    tape.gradient(y, x)
+
+
+# contexts and imports
+
+
+@contextlib.contextmanager
+def twice(x):
+    with contextlib.suppress(RuntimeError):
+        yield x
+    yield x
+
+
+@contextlib.contextmanager
+def never(x):
+    if x is None:
+        yield x
+
+
+@misuse
+def a_context_that_yields_twice():
+    x, tape = constant(2.0), GradientTape()
+    with contextlib.suppress(RuntimeError), tape:
+        tape.watch(x)
+        with twice(x) as y:
+            z = y * x
+    tape.gradient(z, x)
+
+
+@misuse
+def a_context_that_does_not_yield():
+    x, tape = constant(2.0), GradientTape()
+    y = x * 1.0
+    with contextlib.suppress(RuntimeError), tape:
+        tape.watch(x)
+        y = x * x
+        with never(x):
+            y = y * x
+    tape.gradient(y, x)
+
+
+@misuse
+def a_module_that_is_not_loaded():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        import tests.errors.unloaded as unloaded
+
+        y = x * unloaded.FACTOR
+    tape.gradient(y, x)
+
+
+# recursion
+
+
+def power(x, n):
+    return 1.0 if n < 0.5 else x * power(x, n - 1.0) * rate
+
+
+rate = constant(1.5)
+
+
+@misuse
+def a_recursive_function_that_reads_from_outside():
+    x, n = constant(2.0), constant(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = power(x, n)
+        for _ in range(5001):
+            pass
+    tape.gradient(y, x)
+
+
+def failing(x):
+    return x * len(missing)  # noqa: F821
+
+
+@misuse
+def ended_where_the_state_is_not_known():
+    x, tape = constant(2.0), GradientTape()
+    with tape:
+        tape.watch(x)
+        y = x * x
+    with contextlib.suppress(NameError), tape:
+        y = y * failing(x)
+    tape.gradient(y, x)
