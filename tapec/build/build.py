@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tapec.build.placeholders import placeholders
@@ -25,11 +26,18 @@ def build(outputs: Sequence[Output], folder: Path, progress: Callable[[Output], 
 
 def build_one(output: Output, outputs: Sequence[Output], folder: Path) -> list[Path]:
     """Build one output of a project; its functions are imported as if none of `outputs` were built."""
+    with importable(output, outputs):
+        return _BUILDERS[output.kind](output, folder)
+
+
+@contextmanager
+def importable(output: Output, outputs: Sequence[Output]) -> Iterator[None]:
+    """Let the functions of an output be imported from its project, where nothing is built yet."""
     names = [one.name for one in outputs if one.kind != "library"]
     root = output.root.resolve()
     # the two layouts that setuptools finds by itself
     with placeholders(names, [str(path) for path in (root / "src", root) if path.is_dir()]):
-        return _BUILDERS[output.kind](output, folder)
+        yield
 
 
 def _source(output: Output, folder: Path) -> list[Path]:

@@ -25,11 +25,12 @@ from typing import Any
 
 from tapec.build.target import BASELINE, KINDS, MODES, Output, Target
 from tapec.errors import UsageError
-from tapec.options import LEVELS, MATH, Options
+from tapec.options import Keywords, chosen
 
-_OPTIONS = ("opt_level", "math")
-_OUTPUT_KEYS = ("kind", "name", "targets", "cpu", "contiguous", *_OPTIONS)
-_TARGET_KEYS = ("function", "wrt", "signature", "mode", "name", *_OPTIONS)
+# what is built is not kept in the cache
+_OPTIONS = tuple(name for name in Keywords.__annotations__ if name != "cache")
+OUTPUT_KEYS = ("kind", "name", "targets", "cpu", "contiguous", *_OPTIONS)
+TARGET_KEYS = ("function", "wrt", "signature", "signatures", "mode", "name", *_OPTIONS)
 
 
 def read(path: Path) -> tuple[Output, ...]:
@@ -68,7 +69,7 @@ def output(items: Any, root: Path, where: str) -> Output:
 
 
 def _output(table: _Table, root: Path) -> Output:
-    table.known(_OUTPUT_KEYS)
+    table.known(OUTPUT_KEYS)
     kind = table.choice("kind", KINDS)
     name = table.text("name")
     table.where += f" ({name})"
@@ -88,8 +89,11 @@ def _output(table: _Table, root: Path) -> Output:
     listed = table.tables("targets", f"{table.where}, target")
     if not listed:
         raise table.wrong("targets", "is missing or empty", "one [[tool.tapec.build.targets]] for each function")
-    shared = table.options(Options())
-    targets = tuple(_target(one, shared) for one in listed)
+    shared = table.options()
+    targets = tuple(target for one in listed for target in _targets(one, kind, shared))
+    if kind != "source" and any(target.options.parallel for target in targets):
+        hint = 'leave it out, or build kind "source"'
+        raise table.wrong("parallel", "loops on threads need Numba where they run", hint)
     cpu = table.text("cpu", BASELINE)
     return Output(kind, name, targets, cpu, table.flag("contiguous"), root)
 
@@ -99,8 +103,9 @@ def module_name(name: str) -> bool:
     return all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
 
 
-def _target(table: _Table, shared: Options) -> Target:
-    table.known(_TARGET_KEYS)
+def _targets(table: _Table, kind: str, shared: Keywords) -> list[Target]:
+    """What a table of a target asks for: one target for each signature."""
+    table.known(TARGET_KEYS)
     function = table.text("function")
     place, colon, _ = function.rpartition(":")
     if not (place and colon):
@@ -112,7 +117,8 @@ def _target(table: _Table, shared: Options) -> Target:
     name = table.text("name", "")
     if name and not (name.isascii() and module_name(name) and "." not in name):
         raise table.wrong("name", f"{name!r} is not the name of a function", "an identifier of ASCII letters")
-    return Target(function, table.sources(), table.text("signature", ""), mode, name, table.options(shared))
+    options = chosen(shared | table.options())
+    return [Target(function, table.sources(), one, mode, name, options) for one in table.signatures(kind)]
 
 
 @dataclass
@@ -171,10 +177,25 @@ class _Table:
             raise self.wrong("wrt", f"{found!r} names no parameters", "a name, a position, or a list of those")
         return tuple(found) if isinstance(found, list) else found
 
-    def options(self, shared: Options) -> Options:
-        level, math = self.items.get("opt_level", shared.level), self.items.get("math", shared.math)
-        if level not in LEVELS or isinstance(level, bool):
-            raise self.wrong("opt_level", f"there is no level {level!r}", "0, 1 or 2")
-        if math not in MATH:
-            raise self.wrong("math", f"there is no {math!r}", '"fast" or "libm"')
-        return Options(level=level, math=math)
+    def signatures(self, kind: str) -> list[str]:
+        """The texts of the signatures; the annotations, where there is none, are an empty one."""
+        found = self.items.get("signatures")
+        if found is None:
+            return [self.text("signature", "")]
+        if not isinstance(found, list) or not found or not all(isinstance(one, str) and one for one in found):
+            raise self.wrong("signatures", f"must be a list of texts, not {found!r}", '["f8[:], f8", "f4[:], f4"]')
+        if "signature" in self.items:
+            raise self.wrong("signatures", "is there beside `signature`", "write all signatures into one list")
+        if kind != "extension":
+            hint = "give each signature a target with a `name` of its own"
+            raise self.wrong("signatures", f"a function of kind {kind!r} has one signature", hint)
+        return found
+
+    def options(self) -> Keywords:
+        given: Any = {name: self.items[name] for name in _OPTIONS if name in self.items}
+        try:
+            chosen(given)
+        except UsageError as error:
+            raise UsageError(f"{self.where}: {error.message}", hint=error.hint) from None
+        found: Keywords = given
+        return found

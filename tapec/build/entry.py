@@ -52,7 +52,7 @@ def _entry(prefix: str, parts: EntryParts) -> str:
     """The compiled function's declaration, and its entry."""
     native = f"{prefix}_{parts.interface.entry}_native"
     members = result_members(parts.returned)
-    kinds = ", ".join([f"struct {native}_result *", "const failure **", *parts.native])
+    kinds = ", ".join([f"struct {native}_result *", "failure **", *parts.native])
     lines = [f"struct {native}_result {{", *_indented(members.declarations), "};", ""]
     lines += [f"#pragma GCC visibility push(hidden)\nint32_t {native}({kinds});\n#pragma GCC visibility pop\n"]
     lines += [parts.interface.prototype, "{"]
@@ -87,9 +87,9 @@ def _body(parts: EntryParts, native: str, paths: tuple[str, ...]) -> list[str]:
     passed = ", ".join(["&result", "&raised", *_passed(interface, parts.arguments), *_memory(interface, outputs)])
     lines += [
         f"struct {native}_result result;",
-        "const failure *raised = NULL;",
+        "failure *raised = NULL;",
         f"if ({native}({passed}) > 0)",
-        "    return raised->status;",
+        "    return LOCAL(status_of)(raised);",
     ]
     for k, (result, path) in enumerate(zip(interface.results, paths, strict=True)):
         # what the function wrote itself is in place

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from tapec.build.header import REFUSALS, Entry
 from tapec.build.interface import Parameter, Result
-from tapec.errors import UsageError
 from tapec.version import __version__
 
 _KINDS = {
@@ -15,7 +15,8 @@ _KINDS = {
     "bool": "logical(c_bool)",
     **{f"{sign}int{bits}": f"integer(c_int{bits}_t)" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
-_LONGEST_NAME = 63
+_LONGEST = 63
+_WIDTH = 110
 
 
 def fortran_text(prefix: str, entries: Sequence[Entry]) -> str:
@@ -32,15 +33,30 @@ def fortran_text(prefix: str, entries: Sequence[Entry]) -> str:
         "",
         f"   integer(c_int), parameter :: {prefix}_ok = 0",
     ]
-    lines += [
-        f"   integer(c_int), parameter :: {prefix}_{name.lower()} = {status} ! {text}"
-        for status, name, text in REFUSALS
-    ]
+    for status, name, text in REFUSALS:
+        lines += [f"   ! {text}", f"   integer(c_int), parameter :: {prefix}_{name.lower()} = {status}"]
     lines += ["", "   interface", *_error_function(prefix)]
+    names = Names()
     for entry in entries:
-        lines += ["", *_function(entry)]
+        lines += ["", *_function(entry, names.of(entry.interface.entry))]
     lines += ["   end interface", f"end module {prefix}"]
     return "\n".join(lines) + "\n"
+
+
+class Names:
+    """Names of one scope: of at most 63 characters, and different when case is ignored."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+
+    def of(self, name: str) -> str:
+        """The name, cut or with a number behind it if need be."""
+        found, count = name[:_LONGEST], 1
+        while found.lower() in self.taken:
+            count += 1
+            found = f"{name[: _LONGEST - 4]}_{count}"
+        self.taken.add(found.lower())
+        return found
 
 
 def _error_function(prefix: str) -> list[str]:
@@ -54,58 +70,59 @@ def _error_function(prefix: str) -> list[str]:
     ]
 
 
-def _function(entry: Entry) -> list[str]:
+def _function(entry: Entry, name: str) -> list[str]:
+    """The interface of one entry; `name` is what Fortran calls it."""
     interface = entry.interface
-    names: list[str] = []
+    scope = Names()
+    # a function's arguments have other names than the function
+    scope.of(name)
+    arguments: list[str] = []
     declared: list[str] = []
     for one in interface.parameters:
-        names.append(one.name)
-        declared += _parameter(one, names)
+        declared += _parameter(one, arguments, scope)
     for result in interface.results:
-        names.append(result.name)
-        declared += _result(result, names)
-    if max(map(len, (*names, interface.entry))) > _LONGEST_NAME:
-        raise UsageError(
-            f"`{interface.entry}` has a name of more than {_LONGEST_NAME} characters, too long for Fortran"
-        )
-    status = "status"
-    while status in map(str.lower, names):
-        status += "_"
-    head = [f"function {interface.entry}("] + [f"   {name}," for name in names]
-    head[-1] = head[-1].rstrip(",") + ")" if names else f"{head[-1]})"
-    # the entry's name in lower case may be another's in the C library: the binding names it exactly
-    head[-1] += f' bind(C, name="{interface.entry}") result({status})'
-    head = [f"{line} &" for line in head[:-1]] + head[-1:]
-    lines = [f"! {entry.summary}", *head, "   import", *(f"   {line}" for line in declared)]
-    lines += [f"   integer(c_int) :: {status}", f"end function {interface.entry}"]
+        declared += _result(result, arguments, scope)
+    status = scope.of("status")
+    lines = [f"! {line}" for line in textwrap.wrap(entry.summary, _WIDTH)]
+    lines += [f"function {name}( &", *(f"   {argument}, &" for argument in arguments)]
+    lines[-1] = lines[-1].replace(", &", " &")
+    lines += [
+        f'   ) bind(C, name="{interface.entry}") result({status})',
+        "   import",
+        *(f"   {line}" for line in declared),
+    ]
+    lines += [f"   integer(c_int) :: {status}", f"end function {name}"]
     return [f"      {line}" for line in lines]
 
 
-def _parameter(one: Parameter, names: list[str]) -> list[str]:
-    """The declarations of one parameter; further names are added to `names`."""
-    kind = _KINDS[one.dtype]
+def _parameter(one: Parameter, names: list[str], scope: Names) -> list[str]:
+    """The declarations of one parameter, whose names are added to `names`."""
+    kind, name = _KINDS[one.dtype], scope.of(one.name)
+    names.append(name)
     if not one.array:
-        return [f"{kind}, value :: {one.name}"]
+        return [f"{kind}, value :: {name}"]
     intent = "inout" if one.written else "in"
-    lines = [f"{kind}, intent({intent}) :: {one.name}({'*' if one.rank else '1'})"]
+    lines = [f"{kind}, intent({intent}) :: {name}({'*' if one.rank else '1'})"]
     if one.rank:
-        names.append(f"{one.name}_shape")
-        lines.append(f"integer(c_int64_t), intent(in) :: {one.name}_shape({one.rank})")
+        names.append(scope.of(f"{one.name}_shape"))
+        lines.append(f"integer(c_int64_t), intent(in) :: {names[-1]}({one.rank})")
     if one.strided:
-        names.append(f"{one.name}_strides")
+        names.append(scope.of(f"{one.name}_strides"))
         # an absent optional argument is C's NULL
-        lines.append(f"integer(c_int64_t), intent(in), optional :: {one.name}_strides({one.rank})")
+        lines.append(f"integer(c_int64_t), intent(in), optional :: {names[-1]}({one.rank})")
     return lines
 
 
-def _result(one: Result, names: list[str]) -> list[str]:
-    """The declarations of one result; further names are added to `names`."""
+def _result(one: Result, names: list[str], scope: Names) -> list[str]:
+    """The declarations of one result, whose names are added to `names`."""
+    kind, name = _KINDS[one.dtype], scope.of(one.name)
+    names.append(name)
     if not one.array:
-        return [f"{_KINDS[one.dtype]}, intent(out) :: {one.name}"]
+        return [f"{kind}, intent(out) :: {name}"]
     if one.like is not None:
-        return [f"{_KINDS[one.dtype]}, intent(inout) :: {one.name}(*)"]
-    lines = [f"type(c_ptr), intent(out) :: {one.name}"]
+        return [f"{kind}, intent(inout) :: {name}({'*' if one.rank else '1'})"]
+    lines = [f"type(c_ptr), intent(out) :: {name}"]
     if one.rank:
-        names.append(f"{one.name}_shape")
-        lines.append(f"integer(c_int64_t), intent(out) :: {one.name}_shape({one.rank})")
+        names.append(scope.of(f"{one.name}_shape"))
+        lines.append(f"integer(c_int64_t), intent(out) :: {names[-1]}({one.rank})")
     return lines

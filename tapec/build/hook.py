@@ -30,7 +30,8 @@ def finalize(distribution: Distribution) -> None:
     path = Path("pyproject.toml")
     if getattr(distribution, "_tapec_outputs", None) is not None or not path.is_file():
         return
-    if "[tool.tapec" not in path.read_text(encoding="utf-8", errors="replace"):
+    # TOML has several ways to write the table's name
+    if "tapec" not in path.read_text(encoding="utf-8", errors="replace"):
         return
     try:
         outputs = tuple(one for one in read(path) if one.kind != "library")

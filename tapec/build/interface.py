@@ -27,6 +27,7 @@ C_TYPES = {
     "bool": "bool",
     **{f"{sign}int{bits}": f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+# reserved in C or C++, or what entries call things in their bodies
 _C_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -35,10 +36,14 @@ _C_WORDS = frozenset(
         register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
         while bool true false class new delete this template typename namespace operator private public protected
         virtual asm catch throw try using and or not xor int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t
-        uint64_t main errno NULL
+        uint64_t main errno NULL linux unix
+        status result raised failure free memcmp LOCAL PREFIX EXPORTED
         """,
     )
 )
+
+# of the names that belong to an array, in an entry's declaration and in its body
+_ENDS = ("", "_shape", "_strides", "_count", "_steps")
 
 
 @dataclass(frozen=True)
@@ -239,9 +244,9 @@ class _Maker:
     def fresh(self, name: str) -> str:
         """A C name that no other parameter has, with all that is derived from it; Fortran ignores case."""
         name = c_name(name)
-        while self.taken & {name.lower() + end for end in ("", "_shape", "_strides")}:
+        while self.taken & {name.lower() + end for end in _ENDS}:
             name += "_"
-        self.taken |= {name.lower() + end for end in ("", "_shape", "_strides")}
+        self.taken |= {name.lower() + end for end in _ENDS}
         return name
 
     def argument(self, form: Form, name: str, label: str) -> Tree:

@@ -21,7 +21,12 @@ _HIDING = (
     "default hidden protected dso_local dso_preemptable"
 )
 _LINKAGE = re.compile(rf"^(?:(?:{_HIDING.replace(' ', '|')})\s+)+")
-_FAILURE = re.compile(r"(\{ *(?:ptr|i8\*), i32, (?:ptr|i8\*), (?:ptr|i8\*), i32 *\}) *\{(.*)\}(.*)$", re.DOTALL)
+# an exception that is raised: what Numba pickled, a hash of it, and the structure that points to both
+_PICKLED, _HASH, _RAISED = ".const.pickledata.", ".sha1", ".const.picklebuf."
+# a node of metadata that instructions may refer to: neither named nor about functions
+_METADATA = re.compile(r"^!\d+ = (?!.*(?:ptr|\*) @)")
+# turns the values in an exception's text into Python objects
+_UNWRAPPING = "__excinfo_unwrap_args"
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,9 @@ class Item:
 
     @property
     def references(self) -> list[str]:
-        """Symbols in the text, its own among them."""
-        return [quoted or bare for quoted, bare in _REFERENCE.findall(self.text)]
+        """Symbols in the text that matter without Python, its own among them."""
+        names = [quoted or bare for quoted, bare in _REFERENCE.findall(self.text)]
+        return [name for name in names if not name.startswith(_UNWRAPPING)]
 
     @property
     def defined(self) -> bool:
@@ -96,32 +102,39 @@ def isolated(text: str, entry: str, renamed: Mapping[str, str], number: Callable
     """The module of `entry` and what it needs; all else is private.
 
     renamed  new names of symbols, `entry` among them
-    number   status of the exception that a constant of this name holds, as Numba names such constants
+    number   status of the exception that a constant of this name holds; see `is_failure`
     """
     parts = take_apart(text)
     lines = [line for line in parts.rest if line.startswith(("target ", "%"))]
+    # older versions of LLVM have pointers with types
+    typed = "*" in parts.items[entry].text.partition("\n")[0]
     for item in reached(parts, entry):
-        lines.append(_renamed(_hidden(_numbered(item, number), entry), renamed))
-    lines += [line for line in parts.rest if line.startswith(("attributes ", "!"))]
+        lines.append(_renamed(_hidden(_numbered(item, number, typed), entry), renamed))
+    # metadata with names is about the module, such as a list of functions that are not to be inlined
+    lines += [line for line in parts.rest if line.startswith("attributes ") or _METADATA.match(line)]
     return "\n".join(lines) + "\n"
 
 
 def is_failure(item: Item) -> bool:
-    """Whether an item describes an exception that compiled code may raise."""
-    return item.name.startswith(".const.picklebuf.") and item.kind == "global"
+    """Whether an item holds an exception that compiled code may raise, as Numba pickled it."""
+    return item.name.startswith(_PICKLED) and _HASH not in item.name
 
 
-def _numbered(item: Item, number: Callable[[str], int]) -> Item:
-    """The description of an exception with its status in the place of the length of the pickle."""
-    if not is_failure(item):
-        return item
-    found = _FAILURE.search(item.text)
-    assert found is not None, item.text
-    fields = [field.strip().split(" ")[0] for field in found[1].strip("{} ").split(",")]
-    pointer = fields[0]
-    value = f"{pointer} null, i32 {number(item.name)}, {pointer} null, {pointer} null, i32 0"
-    text = item.text[: found.start()] + f"{found[1]} {{ {value} }}{found[3]}"
-    return Item(item.name, text, item.kind)
+def _numbered(item: Item, number: Callable[[str], int], typed: bool) -> Item:
+    """Exceptions with their status for their pickle, which would hold the names of files."""
+    if is_failure(item):
+        found = re.search(r"\[(\d+) x i8\] c\"[^\"]*\"", item.text)
+        assert found is not None, item.text
+        # pointers with types tell the length, which must then stay
+        length = int(found[1]) if typed else 4
+        content = "".join(f"\\{byte:02x}" for byte in number(item.name).to_bytes(length, "little"))
+        data = f'[{length} x i8] c"{content}"'
+        return Item(item.name, item.text[: found.start()] + data + item.text[found.end() :], item.kind)
+    if item.name.startswith(_PICKLED):
+        return Item(item.name, re.sub(r'c"[^"]*"', "zeroinitializer", item.text), item.kind)
+    if item.name.startswith(_RAISED):
+        return Item(item.name, re.sub(r", i32 \d+,", ", i32 0,", item.text, count=1), item.kind)
+    return item
 
 
 def _hidden(item: Item, entry: str) -> Item:
@@ -148,7 +161,10 @@ def _renamed(item: Item, names: Mapping[str, str]) -> str:
     """The text with other symbols; text within quotes may not look like one of them."""
 
     def replace(found: re.Match[str]) -> str:
-        name = names.get(found[1] or found[2])
+        symbol = found[1] or found[2]
+        if symbol.startswith(_UNWRAPPING):
+            return "null"
+        name = names.get(symbol)
         return found[0] if name is None else f"@{name}"
 
     return _REFERENCE.sub(replace, item.text)

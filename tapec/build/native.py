@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +29,7 @@ from tapec.build.native_types import llvm_types
 from tapec.build.outputs import Written, with_outputs
 from tapec.build.processor import Processor
 from tapec.build.request import Answer, Job, Request
-from tapec.build.symbols import LINEAR
+from tapec.build.symbols import LIBC, LINEAR
 from tapec.build.target import Derived
 from tapec.build.toolchain import Toolchain, toolchain
 from tapec.errors import CompilationError, UnsupportedFunction, UsageError
@@ -58,13 +60,16 @@ class Native:
     libraries: tuple[str, ...]
 
 
-def compile_native(library: str, functions: Sequence[Derived], chosen: Processor, exported: bool = True) -> Native:
+def compile_native(
+    library: str, functions: Sequence[Derived], chosen: Processor, exported: bool = True, own_linear: bool = False
+) -> Native:
     """Compile generated functions for a processor.
 
-    library   name of the result; symbols and the header's name derive from it
-    exported  whether entries are visible outside a shared library
-    raises    UsageError without a C compiler, and for names that clash; UnsupportedType or
-              UnsupportedFunction for what has no form in C; CompilationError if Numba refuses
+    library     name of the result; symbols and the header's name derive from it
+    exported    whether entries are visible outside a shared library
+    own_linear  whether linear algebra comes along, instead of BLAS and LAPACK
+    raises      UsageError without a C compiler, and for names that clash; UnsupportedType or
+                UnsupportedFunction for what has no form in C; CompilationError if Numba refuses
     """
     tools = toolchain()
     prefix = c_name(library.replace("-", "_").replace(".", "_"))
@@ -92,8 +97,16 @@ def compile_native(library: str, functions: Sequence[Derived], chosen: Processor
     ]
     for parts, made in zip(entries, answer.functions, strict=True):
         assert llvm_types(parts.native) == made.native, (made.name, made.native)
-    objects += _supporting(tools, prefix, header, entries, errors, linear, exported)
-    libraries = ("lapack", "blas", "m") if linear else ("m",)
+    support = ["memory", "arrays", *(["linear"] if linear else []), *(["dense"] if linear and own_linear else [])]
+    defines = {"PREFIX": prefix, **({"EXPORTED": "1"} if exported else {})}
+    defines |= {"OWN_ROUTINES": "1"} if own_linear else {}
+    texts = {
+        f"{prefix}.h": header,
+        "entries.c": entries_source(prefix, f"{prefix}.h", entries),
+        "error.c": error_source(prefix, f"{prefix}.h", errors),
+    }
+    objects += _supporting(tools, texts, support, defines)
+    libraries = ("lapack", "blas", "m") if linear and not own_linear else ("m",)
     return Native(prefix, interfaces, tuple(objects), header, errors, libraries)
 
 
@@ -102,8 +115,9 @@ def _check_names(prefix: str, functions: Sequence[Derived]) -> None:
     seen = {f"{prefix}_error"}
     for one in functions:
         name = one.program.name
-        if name != c_name(name):
-            raise UsageError(f"{name!r} is not a name in C", hint="give the target another `name`")
+        if name != c_name(name) or name in LIBC:
+            why = "a function of C's library" if name in LIBC else "not a name in C"
+            raise UsageError(f"{name!r} is {why}", hint="give the target another `name`")
         if name in seen:
             raise UsageError(f"two functions would be called {name!r}", hint="give one of the targets another `name`")
         seen.add(name)
@@ -111,15 +125,17 @@ def _check_names(prefix: str, functions: Sequence[Derived]) -> None:
 
 def _job(derived: Derived, written: Written) -> Job:
     program = written.program
-    arrays, tuples = {}, {}
-    for name, value in program.namespace.items():
+    arrays, tuples, raised = {}, {}, {}
+    for name, value in program.bindings.items():
         if isinstance(value, np.ndarray):
             arrays[name] = value
+        elif issubclass(value, Exception):
+            raised[name] = (value.__module__, value.__qualname__)
         else:
             tuples[name] = (value.__name__, tuple(value._fields))
     outputs = [to_numba(Array(source.dtype, source.rank)) for source in written.sources]
     arguments = (*(plain(kind) for kind in derived.arguments), *outputs)
-    return Job(program.name, program.text, arrays, tuples, arguments)
+    return Job(program.name, program.text, arrays, tuples, raised, arguments, program.options)
 
 
 def _summary(derived: Derived) -> str:
@@ -142,38 +158,25 @@ def _compiled(request: Request) -> Answer:
         [sys.executable, "-m", "tapec.build.worker"], input=pickle.dumps(request), capture_output=True, env=environment
     )
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+        said = [line for line in done.stderr.decode(errors="replace").splitlines() if re.match(r"[\w.]+: ", line)]
         raise CompilationError("the generated source could not be compiled", reason=said[-1] if said else "")
     answer: Answer = pickle.loads(done.stdout)
     return answer
 
 
 def _supporting(
-    tools: Toolchain,
-    prefix: str,
-    header: str,
-    entries: Sequence[EntryParts],
-    errors: tuple[Error, ...],
-    linear: bool,
-    exported: bool,
+    tools: Toolchain, texts: Mapping[str, str], support: Sequence[str], defines: Mapping[str, str]
 ) -> list[tuple[str, bytes]]:
-    """The objects with entries, error texts and support code."""
-    texts = {
-        "entries": entries_source(prefix, f"{prefix}.h", entries),
-        "error": error_source(prefix, f"{prefix}.h", errors),
-    }
-    parts = ["memory", "arrays", *(["linear"] if linear else [])]
-    texts |= {part: (SUPPORT / f"{part}.c").read_text(encoding="utf-8") for part in parts}
-    defines = {"PREFIX": prefix, **({"EXPORTED": "1"} if exported else {})}
+    """The objects of the C files among `texts`, and of parts of the support code."""
     made = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / f"{prefix}.h").write_text(header, encoding="utf-8")
-        (folder / "native.h").write_text((SUPPORT / "native.h").read_text(encoding="utf-8"), encoding="utf-8")
-        for part, text in texts.items():
-            source = folder / f"{part}.c"
-            source.write_text(text, encoding="utf-8")
-            output = source.with_suffix(".o")
-            tools.compile(source, output, [], defines)
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        for path in (*SUPPORT.glob("*.h"), *(SUPPORT / f"{part}.c" for part in support)):
+            shutil.copyfile(path, folder / path.name)
+        for source in [*(file for file in texts if file.endswith(".c")), *(f"{part}.c" for part in support)]:
+            output = (folder / source).with_suffix(".o")
+            tools.compile(folder / source, output, [], defines)
             made.append((output.name, output.read_bytes()))
     return made

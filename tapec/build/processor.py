@@ -13,10 +13,15 @@ from dataclasses import dataclass, replace
 from tapec.build.target import BASELINE, Target
 from tapec.errors import UsageError
 
-# one fused multiplication and addition: a call of the C library's function where there is no instruction
+# one fused multiplication and addition: a call of the C library's function where there is no instruction;
+# and a sum of vectors that is one instruction where vectors hold eight numbers
 _PROBE = """
 target triple = "{triple}"
 declare double @llvm.fma.f64(double, double, double)
+define <8 x double> @wide(<8 x double> %a, <8 x double> %b) {{
+  %r = fadd <8 x double> %a, %b
+  ret <8 x double> %r
+}}
 define double @probe(double %a, double %b, double %c) {{
   %r = call double @llvm.fma.f64(double %a, double %b, double %c)
   ret double %r
@@ -26,7 +31,11 @@ define double @probe(double %a, double %b, double %c) {{
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor in LLVM's words; `fused` tells whether it multiplies and adds in one instruction."""
+    """A processor in LLVM's words.
+
+    features  what it has; those that its name implies may be left out
+    fused     whether it multiplies and adds in one instruction
+    """
 
     name: str
     features: str
@@ -60,7 +69,12 @@ def processor(cpu: str) -> Processor:
         raise UsageError(
             f"there is no processor {cpu!r}", hint=f'write "{BASELINE}", "native", or a name of LLVM\'s: "x86-64-v3"'
         )
-    return Processor(name, features, re.search(r"\bfma\b", assembly) is None)
+    fused = re.search(r"\bfma\b", assembly) is None
+    if not features and triple.startswith("x86_64"):
+        # the runtime's vectorised functions ask for these by name
+        wide = "zmm" in assembly
+        features = ",".join([*(["+fma"] if fused else []), *(["+avx512f"] if wide else [])])
+    return Processor(name, features, fused)
 
 
 def suited(target: Target, chosen: Processor) -> Target:

@@ -35,12 +35,13 @@ class Argument:
 
 @dataclass(frozen=True)
 class Prototype:
-    """What Python callers see: `name(arguments)`, with a docstring."""
+    """What Python callers see: `name(arguments)`, with a docstring; `subject` says what of which function it is."""
 
     name: str
     arguments: tuple[Argument, ...]
     interface: Interface
     doc: str
+    subject: tuple[Any, ...]
 
     @property
     def text_signature(self) -> str:
@@ -53,6 +54,11 @@ class Prototype:
     def labels(self) -> dict[int, str]:
         """What messages call each leaf of the arguments, such as `x` or `weights[0]`."""
         return {leaf: label for one in self.arguments for leaf, label in _labelled(one.name, one.tree)}
+
+    @property
+    def words(self) -> str:
+        """The types of the arguments."""
+        return ", ".join(f"{one.name}: {_words(one.tree, self.interface.parameters)}" for one in self.arguments)
 
     @property
     def stub(self) -> str:
@@ -111,7 +117,9 @@ def prototype_of(derived: Derived, interface: Interface) -> Prototype:
                 definition(derived.function),
                 hint="give it a default",
             )
-    return Prototype(derived.target.name, tuple(arguments), interface, _doc(derived, arguments, interface))
+    target = derived.target
+    subject = (derived.function, target.mode, target.wrt)
+    return Prototype(target.name, tuple(arguments), interface, _doc(derived, arguments, interface), subject)
 
 
 def _vector(own: list[inspect.Parameter]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tapec.build.forms import Form
 from tapec.build.symbols import Refusal
+from tapec.options import DEFAULT, Options
 
 
 @dataclass(frozen=True)
@@ -17,14 +18,18 @@ class Job:
     text       its source
     arrays     the arrays that it reads from modules
     tuples     the named tuples that it makes: name -> (class name, fields)
+    raised     the classes of exceptions that are not builtins: name -> (module, class name)
     arguments  Numba types
+    options    what it is compiled with
     """
 
     name: str
     text: str
     arrays: dict[str, Any]
     tuples: dict[str, tuple[str, tuple[str, ...]]]
+    raised: dict[str, tuple[str, str]]
     arguments: tuple[Any, ...]
+    options: Options = DEFAULT
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tapec.backend.header import header
 from tapec.backend.module import joined_text
 from tapec.build.target import Output, derive
 
@@ -16,12 +17,18 @@ def source_text(output: Output) -> str:
     """The module's text; raises TapecError where a target has no derivative."""
     derived = [derive(target, output.root) for target in output.targets]
     names = ", ".join(dict.fromkeys(f"`{one.function.__qualname__}`" for one in derived))
-    return joined_text(tuple(one.program for one in derived), f"Derivatives of {names}")
+    programs = tuple(one.program for one in derived)
+    return header(output.command, *(one.lowered for one in programs)) + joined_text(programs, f"Derivatives of {names}")
+
+
+def source_path(output: Output, folder: Path) -> Path:
+    """The module's file below `folder`, at the place that its dotted name says."""
+    return folder.joinpath(*output.name.split(".")).with_suffix(".py")
 
 
 def build_source(output: Output, folder: Path) -> list[Path]:
-    """Write the module below `folder`, at the place that its dotted name says; returns the file."""
-    path = folder.joinpath(*output.name.split(".")).with_suffix(".py")
+    """Write the module below `folder`; returns the file."""
+    path = source_path(output, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(source_text(output), encoding="utf-8")
+    path.write_bytes(source_text(output).encode())
     return [path]

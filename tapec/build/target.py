@@ -52,6 +52,7 @@ class Output:
     cpu         a processor in LLVM's words (`x86-64-v3`), `native`, or `baseline`
     contiguous  library only: arrays of C order alone, without strides in the interface
     root        the folder that files are relative to and modules are found from
+    command     what asks for it again
     """
 
     kind: str
@@ -60,6 +61,7 @@ class Output:
     cpu: str = BASELINE
     contiguous: bool = False
     root: Path = Path()
+    command: str = "tapec build"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tapec.errors import UsageError
 
-_FLAGS = ("-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-Wall", "-Wextra")
+_FLAGS = ("-std=c11", "-O3", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-Wall", "-Wextra")
 # the same bytes on every run: no build id
 _LINK_FLAGS = ("-shared", "-Wl,--build-id=none", "-Wl,--gc-sections", "-Wl,-s")
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 from collections import namedtuple
 from typing import Any
 
 from tapec.build.forms import form_of
-from tapec.build.llvm_text import Parts, argument_types, is_failure, isolated, reached, take_apart
+from tapec.build.llvm_text import Item, argument_types, is_failure, isolated, reached, take_apart
 from tapec.build.request import Answer, Compiled, Job, Request
 from tapec.build.symbols import Refusal, refusal, support_names
 
@@ -29,7 +30,10 @@ class Failures:
     def number(self, pickled: bytes) -> int:
         """The status of an exception that Numba pickled as (class, arguments, place)."""
         cls, arguments, *_ = pickle.loads(pickled)
-        message = ", ".join(str(argument) for argument in arguments or ())
+        known = [str(one) for one in arguments or () if isinstance(one, str | int | float)]
+        # what is known only when it is raised has something else in its place
+        unknown = arguments is not None and len(known) < len(arguments)
+        message = ", ".join([*known, "shapes or values do not fit"] if unknown else known)
         return self.known.setdefault((cls.__module__, cls.__qualname__, message), len(self.known) + 1)
 
 
@@ -52,7 +56,7 @@ def compile_job(job: Job, request: Request, failures: Failures) -> Compiled | Re
         return refused
     names = support_names(request.prefix, [item for item in items if not item.defined])
     names[native] = f"{request.prefix}_{job.name}_native"
-    numbers = {item.name: failures.number(_pickle(item.name, parts)) for item in items if is_failure(item)}
+    numbers = {item.name: failures.number(_pickle(item)) for item in items if is_failure(item)}
     made = isolated(text, native, names, numbers.__getitem__)
     # the first two point to the result and to the exception
     arguments = argument_types(parts.items[native])[2:]
@@ -69,29 +73,27 @@ def dispatcher_of(job: Job) -> Any:
     import numpy as np
 
     import tapec_runtime
-    from tapec.backend.jit import FASTMATH, register
+    from tapec.backend.jit import register
 
     module = register(f"tapec_built_{job.name}")
     made = {name: namedtuple(cls, fields) for name, (cls, fields) in job.tuples.items()}
-    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=tapec_runtime, **job.arrays, **made)
+    # stand-ins: the modules of the classes need what is being built, perhaps
+    raised = {name: type(cls, (Exception,), {"__module__": owner}) for name, (owner, cls) in job.raised.items()}
+    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=tapec_runtime, **job.arrays, **made, **raised)
     exec(compile(job.text, f"<{job.name}>", "exec"), module.__dict__)
-    return numba.njit(error_model="numpy", fastmath=set(FASTMATH))(module.__dict__[job.name])
+    return numba.njit(**job.options.flags)(module.__dict__[job.name])
 
 
-def _pickle(name: str, parts: Parts) -> bytes:
-    """The pickle behind the description of an exception."""
-    data = next(ref for ref in parts.items[name].references if ref.startswith(".const.pickledata."))
-    text = parts.items[data].text
+def _pickle(item: Item) -> bytes:
+    """The bytes of a constant."""
+    text = item.text
     quoted = text[text.index('c"') + 2 : text.rindex('"')]
-    out, k = bytearray(), 0
-    while k < len(quoted):
-        if quoted[k] == "\\":
-            out.append(int(quoted[k + 1 : k + 3], 16))
-            k += 3
-        else:
-            out.append(ord(quoted[k]))
-            k += 1
-    return bytes(out)
+    # two hexadecimal digits after a backslash, or another backslash
+    return re.sub(rb"\\(\\|[0-9A-Fa-f]{2})", _unescaped, quoted.encode("latin-1"))
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    return b"\\" if found[1] == b"\\" else bytes.fromhex(found[1].decode())
 
 
 def emit(text: str, request: Request) -> bytes:

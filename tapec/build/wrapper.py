@@ -1,4 +1,4 @@
-"""The C text of one Python function over a C entry.
+"""The C text of one signature of a Python function, over a C entry.
 
 The function reads its arguments into C values (`p0`, `p1`, ... in the order of the entry's
 parameters; arrays by views of their buffers), makes arrays for results of known shape, calls the
@@ -22,27 +22,18 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class Wrapper:
-    """One function of the module.
+    """One signature of a function of the module.
 
-    number      its place among the functions; part of C names
-    first       the place of its first parameter name among those of all functions
+    number      its place among all signatures; part of C names
     prototype   the Python function
     """
 
     number: int
-    first: int
     prototype: Prototype
 
     @property
     def interface(self) -> Interface:
         return self.prototype.interface
-
-    @property
-    def method(self) -> str:
-        """The function's line in the module's table."""
-        doc = c_string(f"{self.prototype.text_signature}\n--\n\n{self.prototype.doc}")
-        function = f"(PyCFunction)(void (*)(void))call_{self.number}"
-        return f"{{{c_string(self.prototype.name)}, {function}, METH_FASTCALL | METH_KEYWORDS, {doc}}}"
 
     @property
     def text(self) -> str:
@@ -51,15 +42,8 @@ class Wrapper:
 
     def tables(self) -> Iterator[str]:
         """What the function expects of its arguments, as constants."""
-        count = len(self.prototype.arguments)
-        required = ", ".join("true" if one.default is REQUIRED else "false" for one in self.prototype.arguments)
         yield f"extern {self.interface.prototype};"
         yield ""
-        yield f"static const bool required_{self.number}[] = {{{required or 'false'}}};"
-        yield (
-            f"static const Signature signature_{self.number} = "
-            f"{{{c_string(self.prototype.name)}, {self.first}, {count}, required_{self.number}}};"
-        )
         labels = self.prototype.labels
         for k, leaf in enumerate(self.interface.parameters):
             if leaf.array:
@@ -73,11 +57,10 @@ class Wrapper:
 
     def function(self) -> Iterator[str]:
         parameters, results = self.interface.parameters, self.interface.results
-        yield f"static PyObject *call_{self.number}(PyObject *module, PyObject *const *args, Py_ssize_t nargs,"
-        yield "                        PyObject *keywords)"
+        yield "/* `*fits` becomes true when all arguments have been read. */"
+        yield f"static PyObject *run_{self.number}(PyObject *module, PyObject *const *given, bool *fits)"
         yield "{"
         body: list[str] = ["State *state = PyModule_GetState(module);"]
-        body.append(f"PyObject *given[{max(len(self.prototype.arguments), 1)}] = {{NULL}};")
         tuples = sum(_groups(one.tree) for one in self.prototype.arguments)
         if tuples:
             body.append(f"PyObject *kept[{tuples}] = {{NULL}};")
@@ -91,12 +74,11 @@ class Wrapper:
         for k, result in enumerate(results):
             body += _result_variables(k, result)
         body += ["PyObject *answer = NULL;", "int status;", ""]
-        body.append(f"if (!collect(&signature_{self.number}, state, args, nargs, keywords, given))")
-        body.append(f"{INDENT}return NULL;")
         counter = iter(range(tuples))
         for place, argument in enumerate(self.prototype.arguments):
             body += self.read(f"given[{place}]", argument.name, argument.tree, argument.default, counter)
         body += self.shapes()
+        body += ["if (fits != NULL)", f"{INDENT}*fits = true;"]
         for k, result in enumerate(results):
             if result.like is not None:
                 body.append(f"if ({_new(k, result)} == NULL)")
@@ -187,8 +169,7 @@ class Wrapper:
         if tree is None:
             return "Py_NewRef(Py_None)"
         if isinstance(tree, Group):
-            items = ", ".join(f"\n{INDENT * 3}{self.packed(item)}" for item in tree.items)
-            packed = f"pack({len(tree.items)}{', ' if items else ''}{items})"
+            packed = f"pack({', '.join([str(len(tree.items)), *map(self.packed, tree.items)])})"
             return f'named(module, "{tree.name}", {packed})' if tree.name else packed
         result = self.interface.results[tree]
         if result.allocated:
@@ -251,6 +232,10 @@ def _number(source: str, where: str, k: int, leaf: Parameter) -> Iterator[str]:
     wide = {"f": "double", "i": "int64_t", "u": "uint64_t"}[kind]
     reader = {"f": "read_float", "i": "read_signed", "u": "read_unsigned"}[kind]
     extra = "" if kind == "f" else f", {bits}"
+    if wide == C_TYPES[leaf.dtype]:
+        yield f"if (!{reader}(state, {source}, {where}{extra}, &p{k}))"
+        yield f"{INDENT}goto done;"
+        return
     yield "{"
     yield f"{INDENT}{wide} wide;"
     yield f"{INDENT}if (!{reader}(state, {source}, {where}{extra}, &wide))"

@@ -23,7 +23,13 @@ from tapec.cli.show import explain, show
 _COMMANDS = (grad, jvp, hvp, show, explain, report, check, build, cache, completion)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""\b
+    Example:
+      tapec grad chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]" -o energy_gradient.py
+    """,
+)
 @click.version_option(package_name="tapec")
 def main() -> None:
     """Derivatives of numerical Python, as readable Python.

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tapec.cli.common import WrongInput, compiler_options, guarded, signature_option, wrt_option
+from tapec.cli.common import (
+    WrongInput,
+    compiler_flags,
+    compiler_options,
+    default_options,
+    guarded,
+    is_current,
+    portable,
+    signature_option,
+    spoken_command,
+    wrt_option,
+)
 from tapec.cli.target import sources
 
 if TYPE_CHECKING:
@@ -46,9 +58,10 @@ _PROJECT = "pyproject.toml"
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the result; default: the project's source folder, or the working folder.",
 )
+@click.option("--check", is_flag=True, help="Write nothing; show which generated source is out of date, and fail then.")
 @compiler_options
 @guarded
-def build(target: str | None, project: Path | None, output: Path | None, **asked: Any) -> None:
+def build(target: str | None, project: Path | None, output: Path | None, check: bool, **asked: Any) -> None:
     """Build what [tool.tapec] of pyproject.toml lists, or TARGET; prints the files that were written.
 
     Kind "source" is a module of generated functions, "library" a C library with header, "extension" a Python
@@ -58,6 +71,10 @@ def build(target: str | None, project: Path | None, output: Path | None, **asked
 
     made = _listed(project, asked) if target is None else (_asked(target, project, asked),)
     folder = output or (_source_folder(made[0].root) if target is None else Path())
+
+    if check:
+        _check(made, folder)
+        return
 
     def tell(one: Output) -> None:
         if sys.stderr.isatty():
@@ -71,6 +88,23 @@ def build(target: str | None, project: Path | None, output: Path | None, **asked
         click.echo(path)
 
 
+def _check(outputs: tuple[Output, ...], folder: Path) -> None:
+    """Compare the modules of generated source with their files."""
+    from tapec.build.build import importable
+    from tapec.build.source import source_path, source_text
+
+    modules = [one for one in outputs if one.kind == "source"]
+    if not modules:
+        raise WrongInput('--check compares generated source; nothing of kind "source" is built')
+    texts = []
+    for one in modules:
+        with importable(one, outputs):
+            texts.append((source_path(one, folder), source_text(one)))
+    # all of them are compared
+    if not all([is_current(path, text) for path, text in texts]):
+        raise click.exceptions.Exit(1)
+
+
 def _listed(project: Path | None, asked: dict[str, Any]) -> tuple[Any, ...]:
     """The outputs of a project."""
     from tapec.build.config import read
@@ -79,7 +113,7 @@ def _listed(project: Path | None, asked: dict[str, Any]) -> tuple[Any, ...]:
     given = [
         parameter
         for parameter in context.params
-        if parameter not in ("project", "output", "traceback", "target")
+        if parameter not in ("project", "output", "traceback", "target", "check")
         and context.get_parameter_source(parameter) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:
@@ -102,7 +136,8 @@ def _asked(target: str, project: Path | None, asked: dict[str, Any]) -> Any:
         raise WrongInput(f"say what to make of {target}: --kind source, library or extension")
     function = target.rpartition(":")[2].rpartition(".")[2]
     mode = asked["mode"]
-    one: dict[str, Any] = {"function": target, "mode": mode, "name": asked["alias"], **asked["options"]}
+    one: dict[str, Any] = {"function": target, "mode": mode, "name": asked["alias"]}
+    one |= {name: value for name, value in asked["options"].items() if value != default_options(name)}
     if mode != "primal":
         wrt = sources(asked["wrt"])
         one["wrt"] = list(wrt) if isinstance(wrt, tuple) else wrt
@@ -113,7 +148,10 @@ def _asked(target: str, project: Path | None, asked: dict[str, Any]) -> Any:
         table["cpu"] = asked["cpu"]
     if asked["contiguous"]:
         table["contiguous"] = True
-    return output(table, Path(), "tapec build")
+    given = [("--kind", asked["kind"], None), ("--name", asked["name"], None), ("--wrt", asked["wrt"], "0")]
+    given += [("--sig", asked["sig"], None), ("--mode", mode, "value_and_grad"), ("--as", asked["alias"], "")]
+    command = spoken_command("build", portable(target), [*given, *compiler_flags(asked["options"])])
+    return replace(output(table, Path(), "tapec build"), command=command)
 
 
 def _source_folder(root: Path) -> Path:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
-from tapec.cli.common import guarded, progress, target_argument
+from tapec.cli.common import WrongInput, guarded, progress, target_argument
 from tapec.cli.target import arguments_of
 
 
 @click.command(
+    short_help="Compare forward mode, reverse mode and differences.",
     epilog="""\b
     Examples:
       tapec check chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)"
@@ -33,6 +37,7 @@ def check(target: str, args: str, wrt: str | None, order: int, rtol: float | Non
 
     function = load(target)
     values = arguments_of(function, args)
+    _runs(function, values)
     with progress(f"differentiating {target}"):
         rows = list(compare(function, values, _positions(function, wrt), order, rtol, atol))
     width = max(len(row.moved) for row in rows)
@@ -42,6 +47,17 @@ def check(target: str, args: str, wrt: str | None, order: int, rtol: float | Non
         click.echo(f"{row.order:>5}  {row.moved:<{width}}  {figures}  {'yes' if row.agrees else 'NO'}")
     if not all(row.agrees for row in rows):
         raise click.exceptions.Exit(1)
+
+
+def _runs(function: Callable[..., Any], values: tuple[Any, ...]) -> None:
+    """Refuse arguments for which the function itself raises."""
+    import numpy as np
+
+    plain = getattr(function, "py_func", function)
+    try:
+        plain(*(value.copy(order="K") if isinstance(value, np.ndarray) else value for value in values))
+    except Exception as error:
+        raise WrongInput(f"with --args the function raises {type(error).__name__}: {error}") from error
 
 
 def _positions(function: object, wrt: str | None) -> tuple[int, ...] | None:

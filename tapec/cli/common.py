@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -99,6 +100,12 @@ _COMPILING = in_order(
         show_default=True,
         help="Vectorised elementary functions in loops, or the C library's.",
     ),
+    click.option("--strict", is_flag=True, help="Every operation in the order of TARGET, to the last bit; slower."),
+    click.option(
+        "--memory", metavar="SIZE", help='Keep less than this for the reverse sweep, such as "500MB"; run loops again.'
+    ),
+    click.option("--parallel", is_flag=True, help="Run loops on threads where their trips can run in any order."),
+    click.option("--boundscheck", is_flag=True, help="Raise IndexError for an index out of range; slower."),
 )
 
 
@@ -117,11 +124,15 @@ def compiler_options(command: Command) -> Command:
 
 def compiler_flags(options: dict[str, Any]) -> list[tuple[str, Any, Any]]:
     """The compiler's options as flags, each with its value and its default."""
+    flags = {"opt_level": "-O"}
+    return [(flags.get(name, f"--{name}"), value, default_options(name)) for name, value in options.items()]
+
+
+def default_options(name: str) -> Any:
+    """The default of a compiler's option, by its keyword."""
     from tapec.options import Options
 
-    default = {"opt_level": Options.level, "math": Options.math}
-    flags = {"opt_level": "-O"}
-    return [(flags.get(name, f"--{name}"), value, default[name]) for name, value in options.items()]
+    return getattr(Options, "level" if name == "opt_level" else name)
 
 
 def spoken_command(name: str, target: str, options: list[tuple[str, Any, Any]]) -> str:
@@ -193,6 +204,23 @@ def deliver(text: str, output: Path | None) -> None:
         Console().print(highlighted, soft_wrap=True, end="")
     else:
         click.echo(text, nl=not text.endswith("\n"))
+
+
+def is_current(output: Path, text: str) -> bool:
+    """Whether a generated file is up to date; the lines in which it is not are shown."""
+    from tapec.backend.header import without_header
+
+    try:
+        found = output.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise WrongInput(f"cannot read {output}: {reason}") from error
+    if without_header(found) == without_header(text):
+        return True
+    lines = difflib.unified_diff(found.splitlines(True), text.splitlines(True), str(output), "what tapec generates now")
+    click.echo("".join(line if line.endswith("\n") else f"{line}\n\\ no end of line\n" for line in lines), nl=False)
+    click.echo(f"{output} is out of date", err=True)
+    return False
 
 
 def write(output: Path, text: str) -> None:

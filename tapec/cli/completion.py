@@ -10,6 +10,7 @@ _VARIABLE = "_TAPEC_COMPLETE"
 
 
 @click.command(
+    short_help="Print a shell's completion script.",
     epilog="""\b
     Examples:
       tapec completion bash >> ~/.bashrc

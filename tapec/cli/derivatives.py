@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tapec.cli.common import (
     deliver,
     guarded,
     in_order,
+    is_current,
     portable,
     progress,
     spoken_command,
@@ -28,7 +28,7 @@ _output_options = in_order(
     ),
     click.option(
         "--check",
-        "compare",
+        "check",
         is_flag=True,
         help="Write nothing; show what is out of date in the file, and fail if anything is.",
     ),
@@ -62,6 +62,7 @@ def grad(value: bool, **asked: Any) -> None:
 
 
 @click.command(
+    short_help="Print the directional derivative of TARGET.",
     epilog="""\b
     Examples:
       tapec jvp chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
@@ -81,6 +82,7 @@ def jvp(**asked: Any) -> None:
 
 
 @click.command(
+    short_help="Print the Hessian of TARGET times a vector.",
     epilog="""\b
     Examples:
       tapec hvp chain.py:energy --wrt u --sig "f8[::1], f8[::1]" -o energy_hvp.py
@@ -105,13 +107,13 @@ def _emit(
     wrt: str,
     sig: str | None,
     output: Path | None,
-    compare: bool,
+    check: bool,
     options: dict[str, Any],
 ) -> None:
-    if compare and output is None:
+    if check and output is None:
         raise WrongInput("--check compares with a file: name it by -o")
     from tapec.api import generate
-    from tapec.backend.header import header, without_header
+    from tapec.backend.header import header
     from tapec.backend.module import module_text
     from tapec.loading import load
 
@@ -121,19 +123,7 @@ def _emit(
     given = [("--wrt", wrt, "0"), ("--sig", sig, None), ("--gradient-only", kind == "grad", False)]
     said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
     whole = header(said, program.lowered) + module_text(program, made)
-    if not compare:
+    if output is None or not check:
         deliver(whole, output)
-        return
-    assert output is not None
-    try:
-        found = output.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise WrongInput(f"cannot read {output}: {reason}") from error
-    if without_header(found) != without_header(whole):
-        lines = difflib.unified_diff(
-            found.splitlines(True), whole.splitlines(True), str(output), "what tapec generates now"
-        )
-        click.echo("".join(line if line.endswith("\n") else f"{line}\n\\ no end of line\n" for line in lines), nl=False)
-        click.echo(f"{output} is out of date", err=True)
+    elif not is_current(output, whole):
         raise click.exceptions.Exit(1)

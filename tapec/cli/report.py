@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from tapec.cli.common import arguments_option, compiler_options, guarded, progress, target_options, write
 from tapec.cli.target import arguments_of, signature_of, sources, types_of_values
 
+if TYPE_CHECKING:
+    from tapec.options import Keywords
+
 
 @click.command(
+    short_help="Write a page: TARGET beside its gradient.",
     epilog="""\b
     Examples:
       tapec report chain.py:energy --sig "f8[::1], f8[::1]" -o report.html
@@ -33,7 +37,7 @@ def report(
     Lines that belong together are linked; marks and badges tell what carries a derivative, what is stored or
     computed again, and which loops are fast.  With --args sizes are told in bytes, and both functions are timed.
     """
-    from tapec.explanation.explain import explain
+    from tapec.explanation import explain
     from tapec.explanation.page import page
     from tapec.explanation.timing import named, timed
     from tapec.loading import load
@@ -50,6 +54,6 @@ def report(
         else:
             if listener is not None:
                 listener.stage("timing")
-            times = timed(function, sources(wrt), values, options)
+            times = timed(function, sources(wrt), values, cast("Keywords", options))
             text = page(plain, told, named(plain, values), times)
     write(output, text)

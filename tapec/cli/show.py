@@ -42,6 +42,7 @@ def show(target: str, wrt: str, sig: str | None, stage: str) -> None:
 
 
 @click.command(
+    short_help="Say what the compiler does with TARGET, and why.",
     epilog="""\b
     Examples:
       tapec explain chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
@@ -59,7 +60,7 @@ def explain(target: str, wrt: str, sig: str | None, args: str | None, options: d
     which loops are reversed as soon as they have run, and what keeps the others from it; which can run
     on vectors; which arrays the generated function makes.
     """
-    from tapec.explanation.explain import explain
+    from tapec.explanation import explain
     from tapec.loading import load
 
     function = load(target)

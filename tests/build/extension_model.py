@@ -10,6 +10,10 @@ import numpy as np
 TABLE = np.array([1.0, 2.0])
 
 
+class Refused(Exception):
+    """An exception of this module's own."""
+
+
 class Moments(NamedTuple):
     mean: float
     spread: float
@@ -31,6 +35,8 @@ def powers(x: "f8[:]", n: "i4" = 3, signed: bool = True, scale: "f4" = 0.5, shif
         raise ValueError("n must not be negative")
     if n > 100:
         raise KeyError("too large")
+    if n == 99:
+        raise Refused("not 99")
     total = 0.0
     for i in range(x.shape[0]):
         total += scale * (x[i] if signed else abs(x[i])) ** n + shift
@@ -78,3 +84,23 @@ def wait(n: int, x: float):
     for i in range(n):
         x = np.sin(x + i)
     return x
+
+
+def total(x, n=2):
+    if n < 0:
+        raise ValueError("n must be positive")
+    return np.sum(x**n)
+
+
+def steps(n: int, x: float):
+    if n == 0:
+        return x
+    return x * steps(n - 1, np.sin(x))
+
+
+def watch(flag: "f8[::1]", seen: "f8[::1]", limit: int):
+    for i in range(limit):
+        seen[0] = i + 1.0
+        if flag[0] != 0.0:
+            return float(i)
+    return float(limit)

@@ -38,7 +38,7 @@ def cubes(a, b, c, d):
 def newton(a, tolerance):
     """A number of trips that is known only at the end: the reverse sweep has stacks."""
     if a < 0.0:
-        raise ValueError("a is negative: \"no\" real root */")
+        raise ValueError('a is negative: "no" real root */')
     if a > 1e6:
         raise OverflowError
     x = a
@@ -69,9 +69,50 @@ def fibonacci_like(x, n):
     return fibonacci_like(x, n - 1) + np.sin(x) * fibonacci_like(x, n - 2)
 
 
+TABLE = np.linspace(0.0, 1.0, 40) ** 2
+
+
+def fails_late(x):
+    """Holds arrays, lists of numbers and, in its adjoint, a list of arrays, when it raises."""
+    steps = []
+    total = 0.0
+    v = 2.0 * x
+    while total < x[0]:
+        v = np.sin(v) * x
+        steps.append(total * v[0])
+        total += 0.5 + TABLE[len(steps)]
+        if len(steps) > 20:
+            raise RuntimeError("too many steps")
+    for k in range(len(steps)):
+        total += np.sum(steps[k] * v)
+    return total
+
+
+def descend(y, n):
+    if n == 0:
+        if y[0] > 1.0:
+            raise RuntimeError("nothing below")
+        return y[0]
+    return descend(y, n - 1) * y[1]
+
+
+def fails_below(x):
+    """Holds an array when a function that it calls raises."""
+    y = np.sqrt(x)
+    return descend(y, 3) + y.sum()
+
+
 def several(x, k):
     """Results of other shapes than the arguments'."""
     return 2.0 * x[:k], x.T, x.shape[0], (None, np.outer(x[0], x[0])), x.sum() > 0.0
+
+
+def awkward(status, result, x, x_count, X, free, int, lambda_, θ):
+    """Names that C, Fortran or the entry's own code has other uses for."""
+    total = result * free * int + X + θ * lambda_
+    for i in range(x.shape[0]):
+        total += x[i] * x_count[i] * status
+    return total
 
 
 def oscillator(x):
@@ -135,8 +176,16 @@ CASES = (
     ),
     Case(scale_in_place, "f8[:], f8", lambda rng: (rng.normal(size=5), 1.5), (0, 1)),
     Case(fibonacci_like, "f8, i8", lambda rng: (0.7, 7)),
+    Case(fails_late, "f8[::1]", lambda rng: (rng.uniform(0.5, 1.0, 3),)),
+    Case(fails_below, "f8[::1]", lambda rng: (rng.uniform(0.5, 1.0, 3),)),
     Case(several, "f8[:, :], i8", lambda rng: (rng.normal(size=(3, 4)), 2), (), "primal"),
     Case(several, "f8[:, :], i8", lambda rng: (rng.normal(size=(3, 4)), 2, rng.normal(size=(3, 4))), 0, "jvp"),
+    Case(
+        awkward,
+        "f8, f8, f8[:], f8[:], f8, f8, f8, f8, f8",
+        lambda rng: (1.0, 2.0, rng.normal(size=2), rng.normal(size=2), 3.0, 4.0, 5.0, 6.0, 7.0),
+        (0, 1, 2, 3, 4, 5, 6, 7, 8),
+    ),
     Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=300), rng.normal(size=300)), mode="hvp"),
     Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3),), mode="hessian"),
 )

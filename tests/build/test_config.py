@@ -72,8 +72,11 @@ MISTAKES = [
     ('name = "springs._gradients"', 'name = "springs.class"', "'springs.class' is not the name of a module"),
     ('name = "springs._gradients"', 'name = "fédér"', "'fédér' is not a name in C"),
     ('cpu = "x86-64-v3"', "cpu = true", "`cpu`: must be text, not True"),
-    ("opt_level = 1", "opt_level = 3", "there is no level 3"),
-    ("opt_level = 1", "opt_level = true", "there is no level True"),
+    ("opt_level = 1", "opt_level = 3", "(springs._gradients): opt_level must be 0, 1 or 2, not 3"),
+    ("opt_level = 1", "opt_level = true", "opt_level must be 0, 1 or 2, not True"),
+    ("opt_level = 1", "strict = 1", "strict must be True or False, not 1"),
+    ("opt_level = 1", "parallel = true", "`parallel`: loops on threads need Numba where they run"),
+    ("opt_level = 1", "cache = false", "there is no key 'cache'"),
     ("opt_level = 1", "optlevel = 1", "there is no key 'optlevel'\n  hint: did you mean 'opt_level'?"),
     ("opt_level = 1", "contiguous = true", "kind 'extension' takes arrays of any strides"),
     ('function = "springs.model:energy"\nwrt', "wrt", "target 1: `function` is missing"),
@@ -82,8 +85,12 @@ MISTAKES = [
     ('wrt = ["u", 1]', "wrt = 1.5", "1.5 names no parameters"),
     ('name = "energy_gradient"', 'name = "energy gradient"', "'energy gradient' is not the name of a function"),
     ('mode = "primal"', 'mode = "primal"\nwrt = "u"', 'mode "primal" is the function itself'),
+    ('signature = "f8[:], f8"', "signature = 3", "`signature`: must be text, not 3"),
+    ('signature = "f8[:], f8"', "signatures = []", "must be a list of texts, not []"),
+    ('signature = "f8[:], f8"', "signatures = [1]", "must be a list of texts, not [1]"),
+    ('signature = "f8[:], f8"', 'signature = "f8"\nsignatures = ["f8"]', "is there beside `signature`"),
     ('mode = "primal"', 'mode = "hpv"', "there is no mode 'hpv'\n  hint: did you mean 'hvp'?"),
-    ('math = "libm"', 'math = "slow"', "there is no 'slow'"),
+    ('math = "libm"', 'math = "slow"', "target 2: math must be"),
     ("contiguous = true", 'contiguous = "yes"', "must be true or false, not 'yes'"),
     ('name = "lib-springs"', 'name = "lib.springs"', "'lib.springs' is not the name of a library"),
     ("targets = [{", "targets = {", "Expected '='"),
@@ -102,6 +109,15 @@ def test_mistakes(project, old, new, message):
     if message != "Expected '='":
         assert message in str(caught.value)
     assert "pyproject.toml" in str(caught.value)
+
+
+def test_several_signatures(project):
+    text = GOOD.replace('signature = "f8[:], f8"', 'signatures = ["f8[:], f8", "f4[:], f4"]')
+    first, second, third = read(project(text))[0].targets
+    assert (first.signature, second.signature, third.mode) == ("f8[:], f8", "f4[:], f4", "primal")
+    assert first.name == second.name == "energy_gradient"
+    with pytest.raises(UsageError, match="a function of kind 'source' has one signature"):
+        read(project(text.replace('kind = "extension"', 'kind = "source"').replace('cpu = "x86-64-v3"', "")))
 
 
 def test_source_takes_no_processor(project):

@@ -6,10 +6,12 @@ import importlib.util
 import inspect
 import re
 import shutil
+import subprocess
 import sys
 import sysconfig
 import threading
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,8 @@ from tapec.backend import jit
 from tapec.build.build import build
 from tapec.build.target import Output, Target, derive
 from tapec.errors import TapecError, UnsupportedType, UsageError
+from tapec.options import Options
+from tests.build import extension_model
 
 HERE = Path(__file__).parent
 TARGETS = (
@@ -37,6 +41,13 @@ TARGETS = (
     Target("extension_model.py:fixed", signature="f8[:]"),
     Target("extension_model.py:several", (0, 1), "f8, f8, f8"),
     Target("extension_model.py:wait", "x"),
+    Target("extension_model.py:watch", mode="primal"),
+    Target("extension_model.py:steps", "x"),
+    Target("extension_model.py:steps", "x", mode="grad", options=Options(boundscheck=True, strict=True)),
+    Target("extension_model.py:total", 0, "f8[::1], i8"),
+    Target("extension_model.py:total", 0, "f8[:], i8"),
+    Target("extension_model.py:total", 0, "f4[:], f8"),
+    Target("extension_model.py:total", 0, "f8, i8"),
 )
 OUTPUT = Output("extension", "nested.package._built", TARGETS, root=HERE)
 
@@ -112,6 +123,8 @@ def test_files(files):
         ("fixed_value_and_grad", (X,)),
         ("several_value_and_grad", (1.5, 2.5, 3.5)),
         ("wait_value_and_grad", (10, 0.3)),
+        ("steps_value_and_grad", (3, 1.5)),
+        ("steps_grad", (3, 1.5)),
     ],
 )
 def test_results(built, name, args):
@@ -206,11 +219,17 @@ def test_wrong_arguments(built, name, args, named, cls, message):
     assert type(caught.value) is cls
 
 
-def test_exceptions_of_the_function(built):
+def test_exceptions_of_the_function(built, monkeypatch):
     with pytest.raises(ValueError, match="^n must not be negative$"):
         built.powers_value_and_grad(X, -1)
     with pytest.raises(KeyError, match="^'too large'$"):
         built.powers_value_and_grad(X, 101)
+    with pytest.raises(extension_model.Refused, match="^not 99$"):
+        built.powers_value_and_grad(X, 99)
+    # where the module of the class is not to be found
+    monkeypatch.setitem(sys.modules, extension_model.__name__, None)
+    with pytest.raises(RuntimeError, match="^Refused: not 99$"):
+        built.powers_value_and_grad(X, 99)
 
 
 def test_written_arguments_must_not_share_memory(built):
@@ -246,6 +265,43 @@ def test_the_stub(files):
     assert ") -> tuple[float, tuple[NDArray[np.float64], tuple[float, float]]]:" in text
 
 
+def test_several_signatures(built, files):
+    f = built.total_value_and_grad
+    assert str(inspect.signature(f)) == "(x, n=2)"
+    same(f(X), (float(np.sum(X**2)), 2 * X))
+    same(f(X[::2], 3), (float(np.sum(X[::2] ** 3)), 3 * X[::2] ** 2))
+    _, gradient = f(X.astype(np.float32), 1.5)
+    assert gradient.dtype == np.float32
+    assert f(3.0) == (9.0, 6.0)
+    with pytest.raises(TypeError, match=r"fit no signature; there are\n  \(x: array of float64, 1 axis, C-c"):
+        f(X, 2.5)
+    with pytest.raises(TypeError, match="got an unexpected keyword"):
+        f(X, m=3)
+    # what the function raises is not a misfit
+    with pytest.raises(ValueError, match="^n must be positive$"):
+        f(X, -1)
+    text = files[1].read_text(encoding="utf-8")
+    assert text.count("@overload\ndef total_value_and_grad") == 4
+    assert "from typing import overload" in text
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_one_binary_for_all_versions(files, version):
+    python = shutil.which(f"python{version}")
+    if python is None or subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode != 0:
+        pytest.skip(f"there is no Python {version} with NumPy")
+    code = "import numpy as np, _built; print(_built.weighted_hvp(np.ones(2), [1, 2], 3.0, np.arange(2.0)))"
+    done = subprocess.run([python, "-c", code], cwd=files[0].parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[ 0. 12.]\n"
+
+
+def test_nothing_but_numpy_is_imported(files):
+    code = "import sys, numpy; before = set(sys.modules); import _built; print(sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=files[0].parent, capture_output=True, text=True)
+    assert done.stdout == "['_built']\n", done.stderr
+
+
 def test_named_tuples(built):
     found = built.moments_primal(X)
     assert type(found) is built.Moments
@@ -254,14 +310,27 @@ def test_named_tuples(built):
 
 
 def test_the_lock_is_free_during_a_call(built):
-    """Another thread runs Python while one is in machine code: it stops the first one's wait, which is long."""
-    ticks = []
-    worker = threading.Thread(target=built.wait_value_and_grad, args=(2_000_000, 0.3))
+    """Python sees that compiled code runs, and stops it; with the lock held it would run to its end."""
+    flag, seen = np.zeros(1), np.zeros(1)
+    limit, trips = 20_000_000_000, []
+    worker = threading.Thread(target=lambda: trips.append(built.watch_primal(flag, seen, limit)))
     worker.start()
-    while worker.is_alive():
-        ticks.append(None)
-    # with the lock held, this thread would not have run until the end
-    assert len(ticks) > 1
+    while worker.is_alive() and seen[0] == 0.0:
+        pass
+    flag[0] = 1.0
+    worker.join()
+    assert 0 < trips[0] < limit
+
+
+def test_calls_in_many_threads(built):
+    rng = np.random.default_rng(0)
+    inputs = [rng.normal(size=(20 + k, 30)) for k in range(8)]
+    rest = np.ones(30, bool), np.arange(30)
+    wanted = [built.rows_jacobian(a, *rest) for a in inputs]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda k: built.rows_jacobian(inputs[k % 8], *rest), range(80)))
+    for k, one in enumerate(found):
+        np.testing.assert_array_equal(one, wanted[k % 8])
 
 
 def test_nothing_leaks(built):
@@ -325,7 +394,10 @@ def test_an_argument_without_a_form_in_c(tmp_path):
 
 def test_two_functions_of_one_name(tmp_path):
     target = Target("extension_model.py:wait", "x")
+    other = Target("extension_model.py:wait", "x", mode="grad", name="wait_value_and_grad")
     with pytest.raises(UsageError, match="two functions would be called 'wait_value_and_grad'"):
+        build((Output("extension", "twice", (target, other), root=HERE),), tmp_path)
+    with pytest.raises(UsageError, match="'wait_value_and_grad' is built for one signature twice"):
         build((Output("extension", "twice", (target, target), root=HERE),), tmp_path)
 
 

@@ -156,6 +156,11 @@ class TestInProcess:
         # a module of another kind in the wheel is for one Python
         assert tag_option(configured(ext_modules=[Extension("other", ["other.c"])])) is None
 
+    def test_a_table_that_is_written_in_one_line(self, project):
+        text = '[tool]\ntapec.build = [{ kind = "source", name = "g", targets = [{ function = "wells.model:well" }] }]'
+        (project / "pyproject.toml").write_text(text)
+        assert [one.name for one in configured().ext_modules] == ["g"]
+
     def test_setuptools_may_call_twice(self, project):
         distribution = configured()
         finalize(distribution)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
 import shutil
 import subprocess
@@ -267,11 +268,46 @@ def test_names_of_entries_must_differ():
         compile_native("small", [small(), small()], processor("baseline"))
     with pytest.raises(UsageError, match="'double' is not a name in C"):
         compile_native("small", [small("double")], processor("baseline"))
+    with pytest.raises(UsageError, match="'exp' is a function of C's library"):
+        compile_native("small", [small("exp")], processor("baseline"))
 
 
 def test_an_unknown_processor_is_refused():
     with pytest.raises(UsageError, match="there is no processor 'x86-65'"):
         processor("x86-65")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names of x86 processors")
+def test_elementary_functions_follow_the_processor():
+    target = Target("")
+    plain, fused, wide = processor("baseline"), processor("x86-64-v3"), processor("znver4")
+    assert suited(target, plain).options.math == "libm" and plain.features == ""
+    assert suited(target, fused) == target and fused.features == "+fma"
+    assert wide.features == "+fma,+avx512f"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names of x86 processors")
+def test_vectorised_functions_are_built_in():
+    def waves(x):
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += np.exp(x[i])
+        return total
+
+    fused = processor("x86-64-v3")
+    function = derive_function(suited(Target("", name="waves"), fused), waves, (numba.float64[::1],))
+    native = compile_native("small", [function], fused)
+    assert has_fused_vectors(dict(native.objects)["waves.o"])
+    native = compile_native("small", [function], processor("baseline"))
+    assert not has_fused_vectors(dict(native.objects)["waves.o"])
+
+
+def has_fused_vectors(code: bytes) -> bool:
+    """Whether there is an instruction like vfmadd213pd, on vectors of four."""
+    return any(
+        code[k] == 0xC4 and code[k + 1] & 0x1F == 2 and code[k + 2] & 0x87 == 0x85 and code[k + 3] in (0x98, 0xA8, 0xB8)
+        for k in range(len(code) - 3)
+    )
 
 
 def test_without_a_compiler_there_is_one_message(monkeypatch):

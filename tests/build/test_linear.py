@@ -4,43 +4,33 @@ from __future__ import annotations
 
 import ctypes
 import shutil
-from pathlib import Path
+import sys
 
 import numba
 import numpy as np
 import pytest
-import scipy
 
 from tapec.backend.jit import load
+from tapec.build.extension import build_extension
 from tapec.build.library import write_library
 from tapec.build.native import compile_native
 from tapec.build.processor import processor
-from tapec.build.target import Target, derive_function
-from tapec.build.toolchain import toolchain
+from tapec.build.target import Output, Target, derive_function
+from tests.build.blas import OPENBLAS, SYMBOLS, load_blas
 from tests.build.calling import Entry
 from tests.build.functions import dense
 from tests.build.test_library import run
 
-ROUTINES = "dot gemv gemm nrm2 getrf getri gesv potrf syevd gesdd"
-SYMBOLS = [f"{kind}{name}_" for name in ROUTINES.split() for kind in "sd"]
-OPENBLAS = sorted((Path(scipy.__file__).parent.parent / "scipy.libs").glob("libscipy_openblas-*.so"))
-
-pytestmark = pytest.mark.skipif(
-    not OPENBLAS or not (shutil.which("cc") or shutil.which("gcc")), reason="no C compiler, or no BLAS beside SciPy"
-)
+pytestmark = pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="no C compiler")
 
 
 @pytest.fixture(scope="module")
-def blas(tmp_path_factory) -> ctypes.CDLL:
-    """BLAS and LAPACK under their own names: those of SciPy's library, which have a prefix."""
-    folder = tmp_path_factory.mktemp("blas")
-    jumps = "\n".join(f'__asm__(".globl {name}\\n{name}: jmp scipy_{name}@PLT");' for name in SYMBOLS)
-    (folder / "blas.c").write_text(jumps)
-    libraries = [OPENBLAS[-1], f"-Wl,-rpath,{OPENBLAS[-1].parent}"]
-    run(*toolchain().compiler, "-shared", "-fPIC", folder / "blas.c", "-o", folder / "libblas.so", *libraries)
-    return ctypes.CDLL(str(folder / "libblas.so"), mode=ctypes.RTLD_GLOBAL)
+def blas(tmp_path_factory) -> None:
+    load_blas(tmp_path_factory.mktemp("blas"))
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not OPENBLAS, reason="no BLAS beside SciPy")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_linear_algebra(blas, tmp_path, dtype):
     array = numba.typeof(np.empty((2, 2), dtype))
@@ -68,3 +58,27 @@ def test_linear_algebra(blas, tmp_path, dtype):
     singular = Entry(library, native.interfaces[0], np.zeros((4, 4), dtype), b)
     library.dense_error.restype = ctypes.c_char_p
     assert library.dense_error(singular.call()) == b"LinAlgError: Matrix is singular to machine precision."
+
+
+def test_an_extension_needs_no_blas(tmp_path):
+    (tmp_path / "model.py").write_text(
+        "import numpy as np\n\n"
+        "def f(a, b):\n    x = np.linalg.solve(a, b)\n    return x @ x + np.linalg.eigh(a @ a.T)[0][0]\n"
+    )
+    target = Target(f"{tmp_path / 'model.py'}:f", wrt=(0, 1), signature="f8[:, ::1], f8[::1]", name="f_gradient")
+    build_extension(Output("extension", "model_gradient", (target,)), tmp_path)
+    code = """
+import numpy as np, model_gradient as m
+a, b = np.array([[3.0, 1.0], [0.5, 2.0]]), np.array([1.0, -1.0])
+value, (a_bar, b_bar) = m.f_gradient(a, b)
+x = np.linalg.solve(a, b)
+seed = np.linalg.solve(a.T, 2 * x)
+w, v = np.linalg.eigh(a @ a.T)
+assert np.isclose(value, x @ x + w[0]) and np.allclose(b_bar, seed)
+assert np.allclose(a_bar, -np.outer(seed, x) + 2 * np.outer(v[:, 0], v[:, 0]) @ a)
+try:
+    m.f_gradient(np.zeros((2, 2)), b)
+except np.linalg.LinAlgError as error:
+    print(error)
+"""
+    assert run(sys.executable, "-c", code, cwd=tmp_path) == "Matrix is singular to machine precision.\n"

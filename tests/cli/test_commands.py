@@ -1,9 +1,9 @@
 """`tapec check`, `tapec cache` and `tapec completion`, and how commands behave in a pipe."""
 
 import os
+import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,10 @@ class TestCheck:
         result = run("check", "jump.py:f", "--args", "1.0 - 1e-9")
         assert result.exit_code == 1
         assert "NO" in result.stdout
+
+    def test_arguments_for_which_it_raises(self, model):
+        message = refused("check", "cli_model.py:loss", "--args", "np.ones(2), None")
+        assert "with --args the function raises TypeError: " in message
 
     def test_nothing_to_check(self, model):
         assert "none of the arguments" in refused("check", "cli_model.py:bare", "--args", "1, 2")
@@ -87,6 +91,49 @@ class TestCompletion:
         assert [item.value for item in found] == ["cli_model.py:loss"]
 
 
+def command_on_path(folder: Path) -> dict[str, str]:
+    """An environment in which `tapec` is a command."""
+    script = folder / "bin" / "tapec"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tapec "$@"\n')
+    script.chmod(0o755)
+    paths = {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
+    return os.environ | paths | {"PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    "words, wanted",
+    [("tapec gr", "grad"), ("tapec grad cli_model.py:b", "cli_model.py:bare"), ("tapec show --st", "--stage")],
+)
+def test_bash_completes(model, words, wanted):
+    script = (
+        'eval "$(tapec completion bash)"; COMP_WORDS=($0); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
+        '_tapec_completion tapec; echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", script, words], capture_output=True, text=True, env=command_on_path(model.parent)
+    )
+    assert done.stdout == f"{wanted}\n", done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals")
+def test_long_work_shows_its_stage_on_a_terminal(model):
+    import pty
+
+    ours, theirs = pty.openpty()
+    environment = command_on_path(model.parent) | {"TERM": "xterm"}
+    done = subprocess.run(
+        ["tapec", "grad", "cli_model.py:loss"], stdout=subprocess.PIPE, stderr=theirs, text=True, env=environment
+    )
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "differentiating cli_model.py:loss" in shown
+    assert "\x1b" not in done.stdout
+
+
 class TestHelp:
     @pytest.mark.parametrize("name", sorted(main.commands))
     def test_every_command_has_an_example(self, name):
@@ -117,12 +164,10 @@ class TestProcess:
         assert (done.stdout, done.stderr) == ("[]\n", "")
 
     def test_help_names_the_commands(self):
-        start = time.perf_counter()
         done = self.command("--help")
         assert done.returncode == 0
         assert "grad" in done.stdout
         assert "show" in done.stdout
-        assert time.perf_counter() - start < 5.0
 
     def test_a_pipe_gets_plain_text(self, model):
         done = self.command("grad", f"{model}:loss")

@@ -372,6 +372,16 @@ static int add_named(PyObject *module, const char *class, const char *fields)
     return failed ? -1 : 0;
 }
 
+/* Whether the exception says that arguments do not fit; it is cleared then. */
+static bool is_misfit(void)
+{
+    bool misfit = PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+                  PyErr_ExceptionMatches(PyExc_OverflowError);
+    if (misfit)
+        PyErr_Clear();
+    return misfit;
+}
+
 /* Raise a class of `builtins` or of another module, which is imported if it is there, with a text. */
 static void raise_error(const char *module, const char *class, const char *text)
 {

@@ -1,50 +1,21 @@
-/* Linear algebra of compiled functions, over the Fortran interfaces of BLAS and LAPACK.
+/* Linear algebra of compiled functions, over BLAS and LAPACK, or what stands in for them.
  *
  * `kind` is 's' for float and 'd' for double.  Extents come as 64-bit integers; those of BLAS and
  * LAPACK have 32 bits, and compiled code checks the largest ones before it calls.  Functions return
  * 0, LAPACK's number of what is wrong with the matrix, or a negative number without memory.
  */
-#include "native.h"
+#include "linear.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef int32_t extent;
-/* Fortran passes the length of every character argument behind the others. */
-typedef size_t length;
-
-extern double ddot_(const extent *, const void *, const extent *, const void *, const extent *);
-extern float sdot_(const extent *, const void *, const extent *, const void *, const extent *);
-extern double dnrm2_(const extent *, const void *, const extent *);
-extern float snrm2_(const extent *, const void *, const extent *);
-
-#define ROUTINES(k)                                                                                                    \
-    extern void k##gemv_(const char *, const extent *, const extent *, const void *, const void *, const extent *,     \
-                         const void *, const extent *, const void *, void *, const extent *, length);                  \
-    extern void k##gemm_(const char *, const char *, const extent *, const extent *, const extent *, const void *,     \
-                         const void *, const extent *, const void *, const extent *, const void *, void *,             \
-                         const extent *, length, length);                                                              \
-    extern void k##getrf_(const extent *, const extent *, void *, const extent *, extent *, extent *);                 \
-    extern void k##getri_(const extent *, void *, const extent *, const extent *, void *, const extent *, extent *);   \
-    extern void k##gesv_(const extent *, const extent *, void *, const extent *, extent *, void *, const extent *,     \
-                         extent *);                                                                                    \
-    extern void k##potrf_(const char *, const extent *, void *, const extent *, extent *, length);                     \
-    extern void k##syevd_(const char *, const char *, const extent *, void *, const extent *, void *, void *,          \
-                          const extent *, extent *, const extent *, extent *, length, length);                         \
-    extern void k##gesdd_(const char *, const extent *, const extent *, void *, const extent *, void *, void *,        \
-                          const extent *, void *, const extent *, void *, const extent *, extent *, extent *, length);
-
-ROUTINES(s)
-ROUTINES(d)
 
 #pragma GCC visibility push(hidden)
 
 /* Call the routine of the element type. */
-#define BY_KIND(call_s, call_d)                                                                                        \
-    if (kind == 's')                                                                                                   \
-        call_s;                                                                                                        \
-    else                                                                                                               \
+#define BY_KIND(call_s, call_d) \
+    if (kind == 's') \
+        call_s; \
+    else \
         call_d
 
 static const extent one = 1;
@@ -54,14 +25,14 @@ int LOCAL(numba_xxdot)(char kind, char conjugate, int64_t n, const void *x, cons
 {
     (void)conjugate;
     extent count = (extent)n;
-    BY_KIND(*(float *)out = sdot_(&count, x, &one, y, &one), *(double *)out = ddot_(&count, x, &one, y, &one));
+    BY_KIND(*(float *)out = ROUTINE(sdot)(&count, x, &one, y, &one), *(double *)out = ROUTINE(ddot)(&count, x, &one, y, &one));
     return 0;
 }
 
 int LOCAL(numba_xxnrm2)(char kind, int64_t n, const void *x, int64_t step, void *out)
 {
     extent count = (extent)n, stride = (extent)step;
-    BY_KIND(*(float *)out = snrm2_(&count, x, &stride), *(double *)out = dnrm2_(&count, x, &stride));
+    BY_KIND(*(float *)out = ROUTINE(snrm2)(&count, x, &stride), *(double *)out = ROUTINE(dnrm2)(&count, x, &stride));
     return 0;
 }
 
@@ -69,8 +40,8 @@ int LOCAL(numba_xxgemv)(char kind, char trans, int64_t m, int64_t n, const void 
                         const void *x, const void *beta, void *y)
 {
     extent rows = (extent)m, columns = (extent)n, leading = (extent)(lda > 1 ? lda : 1);
-    BY_KIND(sgemv_(&trans, &rows, &columns, alpha, a, &leading, x, &one, beta, y, &one, 1),
-            dgemv_(&trans, &rows, &columns, alpha, a, &leading, x, &one, beta, y, &one, 1));
+    BY_KIND(ROUTINE(sgemv)(&trans, &rows, &columns, alpha, a, &leading, x, &one, beta, y, &one, 1),
+            ROUTINE(dgemv)(&trans, &rows, &columns, alpha, a, &leading, x, &one, beta, y, &one, 1));
     return 0;
 }
 
@@ -80,9 +51,9 @@ int LOCAL(numba_xxgemm)(char kind, char transa, char transb, int64_t m, int64_t 
     extent rows = (extent)m, columns = (extent)n, inner = (extent)k;
     extent leading_a = (extent)(lda > 1 ? lda : 1), leading_b = (extent)(ldb > 1 ? ldb : 1),
            leading_c = (extent)(ldc > 1 ? ldc : 1);
-    BY_KIND(sgemm_(&transa, &transb, &rows, &columns, &inner, alpha, a, &leading_a, b, &leading_b, beta, c, &leading_c,
+    BY_KIND(ROUTINE(sgemm)(&transa, &transb, &rows, &columns, &inner, alpha, a, &leading_a, b, &leading_b, beta, c, &leading_c,
                    1, 1),
-            dgemm_(&transa, &transb, &rows, &columns, &inner, alpha, a, &leading_a, b, &leading_b, beta, c, &leading_c,
+            ROUTINE(dgemm)(&transa, &transb, &rows, &columns, &inner, alpha, a, &leading_a, b, &leading_b, beta, c, &leading_c,
                    1, 1));
     return 0;
 }
@@ -90,7 +61,7 @@ int LOCAL(numba_xxgemm)(char kind, char transa, char transb, int64_t m, int64_t 
 int LOCAL(numba_xxgetrf)(char kind, int64_t m, int64_t n, void *a, int64_t lda, extent *pivots)
 {
     extent rows = (extent)m, columns = (extent)n, leading = (extent)lda, info = 0;
-    BY_KIND(sgetrf_(&rows, &columns, a, &leading, pivots, &info), dgetrf_(&rows, &columns, a, &leading, pivots, &info));
+    BY_KIND(ROUTINE(sgetrf)(&rows, &columns, a, &leading, pivots, &info), ROUTINE(dgetrf)(&rows, &columns, a, &leading, pivots, &info));
     return info;
 }
 
@@ -109,14 +80,14 @@ int LOCAL(numba_ez_xxgetri)(char kind, int64_t n, void *a, int64_t lda, const ex
 {
     extent order = (extent)n, leading = (extent)lda, asking = -1, info = 0;
     double wanted = 0;
-    BY_KIND(sgetri_(&order, a, &leading, pivots, &wanted, &asking, &info),
-            dgetri_(&order, a, &leading, pivots, &wanted, &asking, &info));
+    BY_KIND(ROUTINE(sgetri)(&order, a, &leading, pivots, &wanted, &asking, &info),
+            ROUTINE(dgetri)(&order, a, &leading, pivots, &wanted, &asking, &info));
     extent count = asked_for(kind, &wanted);
     void *work = working_memory(kind, count);
     if (work == NULL)
         return no_memory;
-    BY_KIND(sgetri_(&order, a, &leading, pivots, work, &count, &info),
-            dgetri_(&order, a, &leading, pivots, work, &count, &info));
+    BY_KIND(ROUTINE(sgetri)(&order, a, &leading, pivots, work, &count, &info),
+            ROUTINE(dgetri)(&order, a, &leading, pivots, work, &count, &info));
     free(work);
     return info;
 }
@@ -125,15 +96,15 @@ int LOCAL(numba_xgesv)(char kind, int64_t n, int64_t columns, void *a, int64_t l
                        int64_t ldb)
 {
     extent order = (extent)n, sides = (extent)columns, leading_a = (extent)lda, leading_b = (extent)ldb, info = 0;
-    BY_KIND(sgesv_(&order, &sides, a, &leading_a, pivots, b, &leading_b, &info),
-            dgesv_(&order, &sides, a, &leading_a, pivots, b, &leading_b, &info));
+    BY_KIND(ROUTINE(sgesv)(&order, &sides, a, &leading_a, pivots, b, &leading_b, &info),
+            ROUTINE(dgesv)(&order, &sides, a, &leading_a, pivots, b, &leading_b, &info));
     return info;
 }
 
 int LOCAL(numba_xxpotrf)(char kind, char uplo, int64_t n, void *a, int64_t lda)
 {
     extent order = (extent)n, leading = (extent)lda, info = 0;
-    BY_KIND(spotrf_(&uplo, &order, a, &leading, &info, 1), dpotrf_(&uplo, &order, a, &leading, &info, 1));
+    BY_KIND(ROUTINE(spotrf)(&uplo, &order, a, &leading, &info, 1), ROUTINE(dpotrf)(&uplo, &order, a, &leading, &info, 1));
     return info;
 }
 
@@ -141,8 +112,8 @@ int LOCAL(numba_ez_xxxevd)(char kind, char jobz, char uplo, int64_t n, void *a, 
 {
     extent order = (extent)n, leading = (extent)lda, asking = -1, integers = 0, info = 0;
     double wanted = 0;
-    BY_KIND(ssyevd_(&jobz, &uplo, &order, a, &leading, w, &wanted, &asking, &integers, &asking, &info, 1, 1),
-            dsyevd_(&jobz, &uplo, &order, a, &leading, w, &wanted, &asking, &integers, &asking, &info, 1, 1));
+    BY_KIND(ROUTINE(ssyevd)(&jobz, &uplo, &order, a, &leading, w, &wanted, &asking, &integers, &asking, &info, 1, 1),
+            ROUTINE(dsyevd)(&jobz, &uplo, &order, a, &leading, w, &wanted, &asking, &integers, &asking, &info, 1, 1));
     extent count = asked_for(kind, &wanted);
     void *work = working_memory(kind, count);
     extent *more = malloc((size_t)(integers > 1 ? integers : 1) * sizeof(extent));
@@ -151,8 +122,8 @@ int LOCAL(numba_ez_xxxevd)(char kind, char jobz, char uplo, int64_t n, void *a, 
         free(more);
         return no_memory;
     }
-    BY_KIND(ssyevd_(&jobz, &uplo, &order, a, &leading, w, work, &count, more, &integers, &info, 1, 1),
-            dsyevd_(&jobz, &uplo, &order, a, &leading, w, work, &count, more, &integers, &info, 1, 1));
+    BY_KIND(ROUTINE(ssyevd)(&jobz, &uplo, &order, a, &leading, w, work, &count, more, &integers, &info, 1, 1),
+            ROUTINE(dsyevd)(&jobz, &uplo, &order, a, &leading, w, work, &count, more, &integers, &info, 1, 1));
     free(more);
     free(work);
     return info;
@@ -168,9 +139,9 @@ int LOCAL(numba_ez_gesdd)(char kind, char jobz, int64_t m, int64_t n, void *a, i
     extent *more = malloc((size_t)(small > 1 ? small : 1) * 8 * sizeof(extent));
     if (more == NULL)
         return no_memory;
-    BY_KIND(sgesdd_(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, &wanted, &asking, more,
+    BY_KIND(ROUTINE(sgesdd)(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, &wanted, &asking, more,
                     &info, 1),
-            dgesdd_(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, &wanted, &asking, more,
+            ROUTINE(dgesdd)(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, &wanted, &asking, more,
                     &info, 1));
     extent count = asked_for(kind, &wanted);
     void *work = working_memory(kind, count);
@@ -178,9 +149,9 @@ int LOCAL(numba_ez_gesdd)(char kind, char jobz, int64_t m, int64_t n, void *a, i
         free(more);
         return no_memory;
     }
-    BY_KIND(sgesdd_(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, work, &count, more, &info,
+    BY_KIND(ROUTINE(sgesdd)(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, work, &count, more, &info,
                     1),
-            dgesdd_(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, work, &count, more, &info,
+            ROUTINE(dgesdd)(&jobz, &rows, &columns, a, &leading_a, s, u, &leading_u, vt, &leading_v, work, &count, more, &info,
                     1));
     free(work);
     free(more);

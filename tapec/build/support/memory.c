@@ -1,25 +1,30 @@
 /* Memory of compiled functions: blocks that are counted by who holds them.
  *
  * Compiled code asks for these functions by name.  A block is freed by whoever gives back the last
- * reference; calls in several threads share nothing, but the counts are atomic, since a caller may
- * hand the memory of one call to another thread.
+ * reference.  What a call allocates, it allocates and frees in its own thread, so that counts need
+ * not be atomic.  A function that raises leaves the blocks of its callers behind: every thread has a
+ * list of the blocks of the call that it is in, and what is in the list then is freed.
  */
 #include "native.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #pragma GCC visibility push(hidden)
 
 typedef void destructor(void *data, size_t size, void *info);
 
-typedef struct {
-    atomic_size_t references;
+typedef struct block {
+    size_t references;
     destructor *destroy;
     void *info;
     void *data;
     size_t size;
+    struct block *previous, *next;
 } block;
+
+/* the block that this thread's call has allocated last; between calls there is none */
+static _Thread_local block *last __attribute__((tls_model("initial-exec")));
 
 void *LOCAL(NRT_Allocate)(size_t size)
 {
@@ -39,11 +44,10 @@ void LOCAL(NRT_Free)(void *data)
 
 static block *start(block *made, void *data, size_t size, destructor *destroy, void *info)
 {
-    atomic_init(&made->references, 1);
-    made->destroy = destroy;
-    made->info = info;
-    made->data = data;
-    made->size = size;
+    *made = (block){1, destroy, info, data, size, last, NULL};
+    if (last != NULL)
+        last->next = made;
+    last = made;
     return made;
 }
 
@@ -134,28 +138,56 @@ void LOCAL(NRT_MemInfo_varsize_free)(block *held, void *data)
 
 /* References. */
 
+static void take_out(block *held)
+{
+    if (held->previous != NULL)
+        held->previous->next = held->next;
+    if (held->next != NULL)
+        held->next->previous = held->previous;
+    else
+        last = held->previous;
+}
+
 void LOCAL(NRT_MemInfo_call_dtor)(block *held)
 {
     if (held->destroy != NULL)
         held->destroy(held->data, held->size, held->info);
+    take_out(held);
     free(held);
 }
 
 void LOCAL(NRT_incref)(block *held)
 {
     if (held != NULL)
-        atomic_fetch_add_explicit(&held->references, 1, memory_order_relaxed);
+        held->references++;
 }
 
 void LOCAL(NRT_decref)(void *given)
 {
     block *held = given;
-    if (held == NULL)
-        return;
-    if (atomic_fetch_sub_explicit(&held->references, 1, memory_order_release) == 1) {
-        atomic_thread_fence(memory_order_acquire);
+    if (held != NULL && --held->references == 0)
         LOCAL(NRT_MemInfo_call_dtor)(held);
+}
+
+/* Exceptions. */
+
+int LOCAL(status_of)(failure *raised)
+{
+    int32_t status;
+    memcpy(&status, raised->status, sizeof status);
+    if (raised->count > 0) {
+        free(raised->values);
+        free(raised);
     }
+    while (last != NULL) {
+        block *left = last;
+        last = left->previous;
+        /* the items of a list that are blocks are in the list of blocks themselves */
+        if (left->destroy == free_items)
+            free(left->data);
+        free(left);
+    }
+    return status;
 }
 
 #pragma GCC visibility pop

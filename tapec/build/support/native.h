@@ -16,14 +16,17 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What a raised exception leaves: `status` is its number in the library. */
+/* What a raised exception leaves: its number in the library, and values for its text, if it has such. */
 typedef struct {
-    void *unused_0;
-    int32_t status;
-    void *unused_1;
-    void *unused_2;
-    int32_t unused_3;
+    const void *status;
+    int32_t unused;
+    void *values;
+    void *unwrap;
+    int32_t count;
 } failure;
+
+/* The number of an exception; all memory that the call has left is freed. */
+int LOCAL(status_of)(failure *raised);
 
 /* Statuses of calls that do not reach the function; the header documents them. */
 enum { NULL_POINTER = -1, NEGATIVE_EXTENT = -2, MISALIGNED = -3, SHAPE_MISMATCH = -4, OUT_OF_MEMORY = -5 };

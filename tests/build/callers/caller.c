@@ -32,6 +32,15 @@ int main(void)
     check(strcmp(cases_error(status), "ValueError: a is negative: \"no\" real root */") == 0, "text of an exception");
     check(newton_grad(4.0, 1e-12, &gradient) == 0 && fabs(gradient - 3.0) < 1e-9, "stacks");
 
+    /* an exception while there are arrays and lists */
+    double much[2] = {1000.0, 1.0}, little[2] = {1.0, 1.0}, slope[2];
+    status = fails_late_value_and_grad(much, two, &value, slope);
+    check(strcmp(cases_error(status), "RuntimeError: too many steps") == 0, "a late exception");
+    check(fails_late_value_and_grad(little, two, &value, slope) == 0, "after an exception");
+
+    status = fails_below_value_and_grad(much, two, &value, slope);
+    check(strcmp(cases_error(status), "RuntimeError: nothing below") == 0, "an exception from a call");
+
     /* strides: every second element, backwards */
     double data[5] = {1, -1, 2, -1, 3}, factor_grad, scaled[3];
     int64_t strides[1] = {-16};
