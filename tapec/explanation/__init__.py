@@ -1,1 +1,41 @@
 """What the compiler makes of a function, in words and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Unpack
+
+from tapec.options import Keywords
+
+if TYPE_CHECKING:
+    from tapec.explanation.explained import Explanation
+
+
+def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **options: Unpack[Keywords]) -> Explanation:
+    """What the compiler does with a function's gradient, and why.
+
+    f          a Python function or Numba dispatcher that returns one float
+    wrt        position or name of a parameter, or a tuple of those
+    signature  argument types as for `emit`; by default the function's annotations
+    options    as for `grad`
+    returns    an Explanation: the activity of each variable with the reason, what is stored (bytes, as a
+               formula in the shapes), computed again or run again, which loops are reversed as soon as they
+               have run and what keeps the others from it, which loops can run on vectors.  Print it, or
+               read its fields
+    raises     TapecError (see tapec.errors)
+
+    What connects a target and a source of a tape is told by `GradientTape.explain`.
+
+    >>> import numpy as np
+    >>> def energy(x):
+    ...     total = 0.0
+    ...     for i in range(x.shape[0]):
+    ...         total += x[i] ** 2
+    ...     return total
+    >>> [str(note) for note in explain(energy, signature="f8[:]").notes if note.by == "fusion"]
+    ['fused: each trip is reversed as soon as it has run']
+    """
+    # needs the compiler, which `import tapec` does not load
+    from tapec.explanation.explained import explained
+
+    return explained(f, wrt, signature, options)

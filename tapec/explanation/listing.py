@@ -73,7 +73,8 @@ def gradient_listing(program: Program) -> Listing:
     lines = [Line(text, "", 0) for text in whole[:head] if not text.lstrip().startswith('"""')]
     for text, origin in zip(texts, origins, strict=True):
         lines.append(_generated(text, None if text.strip() in notes or not text.strip() else origin))
-    lines.append(_generated(whole[-1], program.lowered.function.body[-1].span))
+    # the function's ways out are one here
+    lines.append(_generated(whole[-1], None))
     return Listing(program.name, tuple(lines))
 
 

@@ -14,7 +14,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from tapec.explanation.explain import Explanation, Note
+from tapec.explanation.explained import Explanation, Note
 from tapec.explanation.listing import Line, Listing, gradient_listing, place_key, primal_listings
 from tapec.explanation.wording import targets
 from tapec.version import __version__
@@ -59,18 +59,18 @@ def _parts(
         f"<style>\n{_asset('report.css')}</style>",
         "</head>",
         "<body>",
+        '<div class="screen">',
         f"<header><h1>{escape(title)}</h1>",
         *_summary(told, arguments, times),
         _LEGEND,
         "</header>",
-        "<main>",
-        '<div class="sides">',
+        '<main class="sides">',
         *_primal(function, told, arguments),
         *_gradient(told),
-        "</div>",
-        '<section id="told" aria-live="polite" aria-label="The chosen line"><p>No line is chosen.</p></section>',
-        *_tables(told, arguments),
         "</main>",
+        '<section id="told" aria-live="polite" aria-label="The chosen line"><p>No line is chosen.</p></section>',
+        "</div>",
+        *_tables(told, arguments),
         f"<footer>Made by tapec {__version__}.</footer>",
         f"<script>\n{_asset('report.js')}</script>",
         "</body>",
@@ -104,7 +104,7 @@ def _summary(told: Explanation, arguments: Mapping[str, Any] | None, times: Time
         yield f"<div><dt>ratio</dt><dd>{times.gradient / times.primal:.2f}</dd></div>"
         yield f"<div><dt>timed</dt><dd>best of {times.runs}</dd></div>"
     lists = ", and lists" if any(note.per_trip for note in told.stored) else ""
-    yield f"<div><dt>stored</dt><dd>{_bytes(told.bytes, arguments)}{lists}</dd></div>"
+    yield f"<div><dt>stored</dt><dd>{_bytes(told.stored_bytes, arguments)}{lists}</dd></div>"
     yield "</dl>"
 
 
@@ -207,7 +207,7 @@ def _badges(notes: list[Note]) -> Iterator[tuple[str, str]]:
         elif note.by == "fusion":
             found[first] = "good" if first == "fused" else "bad"
         elif note.by == "vectors":
-            word = "no vectors" if "cannot" in note.what else "vectors"
+            word = "no vectors" if "may not" in note.what else "vectors"
             found[word] = "bad" if word == "no vectors" else "good"
         elif note.by == "scalars":
             found["numbers"] = "good"

@@ -17,10 +17,11 @@ from tapec.analyses.memory import ALLOCATIONS, aliases
 from tapec.backend import printer
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import Span
+from tapec.frontend.merge import leaves
 from tapec.frontend.source import parameters, source_of
-from tapec.frontend.values import Sym, Tup
+from tapec.frontend.values import Lst
 from tapec.journal import Decision, Named
-from tapec.syntax.core import Assign, Const, Expr, Name, Op, Return, changed, walk, writes
+from tapec.syntax.core import Assign, Const, Expr, For, Name, Op, Return, changed, walk, writes
 from tapec.syntax.types import Array
 
 _SHORT = 60
@@ -45,10 +46,11 @@ class Wording:
             found = source_of(reached)
             text = "".join(found.lines[found.node.lineno - 1 : found.node.end_lineno])
             self.assigned[found.name] = _assigned(text)
+        self.known = frozenset().union(*self.assigned.values())
         # arrays that a name of the user's stands for
         self.aliases = dict(self.made_alone())
         for (_, own), value in program.lowered.bindings.items():
-            for name in _names(value):
+            for name in self.leaves(value):
                 if name not in self.primal.params and isinstance(self.primal.types.get(name), Array):
                     self.aliases.setdefault(name, own)
 
@@ -63,6 +65,13 @@ class Wording:
             if len(names) == len(targets(span.text)) == 1:
                 yield names[0], targets(span.text)[0]
 
+    def leaves(self, value: Any) -> Iterator[str]:
+        """The names of core that a variable's value consists of."""
+        heap = self.program.lowered.heap
+        for _, leaf in leaves(heap.get(value) if isinstance(value, Lst) else value):
+            if isinstance(leaf.atom, Name):
+                yield leaf.atom.id
+
     # places and names
 
     def line(self, span: Span | None) -> str:
@@ -76,25 +85,28 @@ class Wording:
 
         A variable that is `merged` gets its value where ways meet: at the line of a loop or an `if`.
         """
-        base, span = base_name(named.name), named.made
+        span = named.made
         if named.name in self.primal.params:
             return named.name
         if span is None:
             return None
-        meets = merged and _MEETING.match(span.text) and base in self.assigned.get(span.function, ())
-        return base if meets or base in targets(span.text) else None
+        known = set(targets(span.text))
+        if merged and _MEETING.match(span.text):
+            known |= self.assigned.get(span.function, frozenset())
+        return next((base for base in base_names(named.name) if base in known), None)
 
     def name(self, named: Named) -> str:
         """A variable in words: its name, or the line that makes it."""
-        base = base_name(named.name)
+        base = base_names(named.name)[-1]
         if base.endswith("_bar"):
-            return f"{self.name(Named(base_name(base.removesuffix('_bar')), named.made))}_bar"
+            primal = self.name(Named(base.removesuffix("_bar"), named.made))
+            return f"{primal}_bar" if primal.isidentifier() else f"the adjoint of {primal}"
         own = self.users(named) or self.aliases.get(named.name)
         if own is not None or named.made is None:
             return own or named.name
         if base.endswith(("_store", "_kept", "_stack")):
             return f"what is kept of {self.line(named.made)}"
-        made = targets(named.made.text)
+        made = [] if _MEETING.match(named.made.text) else targets(named.made.text)
         return made[0] if len(made) == 1 else f"what {self.line(named.made)} makes"
 
     def sentence(self, text: str, about: tuple[Any, ...]) -> str:
@@ -113,7 +125,7 @@ class Wording:
                 case _:
                     words.append(str(one))
         said = text.format(*words)
-        return re.sub(r"`(what [^`]*)`", r"\1", said)
+        return re.sub(r"`((?:the adjoint of )?what [^`]*)`", r"\1", said)
 
     # expressions
 
@@ -124,7 +136,9 @@ class Wording:
     def renamed(self, expr: Expr) -> Expr:
         match expr:
             case Name(id=name):
-                return Name(self.aliases.get(name) or (name if name in self.primal.params else base_name(name)))
+                if name in self.aliases or name in self.primal.params:
+                    return Name(self.aliases.get(name, name))
+                return Name(next((base for base in base_names(name) if base in self.known), base_names(name)[-1]))
             case Op(fn=fn, args=args):
                 return Op(fn, tuple(self.renamed(arg) for arg in args))
         return expr
@@ -171,14 +185,15 @@ class Wording:
 
     def largest(self, decisions: list[Decision]) -> set[int]:
         """The decisions (by id) on expressions that are no part of another one's on the same line."""
-        found: set[int] = set()
+        by_line: dict[Span | None, dict[int, str]] = {}
         for one in decisions:
-            text = self.expression(one.about[1])
-            others = (self.expression(d.about[1]) for d in decisions if d is not one and d.span == one.span)
-            part = any(text != other and text in other for other in others)
-            if not part and not text.isidentifier():
-                found.add(id(one))
-        return found
+            by_line.setdefault(one.span, {})[id(one)] = self.expression(one.about[1])
+        return {
+            decision
+            for texts in by_line.values()
+            for decision, text in texts.items()
+            if not text.isidentifier() and not any(text != other and text in other for other in texts.values())
+        }
 
     # activity
 
@@ -191,8 +206,13 @@ class Wording:
         """Which names of the lowered function carry a derivative."""
         last = self.primal.body[-1]
         assert isinstance(last, Return)
-        sources = set(self.sources(wrt))
-        params = {p for p in self.primal.params if base_name(p) in sources or p in sources}
+        own, sources = parameters(self.function), self.sources(wrt)
+        # the leaves of a parameter that is a tuple are called `p_0`, `p_1_0`
+        params = {
+            param
+            for param in self.primal.params
+            if param in sources or (param not in own and re.sub(r"(_\d+)+$", "", param) in sources)
+        }
         targets = {value.id for value in last.values if isinstance(value, Name)}
         return Activity(self.primal, aliases(self.primal), params, targets)
 
@@ -216,8 +236,10 @@ class Wording:
             first[param, ""] = None
         for stmt in walk(self.primal.body):
             for name in writes(stmt):
-                own = self.users(Named(name, stmt.span))
-                if own is None or stmt.span is None or base_name(name) == "_":
+                # elsewhere bindings tell, and statements may be those of a library function
+                loop = stmt.span is not None and (isinstance(stmt, For) or _MEETING.match(stmt.span.text))
+                own = self.users(Named(name, stmt.span)) if loop else None
+                if own is None or stmt.span is None or own == "_":
                     continue
                 parameter = (own, "") in versions and stmt.span.function == self.function.__qualname__
                 key = own, "" if parameter else stmt.span.function
@@ -229,7 +251,7 @@ class Wording:
             if span is not None and own != "_" and own in self.assigned.get(span.function, ()):
                 parameter = (own, "") in versions and span.function == self.function.__qualname__
                 key = own, "" if parameter else span.function
-                versions.setdefault(key, []).extend(_names(value))
+                versions.setdefault(key, []).extend(self.leaves(value))
                 first.setdefault(key, span)
         order = list(dict.fromkeys(span.function if span is not None else "" for span in first.values()))
         rows = sorted(versions.items(), key=lambda row: _order(first[row[0]], order))
@@ -260,23 +282,16 @@ def _order(span: Span | None, functions: list[str]) -> tuple[int, int]:
     return (-1, 0) if span is None else (functions.index(span.function), span.line)
 
 
-def _names(value: Any) -> Iterator[str]:
-    """The names of core that a variable's value consists of."""
-    match value:
-        case Sym(atom=Name(id=name)):
-            yield name
-        case Tup(items=items):
-            for item in items:
-                yield from _names(item)
+def base_names(name: str) -> list[str]:
+    """A name of core, and what it may be a version of: the name without the numbers at its end.
 
-
-def base_name(name: str) -> str:
-    """A name of core without the number that tells its versions apart.
-
-    >>> base_name("x_12"), base_name("x_bar")
-    ('x', 'x_bar')
+    >>> base_names("x_1_12"), base_names("x_bar")
+    (['x_1_12', 'x_1', 'x'], ['x_bar'])
     """
-    return re.sub(r"_\d+$", "", name)
+    found = [name]
+    while (shorter := re.sub(r"_\d+$", "", found[-1])) != found[-1]:
+        found.append(shorter)
+    return found
 
 
 def targets(line: str) -> list[str]:
@@ -304,6 +319,13 @@ def _assigned(text: str) -> frozenset[str]:
     return frozenset(stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)})
 
 
+def operations(expr: Expr) -> int:
+    """The number of operations of an expression, elements of arrays included; extents cost nothing."""
+    if not isinstance(expr, Op) or expr.fn == "dim":
+        return 0
+    return 1 + sum(map(operations, expr.args))
+
+
 def simplified(expr: Expr) -> Expr:
     """A count without `max(..., 0)`, and with the numbers in its sums added up."""
     if not isinstance(expr, Op):
@@ -311,9 +333,12 @@ def simplified(expr: Expr) -> Expr:
     args = tuple(simplified(arg) for arg in expr.args)
     match expr.fn, args:
         case "max", (rest, Const(value=0)) | (Const(value=0), rest):
+            # no loop makes fewer trips than none
             return rest
         case "+" | "-", (base, Const(value=int(more))):
             return _shifted(base, more if expr.fn == "+" else -more)
+        case "-", (first, second) if first == second:
+            return Const(0)
         case "*", (Const(value=1), rest):
             return rest
         case "*", (Const(value=int(first)), Const(value=int(second))):

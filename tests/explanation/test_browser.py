@@ -118,6 +118,17 @@ def test_a_generated_line_marks_the_line_it_comes_from(opened):
     assert f"from line {line_of(heat, 'u[i] = here')} of the source" in told_text(opened)
 
 
+def test_notes_never_cover_code(opened):
+    def bottom(selector: str) -> float:
+        return max(one.rect["y"] + one.rect["height"] for one in opened.find_elements(By.CSS_SELECTOR, selector))
+
+    notes = opened.find_element(By.ID, "told")
+    before = notes.rect
+    source_line(opened, line_of(heat, "u[i] = here")).click()
+    assert notes.rect == before
+    assert bottom(".lines") <= before["y"]
+
+
 def test_the_keyboard_reaches_everything(opened):
     body = opened.find_element(By.TAG_NAME, "body")
     body.send_keys(Keys.TAB)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import inspect
+import math
 import re
 
+import numba
 import numpy as np
 import pytest
 
@@ -66,6 +70,34 @@ class TestVariables:
         known = {v.name: v.active for v in tapec.explain(pairs, signature="f8[:]").variables}
         assert known == {"x": True, "a": True, "b": True, "c": True, "d": True, "k": False}
 
+    def test_parameters_with_names_like_those_of_versions(self):
+        def numbered(x, x_1, pair):
+            return x * x_1 * pair[0] * pair[1]
+
+        pair = numba.types.UniTuple(numba.float64, 2)
+        for wrt, active in (("x", {"x"}), ("x_1", {"x_1"}), ("pair", {"pair_0", "pair_1"})):
+            told_ = tapec.explain(numbered, wrt, (numba.float64, numba.float64, pair))
+            assert {v.name for v in told_.variables if v.active} == active
+
+    def test_variables_with_numbers_in_their_names(self):
+        def several(x):
+            x_1 = x * 2.0
+            x_2 = int(x_1)
+            return x_1 * x_2
+
+        known = {v.name: v.active for v in tapec.explain(several, signature="f8").variables}
+        assert known == {"x": True, "x_1": True, "x_2": False}
+
+    def test_variables_of_library_functions_are_not_the_users(self):
+        def shifted(y, x, total):
+            for k in range(2):
+                y = np.cumsum(y) + np.exp(np.diff(x)).sum()
+            return np.linalg.norm(np.tanh(y)) * total
+
+        signature = "f8[::1], f8[::1], f8"
+        known = {v.name: v.active for v in tapec.explain(shifted, "y", signature).variables}
+        assert known == {"y": True, "x": False, "total": False, "k": False}
+
     def test_several_sources(self):
         assert told(chain, ("u", "stiffness")).wrt == ("u", "stiffness")
         assert all(v.active for v in told(chain, (0, 1)).variables if v.name != "i")
@@ -79,7 +111,7 @@ class TestVariables:
 class TestStorage:
     def test_a_fused_loop_stores_nothing(self):
         assert told(chain).stored == ()
-        assert told(chain).bytes == "0"
+        assert told(chain).stored_bytes == "0"
 
     def test_bytes_are_a_formula_of_the_shapes(self):
         (kept,) = told(heat).stored
@@ -94,6 +126,22 @@ class TestStorage:
             "stored: `h[j]`, 8 * steps * w.shape[0] * w.shape[1] bytes: the element is overwritten later"
         )
 
+    def test_what_is_stored_twice_counts_twice(self):
+        def wave(x):
+            grown = math.exp(x)
+            return math.sin(grown)
+
+        def twice(x, n):
+            total = 0.0
+            for _ in range(n):
+                y = wave(total * x)
+                total += y * y + wave(y)
+            return total
+
+        stored = tapec.explain(twice, signature="f8, i8")
+        assert stored.stored_bytes == " + ".join(["8 * n"] * len(stored.stored))
+        assert len(stored.stored) > len({str(note) for note in stored.stored})
+
     def test_a_list_grows_with_the_trips(self):
         (kept,) = told(newton).stored
         assert kept.per_trip
@@ -101,7 +149,7 @@ class TestStorage:
         assert any("lists" in limit for limit in told(newton).limits)
 
     def test_cheap_values_are_computed_again(self):
-        assert notes(newton, "x = 0.5", "storage") == ["computed again: `a / x`"]
+        assert notes(newton, "x = 0.5", "storage") == ["computed again: `a / x`, 1 operation"]
 
     @pytest.mark.parametrize("function", [chain, heat, nearest])
     def test_the_arrays_that_are_told_are_those_that_are_made(self, function):
@@ -150,10 +198,10 @@ class TestLoops:
 
     def test_vectors(self):
         inner = notes(heat, "for i in range(1", "vectors")
-        assert "forward sweep: cannot run on vectors: each trip needs `left` of the one before" in inner
+        assert "forward sweep: may not run on vectors: each trip needs `left` of the one before" in inner
         assert "reverse sweep: can run on vectors" in inner
-        assert told(heat).limits == (in_words(heat, "loops that cannot run on vectors: <for i in range(1>"),)
-        assert notes(search, "for i", "vectors")[0].startswith("forward sweep: cannot run on vectors: ")
+        assert told(heat).limits == (in_words(heat, "loops that may not run on vectors: <for i in range(1>"),)
+        assert notes(search, "for i", "vectors")[0].startswith("forward sweep: may not run on vectors: ")
 
     def test_small_arrays_become_numbers(self):
         assert notes(nearest, "d = ", "privatise") == [
@@ -161,9 +209,34 @@ class TestLoops:
         ]
         assert notes(nearest, "d = ", "scalars") == ["`d` became 2 numbers"]
 
+    def test_elementary_functions(self):
+        found = notes(heat, "u[i] = here", "elementary")
+        assert found == ["`math.sin` can run on vectors", "`np.cos` can run on vectors"]
+
     def test_additions_that_wait(self):
         (split,) = notes(chain, "for i", "distribute")
         assert split.startswith("split: an addition to `u_bar` waits")
+
+    def test_checkpointed_loops(self):
+        def decay(x, n, k):
+            for _ in tapec.checkpointed(range(n), slots=k):
+                x = x - 0.1 * math.sin(x)
+            return x
+
+        (note,) = [n for n in tapec.explain(decay, signature="f8, i8, i8").notes if n.by == "checkpoints"]
+        assert str(note) == "checkpointed, with k snapshots: trips are run again from the nearest snapshot"
+        limited = tapec.explain(heat, signature=SIGNATURES[heat], memory="1MB")
+        (note,) = [n for n in limited.notes if n.by == "checkpoints"]
+        assert note.line == line_of(heat, "for t")
+        assert note.what == "checkpointed"
+
+    def test_threads(self):
+        found = told(heat, parallel=True)
+        by_line = {note.line: note.what for note in found.notes if note.by == "parallel"}
+        assert by_line[line_of(heat, "for t")] == "does not run on threads"
+        assert by_line[line_of(heat, "for i in range(u.")] == "runs on threads"
+        plain = [note for note in told(heat).notes if note.by == "vectors"]
+        assert [note for note in found.notes if note.by == "vectors"] == plain
 
     def test_levels(self):
         plain = told(chain, opt_level=1)
@@ -205,6 +278,19 @@ def test_a_program_is_the_same_whether_it_is_explained_or_not():
 )
 def test_the_variables_that_a_line_assigns(line, wanted):
     assert targets(line) == wanted
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("tapec.explanation", "tapec.explanation.explained", "tapec.explanation.page", "tapec.explanation.wording"),
+        *("tapec.cli.common", "tapec.cli.target"),
+    ],
+)
+def test_examples_in_docstrings(module):
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.attempted
+    assert not result.failed
 
 
 class TestCommand:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any
 
 from tapec.api import generate
+from tapec.backend.program import Program
+from tapec.explanation.wording import Wording, operations
 from tapec.journal import Decision, Journal
 from tapec.options import Keywords, Options, chosen
-
-if TYPE_CHECKING:
-    from tapec.backend.program import Program
-    from tapec.explanation.wording import Wording
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class Explanation:
         return tuple(note for note in self.notes if note.by == "storage" and note.formula)
 
     @property
-    def bytes(self) -> str:
+    def stored_bytes(self) -> str:
         """What arrays store in all, as a Python expression in the function's parameters; lists come to that."""
         return " + ".join(note.formula for note in self.stored if not note.per_trip) or "0"
 
@@ -116,33 +114,8 @@ class Explanation:
         return "\n".join(_page(self)) + "\n"
 
 
-def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **options: Unpack[Keywords]) -> Explanation:
-    """What the compiler does with a function's gradient, and why.
-
-    f          a Python function or Numba dispatcher that returns one float
-    wrt        position or name of a parameter, or a tuple of those
-    signature  argument types as for `emit`; by default the function's annotations
-    options    as for `grad`
-    returns    an Explanation: the activity of each variable with the reason, what is stored (bytes, as a
-               formula in the shapes), computed again or run again, which loops are reversed as soon as they
-               have run and what keeps the others from it, which loops can run on vectors.  Print it, or
-               read its fields
-    raises     TapecError (see tapec.errors)
-
-    What connects a target and a source of a tape is told by `GradientTape.explain`.
-
-    >>> import numpy as np
-    >>> def energy(x):
-    ...     total = 0.0
-    ...     for i in range(x.shape[0]):
-    ...         total += x[i] ** 2
-    ...     return total
-    >>> [str(note) for note in explain(energy, signature="f8[:]").notes if note.by == "fusion"]
-    ['fused']
-    """
-    # of the compiler, which `import tapec` does not load
-    from tapec.explanation.wording import Wording
-
+def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords) -> Explanation:
+    """See `tapec.explain`."""
     settings = chosen(options)
     journal = Journal()
     function, program = generate(f, wrt, signature, "value_and_grad", journal, **options)
@@ -153,7 +126,8 @@ def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **option
     variables = tuple(Variable(*row) for row in wording.variables(activity, wrt))
     limits = tuple(_limits(settings, notes))
     memory = tuple(Allocation(*row) for row in wording.allocations())
-    found = tuple(dict.fromkeys(notes))
+    # passes that meet a loop twice say the same twice; what is stored twice takes room twice
+    found = tuple(note for place, note in enumerate(notes) if note.formula or note not in notes[:place])
     lines = wording.active_lines(activity)
     return Explanation(
         function.__name__, wording.sources(wrt), variables, found, memory, limits, lines, wording.file, program
@@ -171,41 +145,55 @@ def _notes(decisions: list[Decision], wording: Wording) -> Iterator[Note]:
         if decision.by == "storage" and decision.what == "stored":
             named, value, size, loops = decision.about
             formula, per_trip = wording.formula(size), bool(loops)
-            each = "".join(f" for each trip of {wording.line(one)}" for one in loops)
-            what = f"stored: {wording.value(named, value)}, {formula} bytes{each}"
+            each = f" for each trip of {' in '.join(map(wording.line, reversed(loops)))}" if loops else ""
+            what = f"stored: {wording.value(named, value)}, {counted(formula, 'byte')}{each}"
         elif decision.what == "computed again":
-            what = f"computed again: {wording.value(*decision.about)}"
+            named, value = decision.about
+            what = f"computed again: {wording.value(named, value)}, {counted(operations(value), 'operation')}"
         else:
             what = wording.sentence(what, decision.about)
         yield Note(span.file, span.line, wording.line(span), decision.by, what, why, formula, per_trip)
+
+
+def counted(number: int | str, what: str) -> str:
+    """A number of things, or a formula for it.
+
+    >>> counted(1, "byte"), counted("8 * n", "byte")
+    ('1 byte', '8 * n bytes')
+    """
+    return f"{number} {what}" if str(number) == "1" else f"{number} {what}s"
 
 
 def _limits(options: Options, notes: list[Note]) -> Iterator[str]:
     """What keeps the derivative from being faster."""
     if options.level < 2:
         yield f"opt_level={options.level}: nothing is fused, and no loop is rewritten"
-    if options.math == "libm":
+    if options.strict:
+        yield "strict=True: nothing is fused, no sum is reordered, and elementary functions are called one by one"
+    elif options.math == "libm":
         yield 'math="libm": elementary functions are called one by one, and keep loops from running on vectors'
-    lists = sorted({note.place for note in notes if note.per_trip})
+    if options.boundscheck:
+        yield "boundscheck=True: every index is tested"
+    lists = dict.fromkeys(note.place for note in notes if note.per_trip)
     if lists:
         yield f"values are kept on lists, since nothing tells their number beforehand: {', '.join(lists)}"
-    scalar = sorted({note.place for note in notes if note.by == "vectors" and "cannot" in note.what})
+    scalar = dict.fromkeys(note.place for note in notes if note.by == "vectors" and "may not" in note.what)
     if scalar:
-        yield f"loops that cannot run on vectors: {', '.join(scalar)}"
+        yield f"loops that may not run on vectors: {', '.join(scalar)}"
 
 
 def _page(told: Explanation) -> Iterator[str]:
     """The lines of the text."""
     yield f"{told.function}, gradient by {', '.join(told.wrt)}"
     yield from ("", "Variables")
-    width = max(len(variable.name) for variable in told.variables)
+    width = max((len(variable.name) for variable in told.variables), default=0)
     for variable in told.variables:
         yield f"  {variable.name:<{width}}  {'active  ' if variable.active else 'constant'}  {variable.why}"
     yield from ("", "Kept for the reverse sweep")
     kept = [note for note in told.notes if note.by == "storage"]
     yield from (f"  {note.place}: {note}" for note in kept)
     lists = ", and the lists" if any(note.per_trip for note in told.stored) else ""
-    yield f"  in all: {told.bytes} bytes{lists}" if told.stored else "  nothing is stored"
+    yield f"  in all: {told.stored_bytes} bytes{lists}" if told.stored else "  nothing is stored"
     loops = [note for note in told.notes if note.by != "storage"]
     if loops:
         yield from ("", "Loops and arrays")
