@@ -8,7 +8,7 @@ from numpy import complex64, complex128, float32, float64, int32, int64
 
 from tapec.api import emit, grad, value_and_grad
 from tapec.check import check_grads
-from tapec.explanation.explain import explain
+from tapec.explanation import explain
 from tapec.functions import custom_gradient, function
 from tapec.gradient_tape import GradientTape
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev

@@ -27,7 +27,11 @@ def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Ke
     wrt      position or name of a parameter, or a tuple of those
     options  opt_level=0, 1 or 2, the default: how much is done for speed; math="libm": elementary
              functions are all the C library's, instead of vectorised ones with errors of up to 2
-             units in the last place
+             units in the last place; strict=True: every operation in the order of the source, to the
+             last bit; memory="500MB": loops that would keep more for the reverse sweep are
+             checkpointed; parallel=True: loops run on threads where their trips can run in any
+             order, with the same bits on any number of threads; boundscheck=True: an index out of
+             range raises IndexError; cache=False: nothing is kept on disk
     returns  a function of the same arguments: an array of the source's shape and dtype, a float
              for a float, a tuple for a tuple of sources.  Call it from Python or from jitted code.
     raises   TapecError (see tapec.errors) at the first call with new argument types

@@ -12,7 +12,7 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
     """Compile a function whose body may hold tapes.
 
     f        a Python function, lambda or Numba dispatcher; without one, a decorator is returned
-    options  opt_level and math, as for `tapec.grad`
+    options  as for `tapec.grad`, but for memory
     returns  a function of the same arguments
     raises   UsageError for what is no function with Python source, or for other options;
              TapecError (see tapec.errors) at the first call with a new structure of arguments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import astuple, dataclass
 from typing import Any, Literal, TypedDict
 
@@ -19,11 +20,45 @@ class Options:
     quote   whether generated source quotes the user's lines
     math    "fast": elementary functions in loops are the runtime's, within 2 units in the last place,
             so that LLVM can vectorise the loops; "libm": they are the C library's
+    strict  every operation in the order of the source, and of the textbook adjoint, to the last bit:
+            no sum is reassociated, no product contracted, and elementary functions are the C library's
+    boundscheck  an index out of range raises IndexError, instead of reading foreign memory
+    cache   whether what is compiled is kept on disk
+    memory  bytes that a gradient may keep for its reverse sweep; loops that would keep more are checkpointed
+    parallel  whether loops whose trips can run in any order run on threads
     """
 
     level: int = 2
     quote: bool = True
     math: str = "fast"
+    strict: bool = False
+    boundscheck: bool = False
+    cache: bool = True
+    memory: int | None = None
+    parallel: bool = False
+
+    @property
+    def fast(self) -> bool:
+        """Whether passes for speed run that change the order of sums."""
+        return self.level > 1 and not self.strict
+
+    @property
+    def flags(self) -> dict[str, Any]:
+        """Numba's flags for generated code: nan and infinity always keep their meaning."""
+        chosen: dict[str, Any] = {"error_model": "numpy"}
+        if not self.strict:
+            # sums may be reassociated and products contracted
+            chosen["fastmath"] = {"reassoc", "contract"}
+        if self.boundscheck:
+            chosen["boundscheck"] = True
+        if self.parallel and self.level > 0:
+            chosen["parallel"] = True
+        return chosen
+
+    @property
+    def flags_text(self) -> str:
+        """The flags as keyword arguments, the same text in every process."""
+        return ", ".join(f"{name}={_text(value)}" for name, value in self.flags.items())
 
     def __tapec_key__(self) -> tuple[Any, ...]:
         """What tells options from others, for the cache."""
@@ -33,11 +68,22 @@ class Options:
 DEFAULT = Options()
 
 
+def _text(value: Any) -> str:
+    if isinstance(value, set):
+        return "{" + ", ".join(f'"{one}"' for one in sorted(value, reverse=True)) + "}"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
 class Keywords(TypedDict, total=False):
     """The options as keywords of the transforms."""
 
     opt_level: Literal[0, 1, 2]
     math: Literal["fast", "libm"]
+    strict: bool
+    boundscheck: bool
+    cache: bool
+    memory: str | int | None
+    parallel: bool
 
 
 def chosen(keywords: Keywords) -> Options:
@@ -53,4 +99,37 @@ def chosen(keywords: Keywords) -> Options:
         raise UsageError(f"opt_level must be 0, 1 or 2, not {level!r}")
     if math not in MATH:
         raise UsageError(f'math must be "fast" or "libm", not {math!r}')
-    return Options(level=level, math=math)
+    switches: dict[str, bool] = {}
+    for name in ("strict", "boundscheck", "cache", "parallel"):
+        value = keywords.get(name, getattr(Options, name))
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} must be True or False, not {value!r}")
+        switches[name] = value
+    if switches["strict"]:
+        math = "libm"
+    return Options(level=level, math=math, memory=_bytes(keywords.get("memory")), **switches)
+
+
+def no_limit(options: Options, what: str) -> Options:
+    """The options, for something that knows no limit of memory; raises UsageError if one is asked for."""
+    if options.memory is not None:
+        raise UsageError(
+            f"{what} takes no limit of memory",
+            hint="it is an option of grad, value_and_grad and vjp; loops over tapec.checkpointed() work everywhere",
+        )
+    return options
+
+
+_UNITS = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def _bytes(given: str | int | None) -> int | None:
+    """A number of bytes, which may be text such as "500MB"."""
+    if given is None or (isinstance(given, int) and not isinstance(given, bool) and given > 0):
+        return given
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKMG]i?B|B)\s*", given) if isinstance(given, str) else None
+    if found is None or found[2] not in _UNITS or float(found[1]) <= 0:
+        raise UsageError(
+            f"memory must be a number of bytes, not {given!r}", hint='write memory="500MB", or a positive integer'
+        )
+    return int(float(found[1]) * _UNITS[found[2]])

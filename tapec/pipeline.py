@@ -8,6 +8,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tapec.backend import printer
@@ -19,14 +20,15 @@ from tapec.frontend.source import definition, parameters
 from tapec.journal import Listener, stage
 from tapec.optimise import prepare, tidy
 from tapec.optimise.defined import define_copied
-from tapec.options import Options
+from tapec.options import Options, no_limit
 from tapec.syntax.core import Atom, Expr, Function, Name, Note, Return
 from tapec.syntax.types import FLOAT64, Array, Scalar, Stack, Type
 from tapec.transforms.callees import called
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
-from tapec.transforms.reverse import reverse
+from tapec.transforms.limits import limited
+from tapec.transforms.reverse import kept_by_loops, reverse
 from tapec.transforms.split import Split, split
 from tapec.transforms.ssa import to_ssa
 
@@ -53,7 +55,7 @@ def build(
     stage(listener, "lowering")
     lowered = lower(function, arguments)
     stage(listener, "differentiating")
-    program = _build(lowered, function, arguments, kind, wrt, options, listener)
+    program = replace(_build(lowered, function, arguments, kind, wrt, options, listener), options=options)
     return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
 
 
@@ -63,12 +65,12 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     made = called(program.core.body, lowered.callees, constants)
     texts = []
     for core in made:
-        final = tidy(core, constants, options.level, options.math) if options.level > 0 else core
-        texts.append(f"{_decorator(core)}\n{printer.function(final, options.quote)}")
+        final = tidy(core, constants, options) if options.level > 0 else core
+        texts.append(f"{_decorator(core, options)}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
 
 
-def _decorator(core: Function) -> str:
+def _decorator(core: Function, options: Options) -> str:
     """Numba's decorator with the argument types: a function that calls itself is typed by them."""
     arguments = ", ".join(_signature(core.types[param]) for param in core.params)
     last = core.body[-1]
@@ -76,8 +78,7 @@ def _decorator(core: Function) -> str:
     types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in last.values]
     results = [_signature(type_) for type_ in types_]
     result = results[0] if len(results) == 1 else f"Tuple(({', '.join(results)}))"
-    flags = 'error_model="numpy", fastmath={"reassoc", "contract"}'
-    return f'@numba.njit("{result if results else "none"}({arguments})", {flags})'
+    return f'@numba.njit("{result if results else "none"}({arguments})", {options.flags_text})'
 
 
 def _signature(type_: Type) -> str:
@@ -119,6 +120,8 @@ def _build(
         made = forward(core, sources, constants, name)
         return _tangents(function, made, lowered, structure, options, listener)
     check_target(lowered, function, kind)
+    if kind == "hvp" or kind in JACOBIANS:
+        no_limit(options, f"tapec.{kind}")
     if kind == "hvp":
         made = directed(core, sources, constants)
         made = replace(made, name=name, doc=_doc(kind, function, [structure.labels[p] for p in positions]))
@@ -142,9 +145,14 @@ def _build(
 
         return _finish(made, blocks, lowered, structure, options, listener)
     unit_seed = kind in ("grad", "value_and_grad")
-    fuse = unit_seed and options.level > 1
+    fuse = unit_seed and options.fast
     if fuse:
         core = to_ssa(prepare(core, constants, listener), constants)
+    if options.memory is not None:
+        stored = partial(
+            kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse
+        )
+        core = limited(core, constants, options.memory, stored)
     swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse, listener=listener)
     if kind in ("augmented", "pullback"):
         parts = split(swept, core.name if core.name.isidentifier() else "function", constants)
@@ -345,7 +353,7 @@ def _finish(
     result = returned(_results(core))
     if options.level > 0:
         taken = (*lowered.constants, *structure.namespace, *labels)
-        core = tidy(core, frozenset(taken).difference(core.params), options.level, options.math, listener)
+        core = tidy(core, frozenset(taken).difference(core.params), options, listener)
         result = returned(_results(core))
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in structure.unpack]

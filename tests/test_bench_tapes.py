@@ -21,7 +21,10 @@ def test_it_writes_its_figures(tmp_path):
 
 def test_the_cases_compute_gradients():
     wanted = [0.5 * 0.5 + 0.5 - 0.5, 2 * 1.5 * 0.5 + 1.5]
-    assert [float(g) for g in tapes.ordinary()[1]()] == wanted
+    for case in (tapes.ordinary, tapes.variables, tapes.module_level):
+        assert [float(g) for g in case()[1]()] == wanted
+    assert [float(g) for g in tapes.floats()[1]()] == [0.5 * 0.5 + 0.5 - 0.5, 2 * 1.75 * 0.5 + 1.75]
+    assert float(tapes.fit()[1]()[1]) == -2.0
     plain, taped = tapes.compiled_numbers()
     assert plain() == taped() == tuple(wanted)
     plain, taped = tapes.compiled_step()

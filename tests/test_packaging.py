@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tapec.version import RUNS_WITH, __version__
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -64,8 +66,20 @@ def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
         metadata = archive.read(next(name for name in archive.namelist() if name.endswith("/METADATA"))).decode()
     assert {name.split("/")[0] for name in names} == {"tapec", "tapec_runtime"}
     assert {"tapec/py.typed", "tapec_runtime/py.typed", "tapec/cli/__init__.py"} <= set(names)
+    # what `tapec build` compiles
+    assert {"tapec/build/support/extension.h", "tapec/build/support/native.h"} <= set(names)
     assert {".".join(name.split("/")[:-1]) for name in names if name.endswith(".py")} == import_packages()
     assert "Requires-Python: >=3.11" in metadata
+
+
+def test_the_wheel_holds_what_the_report_is_made_of(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        assert {"tapec/explanation/report.css", "tapec/explanation/report.js"} <= set(archive.namelist())
+
+
+def test_the_versions_in_generated_files_are_those_that_are_required(config):
+    assert set(RUNS_WITH) <= entries(config["options"]["install_requires"])
+    assert config["metadata"]["version"] == __version__
 
 
 def test_the_wheel_runs_without_the_tree(wheel, tmp_path):

@@ -21,7 +21,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("__init__",),
     ("build",),
-    ("api", "check", "explanation", "functions", "gradient_tape", "jacobians", "loading", "products", "signatures", "structure"),
+    (
+        *("api", "check", "explanation", "functions", "gradient_tape", "jacobians"),
+        *("loading", "products", "signatures", "structure"),
+    ),
     ("tape",),
     ("pipeline",),
     ("backend",),

@@ -119,12 +119,15 @@ def _is_typed(context: Any, function: Any) -> bool:
 
 def missing() -> list[str]:
     """The scalar functions of Numba that are in no table."""
-    from tapec.rules.library import LIBRARY
+    from tapec.rules.library import library_function
 
     return sorted(
         name
         for name, function in supported().items()
-        if function_name(function) is None and function not in LIBRARY and name not in ELSEWHERE and not _in_place(name)
+        if function_name(function) is None
+        and library_function(function) is None
+        and name not in ELSEWHERE
+        and not _in_place(name)
     )
 
 
@@ -163,9 +166,15 @@ def _names(row: list[Rule]) -> str:
 
 def _library() -> Iterator[str]:
     """The sections on arrays."""
-    from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES
+    from numba.np import extensions
+
+    from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, library_function
 
     functions = {_dotted(known): _summary(function) for known, function in LIBRARY.items()}
+    # Numba has it for NumPy before 2.5
+    known = getattr(extensions, "cross2d", None)
+    if known is not None:
+        functions[_dotted(known)] = _summary(library_function(known))
     methods = {f".{name}()": _summary(function) for name, function in METHODS.items()}
     primitives = {name: (one.note, one.source) for name, one in PRIMITIVES.items()}
     inert = {known if isinstance(known, str) else _dotted(known): reason for known, reason in INERT.items()}

@@ -121,6 +121,27 @@ class Idioms(Expressions, Writer):
         self.emit_all(depth + 1, self.rng.choice(forms))
         return scope
 
+    def bands(self, scope: Scope, depth: int) -> Scope:
+        """Loops that begin below zero, and bounds that bend: bands, diamonds."""
+        i, j, t = (self.new(stem) for stem in ("i", "j", "t"))
+        v, extent = self.rng.choice(scope.vectors)
+        x, y = self.target(scope), self.atom(scope)
+        if self.chance(0.3):
+            self.emit(depth, f"for {i} in range(-{self.rng.choice('12')}, {extent}):")
+            forms = [
+                [f"{x} = 0.5 * {x} + 0.2 * {v}[{i}] ** 2", f"{v}[{i}] = 0.6 * {v}[{i}] * {y}"],
+                [f"{v}[{i}] = 0.5 * {v}[{i} - 1] * {v}[{i}]"],
+            ]
+            self.emit_all(depth + 1, self.rng.choice(forms))
+            return scope
+        low = self.rng.choice(["0", f"max(0, {i} - 1)", f"max({i}, {extent} - {i} - 1)", f"min({i}, 2)"])
+        high = self.rng.choice([extent, f"min({extent}, {i} + 2)", f"max({i}, 1)", f"min({extent} - {i}, {i} + 1)"])
+        self.emit(depth, f"for {i} in range({extent}):")
+        self.emit(depth + 1, f"for {j} in range({low}, {high}):")
+        self.emit(depth + 2, f"{t} = 0.8 * {v}[{j}] * {y} + 0.1 * {v}[{i}]")
+        self.emit(depth + 2, self.rng.choice([f"{v}[{j}] = 0.5 * {t} * {t}", f"{x} = 0.3 * {x} + 0.2 * {t} * {t}"]))
+        return scope
+
     def masks(self, scope: Scope, depth: int) -> Scope:
         """Conditions on whole arrays, kept under a name."""
         name = self.new("q")
@@ -179,6 +200,10 @@ class Idioms(Expressions, Writer):
             [f"{a} = float(n) * {y} / {LENGTH}", f"{b} = math.floor({a} * 3.0) * 0.1 + np.sign({x}) * 0.2"],
             [f"{a} = 0", f"for z in {v}:", f"    {a} = {a} * 0.5 + z", f"{b} = z"],
             [f"{a} = {x} and {y}", f"{b} = 0.3 if {a} == {x} else {a}"],
+            [f"{a} = 0.0", f"for z in {v} * 0.8:", f"    {v}[{at}] = 0.5 * {v}[{at}] + 0.1 * z"]
+            + [f"    {a} = 0.5 * {a} + 0.3 * z", f"{b} = z"],
+            [f"{a}, *{b}_rest = [0.5 * z for z in {v}]", f"{b} = {b}_rest[-1] + 0.2 * len({b}_rest)"],
+            [f"{b}_f = lambda k, w={v} * 0.5: w[k]", f"{v}[{at}] = {y}", f"{a} = {b} = {b}_f({at})"],
         ]
         self.emit_all(depth, self.rng.choice(forms))
         return replace(scope, scalars=(*scope.scalars, a, b))

@@ -151,6 +151,7 @@ class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms):
                 (0.6, self.search),
                 (0.8, self.carried_view),
                 (0.5, self.windows),
+                (0.4, self.bands),
                 (0.5, self.scattered_rows),
                 (0.6, self.dynamic),
                 (0.8, self.carry),

@@ -36,7 +36,7 @@ STATEMENTS = {
     "Expr": ("`f(x)`", "a call for what it does; docstrings"),
     "Pass": ("`pass`", ""),
     "Assert": ("`assert test, message`", "raises as in Python"),
-    "Raise": ("`raise ValueError(message)`", "built-in exceptions"),
+    "Raise": ("`raise ValueError(message)`", "exceptions"),
     "FunctionDef": ("`def g(x): ...`", "inside a function; it may read what surrounds it"),
     "Delete": ("`del x`", "of names"),
     "If": ("`if`, `elif`, `else`", "a static test, such as `x is None` or `a.ndim == 2`, compiles one branch only"),

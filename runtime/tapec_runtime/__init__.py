@@ -10,6 +10,7 @@ from tapec_runtime.variables import UnconnectedGradients, Variable, constant, st
 if TYPE_CHECKING:
     from tapec_runtime.aliasing import AliasedArguments, overlap
     from tapec_runtime.checkpoints import checkpointed, next_checkpoint
+    from tapec_runtime.counting import unforeseen
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
@@ -42,6 +43,7 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
+    "unforeseen",
 ]
 
 # these modules need Numba, which takes longer to import than the rest together
@@ -66,6 +68,7 @@ _LAZY = {
     "sinh": "hyperbolic",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
+    "unforeseen": "counting",
 }
 
 

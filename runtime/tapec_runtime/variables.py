@@ -41,13 +41,8 @@ class _Active(threading.local):
         self.tapes: list[Recorder] = []
 
 
-# the tapes whose blocks are running in this thread: `active.tapes`
+# the tapes whose blocks are running in this thread, outermost first: `active.tapes`
 active = _Active()
-
-
-def active_tapes() -> list[Recorder]:
-    """The tapes whose blocks are running in this thread, outermost first."""
-    return active.tapes
 
 
 def plain(value: Any) -> Any:

@@ -7,11 +7,12 @@ run of that region works on memory of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tapec.analyses.dependence import Dependence, is_element_load
 from tapec.analyses.regions import Region, Regions, common
-from tapec.syntax.core import Assign, Function, Name, Op, Push, Stmt, Store, changed, walk
+from tapec.syntax.core import Assign, Block, Function, Name, Op, Push, Stmt, Store, changed, walk
 from tapec.syntax.types import Array, Stack, Type
 
 VIEWS = frozenset({"view", "transpose", "reshape", "permute"})
@@ -56,6 +57,28 @@ def aliases(function: Function) -> Aliases:
             case Push(stack=stack, value=Name(id=value)) if is_memory(function.types.get(value)):
                 result.join(stack, value)
     return result
+
+
+def origins(block: Block, types: Mapping[str, Type]) -> dict[str, frozenset[str]]:
+    """For each array, the names that the memory it may stand for was made or came in under.
+
+    Finer than `aliases`: two arrays that one name may stand for are not one memory.
+    """
+    found: dict[str, frozenset[str]] = {}
+    stmts = list(walk(block))
+    before = None
+    while found != before:
+        before = dict(found)
+        for stmt in stmts:
+            match stmt:
+                case Assign(target=target, value=value) if is_memory(types.get(target)):
+                    handed = [name for name in _sources(value) if is_memory(types.get(name))]
+                    made = [found.get(name, frozenset({name})) for name in handed] or [frozenset({target})]
+                    found[target] = found.get(target, frozenset()).union(*made)
+                case Push(stack=stack, value=Name(id=value)) if is_memory(types.get(value)):
+                    held = found.get(value, frozenset({value}))
+                    found[stack] = found.get(stack, frozenset({stack})) | held
+    return found
 
 
 def _sources(value: object) -> list[str]:

@@ -163,7 +163,7 @@ class Trips:
         for group in self.groups(loop.body):
             kinds = {access.kind for access in group}
             apart = self.aliases.find(group[0].array) in made or kinds in ({"load"}, {"add"})
-            if not apart and not self._elements_apart(loop, group):
+            if not apart and not self.elements_apart(loop, group):
                 return next(access for access in group if access.kind != "load")
         return None
 
@@ -192,7 +192,7 @@ class Trips:
         }
         return {self.aliases.find(name) for name in inside} - outside
 
-    def _elements_apart(self, loop: For, group: list[Access]) -> bool:
+    def elements_apart(self, loop: For, group: list[Access]) -> bool:
         """Whether one subscript tells the trips apart in all accesses of one array, or of views of it."""
         elements = [self.dependence.element(one.array, one.index) for one in group if one.index is not None]
         arrays = {array for array, _ in elements}
@@ -207,6 +207,10 @@ class Trips:
                 if one is not None and one.base == loop.var and self.dependence.minimum(one) >= 0:
                     return True
         return False
+
+    def own(self, array: str, body: Block) -> bool:
+        """Whether each run of a block has memory of its own for an array."""
+        return self.aliases.find(array) in self._made_in(body)
 
     # elements
 

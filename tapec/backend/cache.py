@@ -84,7 +84,7 @@ class Entry:
 
 def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str, bytes] | None:
     """An intact entry for a request: the place, the source, and the serialised compilation result."""
-    folder = open_folder()
+    folder = open_folder() if request.options.cache else None
     if folder is None:
         return None
     key = request.key(argument_types)
@@ -107,10 +107,10 @@ def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str,
 
 def plan(request: Request, argument_types: tuple[Any, ...], program: Program) -> Entry | None:
     """The place for a program that was just made; None if it cannot be kept."""
-    folder = open_folder()
+    folder = open_folder() if request.options.cache else None
     if folder is None:
         return None
-    if not all(map(_importable, [*program.namespace.values(), *_classes(argument_types)])):
+    if not all(map(_importable, [*program.bindings.values(), *_classes(argument_types)])):
         return None
     # the text of a type that mentions an object, inside a tuple for instance, differs in every process
     if any(" at 0x" in str(one) for one in map(fingerprint.stand_in, argument_types)):

@@ -20,12 +20,14 @@ from numba.core.errors import NumbaError, NumbaPerformanceWarning
 import tapec_runtime
 from tapec.backend.program import Program
 from tapec.errors import CompilationError
-
-# sums may be reassociated and products contracted; nan and infinity keep their meaning
-FASTMATH = frozenset({"reassoc", "contract"})
-DECORATOR = '@numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})'
+from tapec.options import DEFAULT, Options
 
 _serial = itertools.count(1)
+
+
+def decorator(options: Options = DEFAULT) -> str:
+    """What stands above a generated function in a module of its own."""
+    return f"@numba.njit({options.flags_text})"
 
 
 def load(program: Program, module_name: str = "", path: str = "") -> Any:
@@ -36,7 +38,7 @@ def load(program: Program, module_name: str = "", path: str = "") -> Any:
     serial = next(_serial)
     file = path or f"<tapec {program.name} {serial}>"
     module = register(module_name or f"tapec_generated_{serial}", path)
-    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=tapec_runtime, **program.namespace)
+    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=tapec_runtime, **program.bindings)
     text = program.text
     if not path:
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -59,11 +61,11 @@ def register(name: str, path: str = "") -> types.ModuleType:
 
 def compile_function(program: Program) -> Any:
     """A Numba dispatcher of the program's function."""
-    return _dispatcher(load(program))
+    return _dispatcher(load(program), program.options)
 
 
-def _dispatcher(function: Any) -> Any:
-    return numba.njit(error_model="numpy", fastmath=set(FASTMATH))(function)
+def _dispatcher(function: Any, options: Options) -> Any:
+    return numba.njit(**options.flags)(function)
 
 
 def packed(program: Program, params: list[str], extra: int) -> Program:
@@ -72,7 +74,7 @@ def packed(program: Program, params: list[str], extra: int) -> Program:
     *own, last = params
     spread = ", ".join([*own, *(f"{last}[{k}]" for k in range(extra))])
     source = f"def {name}({', '.join(params)}):\n    return {program.name}({spread})\n"
-    prelude = f"{program.prelude}\n\n{DECORATOR}\n{program.source}".lstrip()
+    prelude = f"{program.prelude}\n\n{decorator(program.options)}\n{program.source}".lstrip()
     return dataclasses.replace(program, name=name, source=source, prelude=prelude)
 
 
@@ -80,7 +82,7 @@ def compile_overload(
     program: Program, argument_types: tuple[Any, ...], module_name: str = "", path: str = ""
 ) -> tuple[Any, Any]:
     """The compiled result for exact argument types, and the dispatcher that must outlive it."""
-    dispatcher = _dispatcher(load(program, module_name, path))
+    dispatcher = _dispatcher(load(program, module_name, path), program.options)
     try:
         with quiet():
             dispatcher.compile(argument_types)

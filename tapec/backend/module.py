@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.backend.jit import DECORATOR
+from tapec.backend.jit import decorator
 from tapec.backend.program import Program
 from tapec.errors import UnsupportedType, UsageError
 from tapec.optimise.elementary import VECTORISED
@@ -35,7 +35,7 @@ def joined_text(programs: tuple[Program, ...], title: str) -> str:
     bindings: dict[str, str] = {}
     preludes: dict[str, str] = {}
     for program in programs:
-        for name, value in program.namespace.items():
+        for name, value in program.bindings.items():
             _define(bindings, name, "\n".join(_binding(name, value)))
         for text in re.split(r"\n\n(?=@numba\.)", program.prelude.strip()) if program.prelude else ():
             _define(preludes, _defined(text), text)
@@ -50,7 +50,7 @@ def joined_text(programs: tuple[Program, ...], title: str) -> str:
     if bindings:
         parts.append("\n".join(bindings.values()))
     parts += [f"\n{text}" for text in preludes.values()]
-    parts += [f"\n{DECORATOR}\n{program.source}" for program in programs]
+    parts += [f"\n{decorator(program.options)}\n{program.source}" for program in programs]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -100,6 +100,10 @@ def _binding(name: str, value: Any) -> list[str]:
         return [f"{name} = {_array(value)}"]
     if isinstance(value, type) and hasattr(value, "_fields"):
         return [f"{name} = namedtuple({value.__name__!r}, {list(value._fields)!r})"]
+    importable = isinstance(value, type) and "." not in value.__qualname__ and value.__module__ != "__main__"
+    if importable and issubclass(value, Exception):
+        renamed = "" if name == value.__name__ else f" as {name}"
+        return [f"from {value.__module__} import {value.__name__}{renamed}"]
     raise UnsupportedType(
         f"`{name}` is a {type(value).__name__}, which cannot be printed", hint="pass it as an argument"
     )

@@ -9,8 +9,9 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tapec.errors import UsageError
+from tapec.errors import UnsupportedType, UsageError
 from tapec.frontend.source import parameters
+from tapec.options import DEFAULT, Options
 
 if TYPE_CHECKING:
     from tapec.frontend.lower import Lowered
@@ -29,6 +30,7 @@ class Program:
     params     the labels of the function's parameters
     seeds      the labels of those that hold tangents or cotangents
     prelude    the recursive functions that `source` calls, compiled on their own
+    options    what it was compiled with
     """
 
     name: str
@@ -39,6 +41,21 @@ class Program:
     params: tuple[str, ...] = ()
     seeds: tuple[str, ...] = field(default=())
     prelude: str = ""
+    options: Options = DEFAULT
+
+    @property
+    def bindings(self) -> dict[str, Any]:
+        """The namespace, with the classes of exceptions that are not builtins."""
+        from tapec.syntax.core import Raise, walk
+
+        found = dict(self.namespace)
+        for function in (self.core, *self.lowered.callees):
+            for stmt in walk(function.body):
+                if not isinstance(stmt, Raise) or stmt.cls is None:
+                    continue
+                if found.setdefault(stmt.exception, stmt.cls) is not stmt.cls:
+                    raise UnsupportedType(f"two classes of exceptions are called `{stmt.exception}`", stmt.span)
+        return found
 
     @property
     def text(self) -> str:

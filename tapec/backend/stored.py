@@ -30,8 +30,8 @@ def cached() -> Iterator[Group]:
     base, current = base_folder(), open_folder()
     for folder in _folders(base):
         files = list(_files(folder))
-        compiled = sum(path.suffix == ".bin" for path in files)
-        yield Group(folder, folder == current, compiled, sum(path.stat().st_size for path in files))
+        compiled = sum(path.suffix == ".bin" for path, _ in files)
+        yield Group(folder, folder == current, compiled, sum(size for _, size in files))
 
 
 def clear_cache(only_old: bool = False) -> tuple[int, int]:
@@ -41,8 +41,7 @@ def clear_cache(only_old: bool = False) -> tuple[int, int]:
     for folder in _folders(base):
         if only_old and folder == current:
             continue
-        for path in _files(folder):
-            size = path.stat().st_size
+        for path, size in _files(folder):
             path.unlink(missing_ok=True)
             count, freed = count + 1, freed + size
         if folder != current and not any(folder.iterdir()):
@@ -56,6 +55,14 @@ def _folders(base: Path | None) -> list[Path]:
     return sorted(path for path in base.iterdir() if _FOLDER.fullmatch(path.name) and path.is_dir())
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path) -> Iterator[tuple[Path, int]]:
+    """The files of a folder that are the cache's, with their sizes; other processes may delete them meanwhile."""
     with os.scandir(folder) as found:
-        yield from (Path(entry.path) for entry in found if _FILE.fullmatch(entry.name) and entry.is_file())
+        for entry in found:
+            if not _FILE.fullmatch(entry.name) or not entry.is_file():
+                continue
+            try:
+                size = entry.stat().st_size
+            except FileNotFoundError:
+                continue
+            yield Path(entry.path), size

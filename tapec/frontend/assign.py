@@ -15,9 +15,11 @@ from tapec.frontend.values import (
     NONE,
     Contents,
     Dct,
+    Growing,
     Items,
     Lazy,
     Lst,
+    Slice,
     Static,
     Sym,
     Template,
@@ -56,7 +58,7 @@ def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
         case gast.Name() if target.id in ev.frame.outer:
             store_outer(ev, ev.frame, target.id, ev.materialise(value))
         case gast.Name():
-            ev.frame.env[target.id] = ev.bindings[ev.span, target.id] = named(ev, ev.materialise(value), target.id)
+            _keep(ev, target.id, named(ev, ev.materialise(value), target.id))
         case gast.Tuple() | gast.List():
             _unpack(ev, target, value, node)
         case gast.Subscript():
@@ -70,6 +72,13 @@ def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
             ev.fail(UnsupportedSyntax, "cannot assign to this", target)
 
 
+def _keep(ev: Evaluator, ident: str, value: Value) -> None:
+    """Give a variable its value."""
+    ev.frame.env[ident] = value
+    if not ev.frame.library:
+        ev.bindings[ev.span, ident] = value
+
+
 def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: Any) -> None:
     """`owner.name = value`, in a running program."""
     if ev.live is None:
@@ -78,37 +87,64 @@ def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: 
 
 
 def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
-    items = unpacked(ev, value, len(target.elts), node)
-    starred = [k for k, elt in enumerate(target.elts) if isinstance(elt, gast.Starred)]
-    if starred:
-        place, after = starred[0], len(target.elts) - starred[0] - 1
-        if len(items) < len(target.elts) - 1:
-            ev.fail(TypeMismatch, f"cannot unpack {len(items)} values into {len(target.elts)} names", node)
-        middle = Tup(items[place : len(items) - after])
-        items = (*items[:place], middle, *items[len(items) - after :])
+    place = next((k for k, elt in enumerate(target.elts) if isinstance(elt, gast.Starred)), None)
+    after = 0 if place is None else len(target.elts) - place - 1
+    if place is not None and _measured(ev, value):
+        items = _around_middle(ev, value, place, after, node)
+    else:
+        items = unpacked(ev, value, len(target.elts), node)
+        if place is not None:
+            if len(items) < place + after:
+                ev.fail(TypeMismatch, f"cannot unpack {len(items)} values into {len(target.elts)} names", node)
+            middle = Tup(items[place : len(items) - after])
+            items = (*items[:place], middle, *items[len(items) - after :])
     if len(items) != len(target.elts):
         ev.fail(TypeMismatch, f"cannot unpack {len(items)} values into {len(target.elts)} names", node)
     for elt, item in zip(target.elts, items, strict=True):
         bind(ev, elt, item, node)
 
 
+def _measured(ev: Evaluator, value: Value) -> bool:
+    """Whether the length of what is unpacked is a number of the run."""
+    return is_array(value) or (isinstance(value, Lst) and isinstance(ev.heap[value], Growing))
+
+
+def _around_middle(ev: Evaluator, value: Value, place: int, after: int, node: Any) -> tuple[Value, ...]:
+    """The items that `a, *middle, z = value` names; the middle of a list is a list."""
+    contents = ev.heap[value] if isinstance(value, Lst) else None
+    if not isinstance(contents, Growing):
+        hint = "name the parts: `first, rest = x[0], x[1:]`"
+        ev.fail(UnsupportedSyntax, "cannot unpack an array into a name with `*`", node, hint=hint)
+    _refuse_count(ev, ev.op("<", contents.count, number(place + after)), "a list", place + after + 1)
+    before = [indexing.load(ev, value, number(k), node) for k in range(place)]
+    behind = [indexing.load(ev, value, number(k - after), node) for k in range(after)]
+    middle = Slice(number(place), number(-after) if after else None, None)
+    return (*before, indexing.load(ev, value, middle, node), *behind)
+
+
 def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value, ...]:
     """The items of a value that is unpacked into `count` names."""
     if isinstance(value, Tup):
         return value.items
-    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+    contents = ev.heap[value] if isinstance(value, Lst) else None
+    if isinstance(contents, Items):
         return contents.values
-    if is_array(value) or isinstance(value, Lst):
-        if isinstance(value, Sym) and isinstance(value.type, Array):
-            extent = elementwise.dim(ev, value, 0)
-            wrong = ev.op("!=", extent, number(count))
-            side: list[Any] = []
-            outer, ev.block = ev.block, side
-            ev.raise_("ValueError", f"cannot unpack an array into {count} names")
-            ev.block = outer
-            ev.emit(_open_if(ev, wrong, side))
-        return tuple(indexing.load(ev, value, number(k), node) for k in range(count))
-    ev.fail(TypeMismatch, f"cannot unpack {describe(value)}", node)
+    if isinstance(contents, Growing):
+        _refuse_count(ev, ev.op("!=", contents.count, number(count)), "a list", count)
+    elif isinstance(value, Sym) and isinstance(value.type, Array) and is_array(value):
+        _refuse_count(ev, ev.op("!=", elementwise.dim(ev, value, 0), number(count)), "an array", count)
+    elif not is_array(value):
+        ev.fail(TypeMismatch, f"cannot unpack {describe(value)}", node)
+    return tuple(indexing.load(ev, value, number(k), node) for k in range(count))
+
+
+def _refuse_count(ev: Evaluator, wrong: Sym, what: str, count: int) -> None:
+    """Raise, when the program runs, what Python raises where the number of items is wrong."""
+    side: list[Any] = []
+    outer, ev.block = ev.block, side
+    ev.raise_("ValueError", f"cannot unpack {what} into {count} names")
+    ev.block = outer
+    ev.emit(_open_if(ev, wrong, side))
 
 
 def _open_if(ev: Evaluator, test: Sym, side: list[Any]) -> Any:
@@ -181,7 +217,7 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
     if ident in ev.frame.outer:
         store_outer(ev, ev.frame, ident, result)
     elif result is not old:
-        ev.frame.env[ident] = ev.bindings[ev.span, ident] = named(ev, result, ident)
+        _keep(ev, ident, named(ev, result, ident))
 
 
 def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> Value:
@@ -247,10 +283,11 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
         ev.fail(UnsupportedSyntax, "a bare `raise` has nothing to raise again", node)
     cls = ev.expr(exc)
     if not isinstance(cls, Static) or not isinstance(cls.obj, type) or not issubclass(cls.obj, Exception):
-        ev.fail(UnsupportedSyntax, "only built-in exceptions can be raised", node)
+        ev.fail(UnsupportedSyntax, "only classes of exceptions can be raised", node)
     if ev.deciding:
         raise Raised(cls.obj, args[0] if args else None)
-    ev.emit(Raise(cls.obj.__name__, tuple(Const(arg) for arg in args), ev.span))
+    name, own = ev.exception(cls.obj)
+    ev.emit(Raise(name, tuple(Const(arg) for arg in args), ev.span, own))
     ev.dead = True
 
 

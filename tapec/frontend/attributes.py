@@ -104,8 +104,9 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
         case "flat":
             return Iteration("flat", (owner,))
         case "flags":
+            columns = type_.layout == "F" or (type_.layout == "C" and type_.ndim < 2)
             flags = types.SimpleNamespace(
-                c_contiguous=type_.layout == "C", f_contiguous=type_.layout == "F", contiguous=type_.layout in "CF"
+                c_contiguous=type_.layout == "C", f_contiguous=columns, contiguous=type_.layout in "CF"
             )
             return Static(flags)
         case "itemsize":

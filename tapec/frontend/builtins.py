@@ -87,10 +87,16 @@ def ndenumerate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return Iteration("ndindex", (*shape.items, array))
 
 
+def _collection(ev: Evaluator, value: Value, node: Any) -> Value:
+    """What a built-in function that goes through all items works on: an array, a list or a tuple."""
+    value = ev.materialise(value)
+    return Tup(known_items(ev, value, node)) if isinstance(value, Iteration | Dct | Static) else value
+
+
 def min_max(fn: str) -> Any:
     def reduce(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         if len(args) == 1:
-            value = ev.materialise(args[0])
+            value = _collection(ev, args[0], node)
             if isinstance(value, Lst):
                 contents = ev.heap[value]
                 value = Tup(contents.values) if isinstance(contents, Items) else as_array(ev, value, node)
@@ -106,7 +112,7 @@ def min_max(fn: str) -> Any:
 
 
 def sum_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    value = ev.materialise(args[0])
+    value = _collection(ev, args[0], node)
     start = kwargs.get("start", args[1] if len(args) > 1 else number(0))
     if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
         value = Tup(contents.values)

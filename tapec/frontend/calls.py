@@ -38,7 +38,7 @@ from tapec.frontend.values import (
 )
 from tapec.rules import Rule, function_name, rule_for
 from tapec.rules.internal import INTERNAL
-from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, REFUSED, STATIC
+from tapec.rules.library import INERT, METHODS, PRIMITIVES, REFUSED, STATIC, library_function
 
 Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 
@@ -121,7 +121,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     name = function_name(obj)
     if name is not None and (rule := rule_for(name)) is not None:
         return call_rule(ev, name, rule, args, kwargs, node)
-    library = _lookup(LIBRARY, obj)
+    library = library_function(obj)
     if library is not None:
         return call_library(ev, library, args, kwargs, node)
     dotted = dotted_name(obj)

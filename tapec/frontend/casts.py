@@ -10,7 +10,7 @@ from tapec.errors import UnsupportedSyntax
 from tapec.frontend import elementwise
 from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of
 from tapec.frontend.creation import copy
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.values import Static, Sym, Tup, Value, describe, is_array, is_none, is_scalar, number
 from tapec.syntax.core import Const
 from tapec.syntax.types import Scalar
@@ -22,7 +22,7 @@ def caster(dtype: str) -> Any:
             return ev.cast(number(0), Scalar(dtype))
         value = args[0]
         if isinstance(value, Static) and isinstance(value.obj, str):
-            return number(float(value.obj)) if dtype.startswith("float") else number(int(value.obj))
+            return _parsed(ev, value.obj, float if dtype.startswith("float") else int)
         if dtype == "bool" and not is_array(value):
             return ev.truth(value, node)
         if isinstance(value, Sym) and isinstance(value.atom, Const):
@@ -30,6 +30,17 @@ def caster(dtype: str) -> Any:
         return elementwise.elementwise(ev, f"cast.{dtype}", (value,), node)
 
     return cast
+
+
+def _parsed(ev: Evaluator, text: str, kind: type[float] | type[int]) -> Value:
+    """A number from known text; what is none raises where the program does."""
+    try:
+        return number(kind(text))
+    except ValueError as error:
+        if ev.deciding:
+            raise Raised(ValueError, str(error)) from None
+        ev.raise_("ValueError", str(error))
+        raise DeadCode from None
 
 
 def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -32,7 +32,8 @@ def listcomp(ev: Evaluator, node: gast.ListComp) -> Value:
     ev.frame.liveness = Liveness(body, names)
     ev.statements(body)
     ev.frame.liveness = outer_liveness
-    hidden = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-    env = {name: value for name, value in ev.frame.env.items() if name not in hidden and name != label}
+    # the label too: a list around this one has the same
+    hidden = {label} | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
+    env = {name: value for name, value in ev.frame.env.items() if name not in hidden}
     ev.frame.env = env | {name: outer_env[name] for name in hidden if name in outer_env}
     return result

@@ -81,8 +81,12 @@ def junction(ev: Evaluator, conjunction: bool, left: Value, right: Callable[[], 
         return right() if bool(test.atom.value) == conjunction else left
     outer, entry = ev.block, ev.snapshot()
     block: list[Any] = []
+    value: Value | None
     ev.block = block
-    value = right()
+    try:
+        value = right()
+    except DeadCode:
+        value = None  # it raises: where it is evaluated, nothing follows
     simple = ev.block is block and all(
         isinstance(s, Assign) and (not isinstance(s.value, Op) or s.value.fn in _HARMLESS) for s in block
     )

@@ -180,6 +180,7 @@ class Evaluator:
         self.roots: dict[str, frozenset[str]] = {}
         self.dim_keys: dict[tuple[str, int], tuple[Any, int]] = {}
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
+        self.exceptions: dict[type[Exception], str] = {}
         self.block: list[Any] = []
         self.frame: Frame = None  # type: ignore[assignment]
         self.frames: list[Frame] = []
@@ -202,7 +203,7 @@ class Evaluator:
         # names of copies that stand for the same object of the user's program as another name
         self.copies: dict[str, str] = {}
         # names that the derivative of a part of the program computes once more
-        self.recomputed: set[str] = set()
+        self.recomputed: dict[str, tuple[str, ...] | None] = {}
         # the arrays of which a tape's block takes rows, under names of their own: the rows, and their numbers
         self.gathers: dict[str, tuple[str, str]] | None = None
         # arrays that hold the elements of lists; such an element is an object of the user's program
@@ -415,6 +416,16 @@ class Evaluator:
             if type_.dtype == "bool":
                 return number(bool(sym.atom.value))
         return self.assign(Op(f"cast.{type_.dtype}", (sym.atom,)), type_)
+
+    def exception(self, cls: type[Exception]) -> tuple[str, type[Exception] | None]:
+        """What generated code calls a class of exceptions, and the class if the name is not a builtin's."""
+        if getattr(builtins, cls.__name__, None) is cls:
+            return cls.__name__, None
+        name = self.exceptions.get(cls) or (self.fresh(cls.__name__) if cls.__name__ in self.taken else cls.__name__)
+        self.exceptions[cls] = name
+        # a trial of a loop's body gives names back
+        self.taken.add(name)
+        return name, cls
 
     def raise_(self, exception: str, *args: str) -> None:
         self.emit(Raise(exception, tuple(Const(arg) for arg in args), self.span))

@@ -34,7 +34,8 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
     if isinstance(value, Dct):
         value = Tup(tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node)))
     if isinstance(value, Tup | Lst) or is_array(value):
-        return Iteration("items", (value,))
+        # computed here, once: what it reads may change in a trip
+        return Iteration("items", (ev.materialise(value),))
     message = f"cannot iterate over {describe(value)}"
     ev.fail(UnsupportedSyntax, message, node, hint="loop over a range, an array or a tuple")
 

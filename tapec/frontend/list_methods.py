@@ -8,7 +8,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import elementwise, indexing, operators
 from tapec.frontend.arguments import Args
 from tapec.frontend.creation import as_array, copy, filled
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.lists import element_type, growing, list_number
 from tapec.frontend.values import (
     NONE,
@@ -85,6 +85,10 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
         return NONE
     if name == "pop" and (not args or static_int(args[0]) == -1):
         if isinstance(contents, Items):
+            if not contents.values and ev.loops and not ev.deciding:
+                # it may have grown in an earlier trip: this way ends here, as far as is known
+                ev.raise_("IndexError", "pop from empty list")
+                raise DeadCode
             if not contents.values:
                 ev.fail(TypeMismatch, "pop from an empty list", node)
             ev.heap[owner] = Items(contents.values[:-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gast
@@ -10,15 +10,16 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
-from tapec.frontend.evaluator import Evaluator, OpenLoop
+from tapec.frontend.evaluator import DeadCode, Evaluator, OpenLoop
 from tapec.frontend.iteration import as_iteration, grid
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
-from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number, static_int
+from tapec.frontend.values import Contents, Items, Iteration, Lst, Sym, Tup, Value, number, static_int
 from tapec.syntax.core import Atom, Break, Name
 from tapec.syntax.types import Scalar
 
+Heap = Mapping[Lst, Contents]
 # the label of a loop's variable, its bounds and step; whether it is parallel; the atom of its snapshots
 Header = tuple[str, Value, Value, Value, bool, Atom | None]
 
@@ -76,10 +77,12 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     count = static_int(ev.iteration_length(iteration, node)) if _unrolls(ev, iteration) else None
     if count is not None and not _has_break(node.body):
         for k in range(count):
+            begun = dict(ev.heap)
             ev.bind_target(node.target, ev.iteration_item(iteration, number(k), node), node)
             ev.statements(node.body)
             if ev.dead:
                 return
+            _same_lengths(ev, iteration, begun, ev.heap, node)
         return
     # a `break` leaves one loop only: then the whole grid is counted through
     if iteration.kind == "ndindex" and not _has_break(node.body):
@@ -100,7 +103,28 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
 
     label = node.target.id if iteration.kind == "range" and isinstance(node.target, gast.Name) else "k"
     header = (label, start, stop, step, iteration.parallel, iteration.slots)
-    counted_loop(ev, header, body, names, live | head, node)
+    context = counted_loop(ev, header, body, names, live | head, node)
+    for block, _, heap in context.exits:
+        if not any(block is left for left in context.broke):
+            _same_lengths(ev, iteration, context.lists, heap, node)
+
+
+def _same_lengths(ev: Evaluator, iteration: Iteration, begun: Heap, ended: Heap, node: gast.For) -> None:
+    """Refuse a loop over a list that a trip makes longer or shorter: it would make other trips."""
+    for owner in iteration.args:
+        if isinstance(owner, Iteration):
+            _same_lengths(ev, owner, begun, ended, node)
+        if isinstance(owner, Lst) and owner in begun and _count(begun[owner]) != _count(ended[owner]):
+            ev.fail(
+                UnsupportedSyntax,
+                "a list that grows or shrinks while a loop runs over it",
+                node,
+                hint="count through it: `k = 0`, then `while k < len(values)`",
+            )
+
+
+def _count(contents: Contents) -> int | Atom:
+    return len(contents.values) if isinstance(contents, Items) else contents.count.atom
 
 
 def _counts(iteration: Iteration) -> bool:
@@ -169,9 +193,9 @@ def counted_loop(
     names: frozenset[str],
     live: frozenset[str],
     node: Any,
-) -> None:
+) -> LoopContext:
     """A `for` over a range; `body` is called with the loop variable."""
-    loop(ev, header, body, names, live, node)
+    return loop(ev, header, body, names, live, node)
 
 
 def loop(
@@ -181,7 +205,7 @@ def loop(
     names: frozenset[str],
     live: frozenset[str],
     node: Any,
-) -> None:
+) -> LoopContext:
     """Lower a loop: find the variables that it carries and their types, then write it.
 
     A variable's type at the head depends on what the body makes of it, so the body is lowered
@@ -199,12 +223,11 @@ def loop(
         root: list[Any] = []
         ev.block = root
         ev.loops.append(context)
-        if header is None:
-            var = None
-            body()
-        else:
-            var = ev.define(header[0], Scalar("int64"))
-            body(Sym(Name(var), Scalar("int64")))
+        var = None if header is None else ev.define(header[0], Scalar("int64"))
+        try:
+            body(*(() if var is None else (Sym(Name(var), Scalar("int64")),)))
+        except DeadCode:
+            ev.dead = True  # an item of a comprehension raises: the trip ends there
         ev.loops.pop()
         if not ev.dead:
             context.exits.append((ev.block, {n: ev.frame.env.get(n) for n in carried.names}, dict(ev.heap)))
@@ -224,6 +247,7 @@ def loop(
     ev.emit(OpenLoop(built, root, ev.span))  # type: ignore[arg-type]
     # a `while True` without `break` never ends normally
     ev.dead = header is None and not any(block is not None for block in context.broke)
+    return context
 
 
 def _bounds(ev: Evaluator, header: Header | None, node: Any) -> list[Sym]:

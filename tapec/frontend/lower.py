@@ -38,7 +38,7 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
-from tapec.frontend.values import Items, Lst, SameAs, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import Contents, Items, Lst, SameAs, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Block, Function, Name, Return
 from tapec.syntax.types import Array
 
@@ -55,6 +55,7 @@ class Lowered:
     functions  every Python function reached
     callees    recursive functions, called by name
     bindings   what the user's variables are given, by the place of the assignment
+    heap       what lists hold in the end
     """
 
     function: Function
@@ -65,6 +66,7 @@ class Lowered:
     functions: tuple[Any, ...] = ()
     callees: tuple[Function, ...] = ()
     bindings: dict[tuple[Span | None, str], Value] = field(default_factory=dict)
+    heap: dict[Lst, Contents] = field(default_factory=dict)
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -197,7 +199,7 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     body, callees = finished(ev.callees, body)
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
     functions = tuple(ev.functions)
-    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings)
+    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap)
 
 
 def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:

@@ -20,6 +20,7 @@ from numba.core import errors as numba_errors
 from numba.core import types as nt
 from numba.core.registry import cpu_target
 
+from tapec.frontend import scalar_types
 from tapec.syntax.types import Array, Scalar, Text, Type
 
 # Numba fills this module with its settings while it is imported
@@ -116,6 +117,10 @@ def _context() -> Any:
 
 @functools.lru_cache(maxsize=20_000)
 def _resolve(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
+    return scalar_types.known_type(function, args) or _resolved_by_numba(function, args)
+
+
+def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
     context = _context()
     if isinstance(function, types.FunctionType) and function.__module__.startswith("tapec_runtime"):
         # not jitted, since the user has turned the JIT off: elementary functions keep the kind of their arguments
@@ -140,6 +145,9 @@ def result_type(function: Callable[..., Any], args: tuple[Type, ...]) -> nt.Type
 @functools.lru_cache(maxsize=1_000)
 def unify_scalars(first: Scalar, second: Scalar) -> Scalar | None:
     """The type of a variable that holds `first` on one path and `second` on another."""
+    known = scalar_types.common_type(first.dtype, second.dtype)
+    if known is not None:
+        return Scalar(known)
     unified = _context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
     return _SCALARS.get(unified)
 

@@ -202,6 +202,7 @@ def compare(ev: Evaluator, node: gast.Compare) -> Value:
 
     def rest(left: Value, position: int) -> Value:
         op = node.ops[position]
+        left = before_calls(ev, left, node.comparators[position])
         right = ev.expr(node.comparators[position])
         first = comparison(ev, op, left, right, node)
         if position + 1 == len(node.ops):
@@ -359,8 +360,9 @@ def lambda_(ev: Evaluator, node: gast.Lambda) -> Value:
 
 
 def closure(ev: Evaluator, node: Any) -> Func:
-    defaults = tuple(ev.expr(d) for d in node.args.defaults)
-    kw_defaults = tuple(None if d is None else ev.expr(d) for d in node.args.kw_defaults)
+    # evaluated here, once: what they read may change before a call
+    defaults = tuple(ev.materialise(ev.expr(d)) for d in node.args.defaults)
+    kw_defaults = tuple(None if d is None else ev.materialise(ev.expr(d)) for d in node.args.kw_defaults)
     return Func(node, ev.frame, defaults, kw_defaults)
 
 

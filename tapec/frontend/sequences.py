@@ -110,18 +110,35 @@ def _place(ev: Evaluator, index: Value, node: Any) -> int:
 def ordered(ev: Evaluator, values: list[Value], kwargs: Kwargs, node: Any) -> list[Value]:
     """`sorted(values)`, where comparisons are decided."""
     key, reverse = kwargs.get("key", NONE), kwargs.get("reverse", number(False))
-    if not ev.deciding or not isinstance(reverse, Sym) or not isinstance(reverse.constant, bool):
-        message = "cannot put a list in an order that only the run knows"
-        ev.fail(UnsupportedSyntax, message, node, hint="use np.sort of an array")
+    if not isinstance(reverse, Sym) or not isinstance(reverse.constant, bool):
+        ev.fail(UnsupportedSyntax, "`reverse` is not known here", node)
     keys = values if is_none(key) else [ev.apply(key, [value], {}, node) for value in values]
 
     def order(first: int, second: int) -> int:
-        if ev.known(ev.truth(ev.compare("<", keys[first], keys[second], node)), node).constant:
+        if _less(ev, keys[first], keys[second], node):
             return -1
-        return int(bool(ev.known(ev.truth(ev.compare("<", keys[second], keys[first], node)), node).constant))
+        return int(_less(ev, keys[second], keys[first], node))
 
     places = sorted(range(len(values)), key=functools.cmp_to_key(order), reverse=reverse.constant)
     return [values[place] for place in places]
+
+
+def _less(ev: Evaluator, first: Value, second: Value, node: Any) -> bool:
+    """Whether `first < second`, as Python compares sort keys."""
+    if isinstance(first, Tup) and isinstance(second, Tup):
+        for one, other in zip(first.items, second.items, strict=False):
+            if _less(ev, one, other, node):
+                return True
+            if _less(ev, other, one, node):
+                return False
+        return len(first.items) < len(second.items)
+    if isinstance(first, Static) and isinstance(second, Static) and isinstance(first.obj, str):
+        return isinstance(second.obj, str) and first.obj < second.obj
+    verdict = ev.known(ev.truth(ev.compare("<", first, second, node)), node).constant
+    if not isinstance(verdict, bool):
+        message = "cannot put a list in an order that only the run knows"
+        ev.fail(UnsupportedSyntax, message, node, hint="use np.sort of an array")
+    return verdict
 
 
 def sorted_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -162,4 +179,44 @@ def filter_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return Tup(tuple(kept))
 
 
-SPECIAL: dict[Any, Any] = {sorted: sorted_, any: any_, all: all_, map: map_, filter: filter_}
+def reduce(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`functools.reduce`; over an array or a list that grows it is a loop."""
+    function, sequence, *initial = args
+    items = items_of(ev, ev.materialise(sequence), node) if not is_array(sequence) else None
+    if items is None:
+        return ev.call_object(_folded if initial else _folded_from_first, args, {}, node)
+    values = [*initial, *items]
+    if not values:
+        _fails(ev, TypeError, "reduce() of an empty sequence with no initial value", node)
+    result = values[0]
+    for item in values[1:]:
+        result = ev.apply(function, [result, item], {}, node)
+    return result
+
+
+# lowered as if the user had written them
+
+
+def _folded(function: Any, sequence: Any, total: Any) -> Any:
+    for item in sequence:
+        total = function(total, item)
+    return total
+
+
+def _folded_from_first(function: Any, sequence: Any) -> Any:
+    if len(sequence) == 0:
+        raise TypeError("reduce() of an empty sequence with no initial value")
+    total = sequence[0]
+    for k in range(1, len(sequence)):
+        total = function(total, sequence[k])
+    return total
+
+
+SPECIAL: dict[Any, Any] = {
+    sorted: sorted_,
+    any: any_,
+    all: all_,
+    map: map_,
+    filter: filter_,
+    functools.reduce: reduce,
+}

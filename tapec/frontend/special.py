@@ -102,7 +102,7 @@ METHOD_HANDLERS: dict[str, Any] = {
 
 
 def write_out(ev: Evaluator, out: Value, value: Value, node: Any) -> None:
-    if not isinstance(out, Sym):
+    if not isinstance(out, Sym) or not is_array(out):
         ev.fail(TypeMismatch, "`out` must be an array", node)
     indexing.write_into(ev, out, value, node)
 

@@ -11,6 +11,7 @@ from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
 from tapec.optimise.branches import straighten
 from tapec.optimise.coalesce import coalesce
+from tapec.optimise.counters import count_by_formula
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.defined import define_copied
 from tapec.optimise.distribute import distribute
@@ -19,18 +20,24 @@ from tapec.optimise.elementary import vectorise_functions
 from tapec.optimise.extents import known_extents
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.joined import copy_joined
+from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
+from tapec.optimise.refill import refill
 from tapec.optimise.renest import renest
+from tapec.optimise.rows import hide_descent
 from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
 from tapec.optimise.small_products import write_out_products
+from tapec.optimise.stages import stage_functions
+from tapec.optimise.strided import keep_in_line
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
 from tapec.optimise.unroll import unroll
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
+from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Function
 
 Pass = Callable[[Function, frozenset[str]], Function]
@@ -45,7 +52,9 @@ PREPARE: tuple[Pass, ...] = (
     *CLEAN,
     copy_joined,
     write_out_products,
+    count_by_formula,
     *CLEAN,
+    refill,
     privatise,
     unroll,
     single_values,
@@ -61,14 +70,19 @@ SPEED: tuple[Pass, ...] = (
     distribute,
     ascend,
     leave_early,
-    hoist_allocations,
-    *CLEAN,
 )
+ALLOCATED: tuple[Pass, ...] = (hoist_allocations, *CLEAN)
+# what only the runtime makes fast
+VECTORS: tuple[Pass, ...] = (stage_functions, vectorise_functions, keep_in_line, hide_descent)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 # those that take a listener, too, and tell it what they decide
 TELLING: dict[Pass, Telling] = {
-    one: one for one in (distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll)
+    one: one
+    for one in (
+        *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
+        *(stage_functions, vectorise_functions),
+    )
 }
 
 
@@ -82,18 +96,23 @@ def prepare(
 def tidy(
     function: Function,
     constants: frozenset[str] = frozenset(),
-    level: int = 2,
-    math: str = "fast",
+    options: Options = DEFAULT,
     listener: Listener | None = None,
 ) -> Function:
-    """Clean up generated code, and from level 2 on make it fast; with the C library's functions if `math` is "libm".
+    """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
 
     Afterwards the places of atoms may hold expressions.
     """
-    speed = SPEED if math == "libm" else (*SPEED, vectorise_functions)
-    function = _run((*CLEAN, *(speed if level > 1 else ())), function, constants, listener)
+    function = _run((*CLEAN, *(SPEED if options.fast else ())), sequential(function), constants, listener)
     if listener is not None:
+        # before loops are shared out: what is proved of all trips holds for those of a thread
         tell_vectors(function, listener)
+    if options.parallel:
+        function = on_threads(function, options.strict, listener)
+    if options.level > 1:
+        function = _run(ALLOCATED, function, constants, listener)
+    if options.fast and options.math == "fast":
+        function = _run(VECTORS, function, constants, listener)
     return _run(READABLE, function, constants, listener)
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.analyses.dependence import Affine, Dependence
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, aliases, is_memory
+from tapec.analyses.regions import regions
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -51,6 +53,8 @@ def drop_dead(function: Function, constants: frozenset[str] = frozenset()) -> Fu
 
 class _Dead:
     def __init__(self, function: Function, constants: frozenset[str]) -> None:
+        self.function = function
+        self.dependence: Dependence | None = None
         self.types: dict[str, Type] = function.types
         self.aliases: Aliases = aliases(function)
         self.visible = frozenset(
@@ -161,7 +165,15 @@ class _Dead:
             for name in writes(inner):
                 if is_memory(self.types.get(name)):
                     places[self.key(name)] = set()
-        return frozenset(key for key, found in places.items() if found)
+        own = frozenset(key for key, found in places.items() if found)
+        # a variable that is below zero counts from the end: two trips may mean one element
+        return own if own and self.natural(stmt.var) else frozenset()
+
+    def natural(self, counter: str) -> bool:
+        """Whether a loop's variable is known not to be negative."""
+        if self.dependence is None:
+            self.dependence = Dependence(regions(self.function))
+        return self.dependence.minimum(Affine(counter, 0)) >= 0
 
     def accesses(self, stmt: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
         """The arrays that a statement reads or writes, each with its subscripts; none for a whole array."""

@@ -22,6 +22,7 @@ from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
+from tapec.optimise.ranges import extent_of
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Loop, Name, Op, Stmt, Store, writes
 from tapec.syntax.types import INT64, Array
 
@@ -67,7 +68,7 @@ class _Distribute:
     def loop(self, loop: For, around: tuple[For | Loop, ...]) -> list[Stmt]:
         """The loop without the additions that can wait, and the loops that make them."""
         moved = self.movable(loop)
-        extent = self.extent(loop, around[0]) if moved else None
+        extent = extent_of(self.trips, loop, around[0]) if moved else None
         if extent is None:
             return [loop]
         size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
@@ -160,24 +161,6 @@ class _Distribute:
         return False
 
     # writing them
-
-    def extent(self, loop: For, outermost: For | Loop) -> Expr | None:
-        """More than the largest value of a loop's variable, in names that are set before `outermost`."""
-        (around,) = self.trips.regions.body[id(outermost)]
-        largest = self.trips.dependence.bound(loop.var, low=False)
-        while largest is not None and largest.base is not None:
-            if not self.trips.regions.home[largest.base].inside(around):
-                break
-            outer = self.trips.dependence.bound(largest.base, low=False)
-            largest = None if outer is None else Affine(outer.base, outer.offset + largest.offset)
-        if largest is None:
-            return None
-        if largest.base is None:
-            return Const(largest.offset + 1)
-        if largest.offset == -1:
-            return Name(largest.base)
-        sign, step = ("+", largest.offset + 1) if largest.offset > -1 else ("-", -largest.offset - 1)
-        return Op(sign, (Name(largest.base), Const(step)))
 
     def computed(self, value: Expr, loop: For) -> Atom:
         """A whole number computed before the outermost loop."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.journal import Listener
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Loop, Name, Note, Op, Stmt, Store, walk
 from tapec.syntax.types import FLOAT64, Type
 
@@ -25,14 +26,17 @@ VECTORISED = {
 _POWER = "tapec_runtime.power"
 
 
-def vectorise_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def vectorise_functions(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with calls of the runtime's functions; see the module."""
-    return replace(function, body=_Calls(function.types).block(function.body))
+    return replace(function, body=_Calls(function.types, listener).block(function.body))
 
 
 class _Calls:
-    def __init__(self, types: dict[str, Type]) -> None:
+    def __init__(self, types: dict[str, Type], listener: Listener | None) -> None:
         self.types = types
+        self.listener = listener
 
     def block(self, block: Block, vectorised: bool = False) -> Block:
         """A block with its calls replaced, if it stands in a loop that LLVM may vectorise."""
@@ -40,7 +44,10 @@ class _Calls:
         for stmt in block:
             match stmt:
                 case Assign(target=target, value=Op() as value) if vectorised:
-                    out.append(replace(stmt, value=self.replaced(value, self.types[target])))
+                    new = self.replaced(value, self.types[target])
+                    if self.listener is not None and new is not value:
+                        self.listener.decide(stmt.span, "elementary", "`{0}` can run on vectors", "", value.fn)
+                    out.append(replace(stmt, value=new))
                 case If(body=body, orelse=orelse):
                     out.append(replace(stmt, body=self.block(body, vectorised), orelse=self.block(orelse, vectorised)))
                 case For(body=body):

@@ -62,7 +62,8 @@ class _Hoist:
         for stmt in block:
             # innermost loops first, so that an allocation rises as far as it can
             new = map_blocks(stmt, self.block)
-            if isinstance(new, For | Loop):
+            # threads need memory of their own
+            if isinstance(new, Loop) or (isinstance(new, For) and not new.parallel):
                 lifted = self.lifted(new)
                 out += [s for s in new.body if id(s) in lifted]
                 new = replace(new, body=tuple(s for s in new.body if id(s) not in lifted))

@@ -38,7 +38,7 @@ def tell_vectors(function: Function, listener: Listener) -> None:
         if why is None:
             listener.decide(loop.span, "vectors", f"{sweep}can run on vectors")
         else:
-            listener.decide(loop.span, "vectors", f"{sweep}cannot run on vectors", *why)
+            listener.decide(loop.span, "vectors", f"{sweep}may not run on vectors", *why)
 
 
 def innermost(block: Block, sweep: str = "") -> Iterator[tuple[For | Loop, str]]:
@@ -69,9 +69,8 @@ def obstacle(loop: For | Loop, trips: Trips) -> tuple[str, *tuple[Span | Named |
         return "each trip needs `{0}` of the one before", Named(carried, _made(trips, carried))
     meeting = trips.meeting(loop)
     if meeting is not None:
-        return "{0} touches elements of `{1}` that other trips may touch", meeting.stmt.span, Named(
-            meeting.array, _made(trips, meeting.array)
-        )
+        why = "it is not proved that {0} touches no element of `{1}` that another trip touches"
+        return why, meeting.stmt.span, Named(meeting.array, _made(trips, meeting.array))
     return None
 
 

@@ -13,12 +13,12 @@ REFUSED     dotted name -> why it is not supported
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numba.np import extensions
 
 from tapec.rules import (
     arrays_create,
@@ -72,10 +72,22 @@ _FUNCTIONS = _join(
 
 LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
     {numpy_object(path): function for path, function in _FUNCTIONS.items() if numpy_object(path) is not None}
-    # Numba has it for NumPy before 2.5
-    | ({extensions.cross2d: arrays_product.cross2d} if hasattr(extensions, "cross2d") else {})
     | scalars.FUNCTIONS
 )
+
+
+
+def library_function(obj: Any) -> Callable[..., Any] | None:
+    """The plain Python function of a function; None if it has none here."""
+    extensions = sys.modules.get("numba.np.extensions")
+    # Numba has it for NumPy before 2.5; whoever calls it has imported its module, which takes long
+    if extensions is not None and obj is getattr(extensions, "cross2d", extensions):
+        return arrays_product.cross2d
+    try:
+        return LIBRARY.get(obj)
+    except TypeError:
+        return None
+
 
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     _join(arrays_order.METHODS, arrays_reduce.METHODS, arrays_select.METHODS, arrays_shape.METHODS)
@@ -146,6 +158,7 @@ __all__ = [
     "FRONTEND",
     "INERT",
     "LIBRARY",
+    "library_function",
     "METHODS",
     "OPAQUE",
     "PRIMITIVES",

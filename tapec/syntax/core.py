@@ -133,9 +133,12 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
+    """Raise an exception; `cls` is the class that its name stands for, unless that is a builtin's."""
+
     exception: str
     args: tuple[Atom, ...] = ()
     span: Span | None = None
+    cls: type[Exception] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,10 @@ class Costs:
             return 0.0
         loop = self.regions.loop_of(name) if self.regions.merged(name) else None
         if loop is not None and region.inside(loop):
-            return 0.0 if (name, id(loop)) in self._done or id(loop) in self.plan.fused else STORE
+            if (name, id(loop)) in self._done or id(loop) in self.plan.fused:
+                return 0.0
+            # once for all trips of a loop inside
+            return STORE_OUTSIDE if len(self.chain(loop)) < len(self.chain(region)) else STORE
         if not self.chain(home):
             return 0.0
         if (name, id(home)) in self._done:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Collection
 
 from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import Assign, Const, Expr, For, Name, Op, names_in, substitute
 from tapec.syntax.types import Type
 
-_LINEAR = frozenset({"+", "-", "neg"})
+# of several upper bounds, so many are compared at run time
+_BOUNDS = 4
 
 
 class Extents:
@@ -31,10 +34,11 @@ class Extents:
                 return None
             start, stop, step = (bound for bound in bounds if bound is not None)
             trips = trip_count(start, stop, step)
-            corners = _corners(trips, ends)
-            if corners is None:
+            found = [_corners(simpler, ends) for simpler in _bounds(trips, ends.keys())]
+            known = [corners for corners in found if corners is not None]
+            if not known:
                 return None
-            out.append(corners)
+            out.append(functools.reduce(lambda one, other: Op("min", (one, other)), known))
             if step == Const(1):
                 ends[loop.var] = (start, _minus_one(stop))
             elif step == Const(-1):
@@ -101,11 +105,11 @@ def _minus_one(expr: Expr) -> Expr:
 
 
 def _corners(trips: Expr, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
-    """The largest value of `trips` over the ranges of outer loop variables; None if not linear."""
+    """The largest value of `trips` over the ranges of outer loop variables; None if no corner need have it."""
     free = sorted(set(names_in(trips)) & ends.keys())
     if not free:
         return Op("max", (trips, Const(0)))
-    if not _linear(trips, set(free)):
+    if not _convex(trips, set(free)):
         return None
     best: Expr = Const(0)
     for choice in itertools.product((0, 1), repeat=len(free)):
@@ -113,25 +117,59 @@ def _corners(trips: Expr, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
         # inner variables first: their ends may contain outer ones
         for name, side in sorted(zip(free, choice, strict=True), reverse=True):
             value = substitute(value, {name: ends[name][side]})
+            if not _convex(value, set(names_in(value)) & ends.keys()):
+                return None
         while set(names_in(value)) & ends.keys():
             name = sorted(set(names_in(value)) & ends.keys())[-1]
             low = substitute(value, {name: ends[name][0]})
             high = substitute(value, {name: ends[name][1]})
-            if not _linear(value, {name}):
+            if not _convex(value, {name}):
                 return None
             value = Op("max", (low, high))
         best = Op("max", (best, value))
     return best
 
 
-def _linear(expr: Expr, free: set[str]) -> bool:
-    if isinstance(expr, Name | Const):
+def _bounds(expr: Expr, free: Collection[str], up: bool = True) -> list[Expr]:
+    """Formulas that are never below another one, or never above if not `up`, and largest (or least) at corners.
+
+    A band `min(n, i + 3) - max(0, i - 2)` has the bounds `n - 0`, `n - (i - 2)`, `i + 3 - 0` and `i + 3 - (i - 2)`.
+    """
+    if not isinstance(expr, Op) or not set(names_in(expr)) & set(free):
+        return [expr]
+    match expr.fn, expr.args:
+        case "max" | "min", args if (expr.fn == "max") != up:
+            return [bound for arg in args for bound in _bounds(arg, free, up)][:_BOUNDS]
+        case "+" | "max" | "min", args:
+            sides = [_bounds(arg, free, up) for arg in args]
+        case "-", (first, second):
+            sides = [_bounds(first, free, up), _bounds(second, free, not up)]
+        case "neg", (arg,):
+            sides = [_bounds(arg, free, not up)]
+        case _:
+            return [expr]
+    bounds: list[Expr] = [Op(expr.fn, choice) for choice in itertools.product(*sides)]
+    return bounds[:_BOUNDS]
+
+
+def _convex(expr: Expr, free: set[str], up: bool = True) -> bool:
+    """Whether a formula, or its negative if not `up`, is largest at ends of the ranges of its `free` names.
+
+    `n - max(i, n - i)` is not: it is largest in the middle.
+    """
+    if isinstance(expr, Name | Const) or not set(names_in(expr)) & free:
         return True
-    if not set(names_in(expr)) & free:
-        return True
-    if expr.fn in _LINEAR or expr.fn == "max":
-        return all(_linear(arg, free) for arg in expr.args)
-    if expr.fn == "*":
-        sides = [bool(set(names_in(arg)) & free) for arg in expr.args]
-        return sum(sides) == 1 and all(_linear(arg, free) for arg in expr.args)
+    match expr.fn, expr.args:
+        case "+", args:
+            return all(_convex(arg, free, up) for arg in args)
+        case "-", (first, second):
+            return _convex(first, free, up) and _convex(second, free, not up)
+        case "neg", (arg,):
+            return _convex(arg, free, not up)
+        case "max" | "min", args:
+            return (expr.fn == "max") == up and all(_convex(arg, free, up) for arg in args)
+        case "*", args:
+            # the sign of the other factor is not known
+            sides = [bool(set(names_in(arg)) & free) for arg in args]
+            return sum(sides) == 1 and all(_convex(arg, free, way) for arg in args for way in (True, False))
     return False

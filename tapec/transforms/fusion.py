@@ -29,7 +29,6 @@ from tapec.analyses.activity import Activity
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.analyses.trips import Trips
-from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
@@ -38,6 +37,7 @@ from tapec.syntax.core import (
     Const,
     For,
     Function,
+    If,
     Loop,
     Name,
     Op,
@@ -51,6 +51,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Scalar, Stack, Type
 from tapec.transforms.exits import Exits
+from tapec.transforms.reversed import adds_element, adds_to, asks_extent, at, clears, flat, sets, statements
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep
 
 
@@ -266,7 +267,7 @@ class Fusion:
         while pending:
             name = pending.pop()
             for place, item in enumerate(earlier):
-                if isinstance(item, RevIf | RevLoop):
+                if isinstance(item, RevIf | RevLoop | If | For | Loop):
                     # a fused loop leaves the adjoints of its own sums as they are
                     if not (id(item) in taken and name in self.inputs[id(item)]) and name in self.named(item).written:
                         return self.refuse("what it adds up is used by a loop or a branch: {0}", at(item))
@@ -367,56 +368,3 @@ def end_copies(region: Region, regions: Regions) -> list[Assign]:
             break
         found.append(stmt)
     return found[::-1]
-
-
-def at(item: Stmt | RevIf | RevLoop) -> Span | None:
-    """The user's line that a reversed statement comes from."""
-    return item.primal.span if isinstance(item, RevIf | RevLoop) else item.span
-
-
-def blocks_of(item: RevIf | RevLoop) -> tuple[RevBlock, ...]:
-    """The reversed blocks directly inside a reversed statement."""
-    return (item.body, item.orelse) if isinstance(item, RevIf) else (item.body,)
-
-
-def statements(block: RevBlock) -> Iterator[Stmt]:
-    """All core statements of a reversed block."""
-    for item in block.items:
-        yield from flat(item)
-
-
-def flat(item: Stmt | RevIf | RevLoop) -> Iterator[Stmt]:
-    """All core statements of a reversed statement."""
-    if isinstance(item, RevIf | RevLoop):
-        for block in blocks_of(item):
-            yield from statements(block)
-    else:
-        yield from walk((item,))
-
-
-def sets(item: Stmt | RevIf | RevLoop, name: str) -> bool:
-    """Whether a reversed statement sets a name."""
-    return any(name in writes(stmt) for stmt in flat(item))
-
-
-def clears(stmt: Stmt) -> bool:
-    """Whether a statement sets an adjoint to zero."""
-    return isinstance(stmt, Assign) and (stmt.value == Const(0.0) or not list(reads(stmt)))
-
-
-def adds_element(stmt: Stmt, array: str) -> bool:
-    """Whether a statement adds to an element of an array, and uses it for nothing else."""
-    return isinstance(stmt, Store) and stmt.accumulate and stmt.array == array
-
-
-def asks_extent(stmt: Stmt) -> bool:
-    """Whether a statement reads an extent, and no element."""
-    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "dim"
-
-
-def adds_to(stmt: Stmt, name: str) -> bool:
-    """Whether a statement does nothing with a number but add to it."""
-    match stmt:
-        case Assign(target=target, value=Op(fn="+", args=(Name(id=first), second))):
-            return target == name == first and second != Name(name)
-    return False

@@ -10,19 +10,21 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import aliases, memory
 from tapec.analyses.regions import regions
 from tapec.journal import Listener
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, Name, Op, Return, Stmt, walk
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, Loop, Name, Op, Return, Stmt, walk
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.assembly import Assembly, zero
 from tapec.transforms.checkpoints import find
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
 from tapec.transforms.fusion import Fused, Fusion
+from tapec.transforms.plan import Slot
 from tapec.transforms.schedule import Forward, Schedule, sharing, without_stores
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
@@ -68,6 +70,20 @@ def reverse(
     The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
     return _Reverse(function, sources, constants, unit_seed, shared, fuse, listener, outputs).run()
+
+
+def kept_by_loops(
+    function: Function, sources: tuple[str, ...], constants: frozenset[str], unit_seed: bool, fuse: bool
+) -> list[tuple[For | Loop, list[tuple[Slot, Type]]]]:
+    """What the reversal of a function stores for its outermost loops."""
+    worker = _Reverse(function, sources, constants, unit_seed, False, fuse, None)
+    worker.run()
+    kept = []
+    for stmt in walk(worker.program.body):
+        slots = [(slot, worker.types[name]) for slot, name in worker.plan.buffers.get(id(stmt), ())]
+        if slots and isinstance(stmt, For | Loop) and not worker.regions.of[id(stmt)].loops():
+            kept.append((stmt, slots))
+    return kept
 
 
 class _Reverse(Assembly):
@@ -117,6 +133,7 @@ class _Reverse(Assembly):
         body = shadows.block(function.body[:-1])
         body, self.exits = instrument(body, emitter, last.values)
         program = Function(function.name, (*function.params, *given), (*entry, *body), self.types)
+        self.program = program
         self.regions = regions(program)
         for constant in self.constants:
             self.regions.home[constant] = self.regions.root
@@ -156,7 +173,14 @@ class _Reverse(Assembly):
 
     def scheduled(self, stmt: For) -> list[Stmt]:
         """The reversal of a checkpointed loop; notes what stands in the forward sweep."""
-        schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], self.outputs is not None, reverse_trip)
+        if self.listener is not None:
+            # others are computed, from the limit of memory for instance
+            given = not isinstance(stmt.slots, Name) or stmt.slots.id in self.function.params
+            what = "checkpointed, with {0} snapshots" if given else "checkpointed"
+            why = "trips are run again from the nearest snapshot"
+            self.listener.decide(stmt.span, "checkpoints", what, why, stmt.slots)
+        pull_back = functools.partial(reverse_trip, listener=self.listener)
+        schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], self.outputs is not None, pull_back)
         self.scheduled_forward[id(stmt)], reversed_ = schedule.write()
         return reversed_
 
@@ -231,13 +255,17 @@ class _Reverse(Assembly):
 
 
 def reverse_trip(
-    function: Function, sources: tuple[str, ...], outputs: frozenset[str], unread: frozenset[str]
+    function: Function,
+    sources: tuple[str, ...],
+    outputs: frozenset[str],
+    unread: frozenset[str],
+    listener: Listener | None = None,
 ) -> Function:
     """The reversal of a loop's trip: takes what the trip takes, seeds and shadows; returns the adjoints of numbers.
 
     It runs the trip itself, but for stores into the arrays `unread`.
     """
-    swept = reverse(function, sources, shared=True, outputs=outputs)
+    swept = reverse(function, sources, shared=True, outputs=outputs, listener=listener)
     whole = Function(function.name, function.params, (*swept.forward, *swept.backward), swept.types)
     forward = without_stores(swept.forward, sharing(whole, unread))
     body = (*forward, *swept.backward, Return(swept.adjoints))

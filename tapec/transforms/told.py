@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from tapec.analyses.memory import Memory
-from tapec.analyses.regions import Region, Regions
+from tapec.analyses.regions import Regions
 from tapec.errors import Span
 from tapec.journal import Listener, Named
-from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt, names_in, substitute
+from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt
 from tapec.syntax.types import Array, Scalar, Stack, Type
 from tapec.transforms.plan import Plan, Slot
 
-# as deep as an expression is followed to what it is computed from
-_DEEPEST = 12
+# so many operations does an expression have at most
+_LARGEST = 60
 
 
 def tell_plan(
@@ -122,12 +122,13 @@ class _Told:
 
     def value(self, name: str) -> Expr:
         """What computes a value, as one expression; its name where that is not one operation after another."""
-        return self.nested(Name(name), None, 0)
+        return self.nested(Name(name), [_LARGEST])
 
-    def nested(self, expr: Expr, region: Region | None, depth: int) -> Expr:
+    def nested(self, expr: Expr, room: list[int]) -> Expr:
+        """An expression with names replaced by what computes them, as long as there is room for an operation."""
         if isinstance(expr, Op):
-            return Op(expr.fn, tuple(self.nested(arg, region, depth) for arg in expr.args))
-        if isinstance(expr, Const) or depth > _DEEPEST:
+            return Op(expr.fn, tuple(self.nested(arg, room) for arg in expr.args))
+        if isinstance(expr, Const) or room[0] == 0:
             return expr
         defs = self.regions.defs.get(expr.id, [])
         made = defs[0] if len(defs) == 1 else None
@@ -135,11 +136,12 @@ class _Told:
             return expr
         if isinstance(made.value, Op) and made.value.fn == "pop":
             return expr
-        return self.nested(made.value, region, depth + 1)
+        room[0] -= 1
+        return self.nested(made.value, room)
 
     def formula(self, expr: Expr) -> Expr:
         """A number of elements in terms of parameters and their extents, as far as that is known."""
-        return self.nested(substitute(expr, {n: self.nested(Name(n), None, 0) for n in names_in(expr)}), None, 0)
+        return self.nested(expr, [_LARGEST])
 
     def bytes_of(self, name: str) -> Expr:
         """The size of one value."""

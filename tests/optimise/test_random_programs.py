@@ -12,6 +12,7 @@ import pytest
 from tapec.errors import TapecError
 from tapec.optimise import PASSES, tidy
 from tapec.optimise.defined import define_copied
+from tapec.options import Options
 from tapec.pipeline import Program
 from tapec.syntax.core import Function
 from tests.optimise.comparison import check_passes, close, run, unoptimised
@@ -65,6 +66,6 @@ def test_passes_for_speed(seed: int, tmp_path: Path):
     for derivative in derivatives(program.source, args, tmp_path):
         own = (*args, *floats)[: len(derivative.core.params)]
         constants = frozenset(derivative.lowered.constants)
-        plain, fast = (tidy(derivative.core, constants, level) for level in (1, 2))
+        plain, fast = (tidy(derivative.core, constants, Options(level=level)) for level in (1, 2))
         one, other = (run(core, own, derivative.namespace) for core in (plain, fast))
         assert close(one, other, 1e-3 if any_single(args) else 1e-8), derivative.text

@@ -473,3 +473,13 @@ def chosen_rows(m, which):
             row[j] = row[j] * m[t % 3, j] + m[(t + 1) % 3, j]
             total += row[j] ** 2
     return total
+
+
+@case(A)
+def columns_of_a_vector(x):
+    """A vector's columns are contiguous: no copy is made."""
+    y = x * 1.0
+    v = np.asfortranarray(y)
+    v[1:] = y[:-1] * v[1:]
+    y[0] = x[1]
+    return (v * np.arange(4.0)).sum() + v[0] * y[3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -465,3 +466,141 @@ def rotated_totals(a, x):
     for v in x:
         p, q, r = q, r, p + math.sin(v * a[1])
     return p + 2 * q * r
+
+
+@case(np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1]))
+def below_zero(x):
+    """Two values of a loop's variable, -3 and 3, mean one element: what the first stores the other reads."""
+    y, total = np.zeros(6), 0.0
+    for i in range(-3, 4):
+        total += y[i] * x[i]
+        y[i] = x[i] ** 2
+    return total
+
+
+@case(np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2]))
+def longest_in_the_middle(x):
+    """The inner loop makes most trips neither in the first nor in the last trip of the outer one."""
+    n, total = len(x), 0.0
+    y = x.copy()
+    for i in range(n):
+        for j in range(max(i, n - 1 - i), n):
+            t = y[j] * x[i]
+            y[j] = np.sin(t)
+            total += t * y[j]
+    return total
+
+
+@case(np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2]))
+def bands(x):
+    """Bounds that bend both ways."""
+    n, total = len(x), 0.0
+    y = x.copy()
+    for i in range(n):
+        for j in range(max(0, i - 2), min(n, i + 3)):
+            t = np.sin(y[j] * x[i])
+            y[j] = t * t
+            for k in range(0, min(j, n - i), 2):
+                total = np.cos(total * t + y[k])
+        for j in range(min(n - 1, i + 1), max(-1, i - 3), -1):
+            total = np.sin(total + y[j])
+            y[j] *= total
+    return total + y.sum()
+
+
+@case(A)
+def starred(x):
+    """`*` takes what the other names leave of a list that grows."""
+    values = [v * v for v in x]
+    first, *rest = values
+    *most, last = values
+    head, *middle, tail = values
+    rest[0] *= 2
+    return 10 * first + rest[-1] * rest[0] + len(rest) + most[-1] * last + head * middle[-1] - tail * len(middle)
+
+
+def _clobber(y):
+    y[0] = 5.0
+    y *= 1.5
+    return y
+
+
+@case(A)
+def computed_once(x):
+    """What a loop runs over, what is compared and what a default is are computed before what follows changes y."""
+    y = x.copy()
+    total = 0.0
+    for v in y * 2:
+        y *= 1.1
+        total += v * y[0]
+    for k, v in enumerate(x + y):
+        y[-1] -= 0.3
+        total += k * v
+
+    def weighted(k, w=y * 3, *, z=y * x):
+        return w[k] * y[k] + z[k]
+
+    y[0] = x[1] * 3
+    total += weighted(0) - weighted(1)
+    mask = y * 2 > _clobber(y) - 1
+    return total + (x * mask).sum()
+
+
+@case(A, np.array([0, 1, 10, 2, 11, 3, 0, 12, 10]))
+def stack_machine(x, code):
+    """A list that is empty or short in the first trip, as far as the types of its items tell."""
+    stack = [1.0]
+    for op in code:
+        if op < 10:
+            stack.append(x[op])
+        else:
+            b = stack.pop()
+            a = stack.pop()
+            if op == 10:
+                stack.append(a + b)
+            elif op == 11:
+                stack.append(a * b)
+            else:
+                stack.append(a / b)
+    return stack[-1] * stack[0] + len(stack)
+
+
+@case(A, 5.0)
+def folds(a, y):
+    """functools.reduce over an array, over known items, and with built-in functions."""
+    first = functools.reduce(lambda s, v: s * v + 1, a, y)
+    second = functools.reduce(max, a)
+    third = functools.reduce(lambda s, v: s - v * v, [y, a[0], 2.0])
+    return first * second + third
+
+
+@case(A)
+def known_orders(a):
+    s = 0.0
+    for k in sorted([3, 1, 2]):
+        s = s * a[0] + k
+    for k, name in sorted([(2, "b"), (1, "z"), (2, "a")]):
+        s = s * a[1] + k * (name == "a")
+    return s + max([len(word) for word in ("a", "bcd")]) * a[2] + max(range(3)) * sum(range(4)) * a[3]
+
+
+def _never():
+    raise ValueError("never called")
+
+
+@case(A)
+def raises_where_it_is_evaluated(x):
+    """A call that always raises ends the ways that evaluate it, and no others."""
+    total = 0.0
+    for i in range(4):
+        if x[i] > 100 and _never():
+            total += 1
+        total += x[i] ** 2
+        if x[i] < 100 or _never():
+            total *= 1.1
+        assert x[i] < 100 or _never()
+        empty = [_never() for _ in range(i - 9)]
+        total += x[i] + len(empty)
+        if total > 2.5:
+            break
+    return total

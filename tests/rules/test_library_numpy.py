@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba.np import extensions
 
-from tapec.rules.library import LIBRARY, METHODS
+from tapec.rules.library import LIBRARY, METHODS, library_function
 
 
 def rng() -> np.random.Generator:
@@ -452,8 +452,8 @@ def test_products():
     cross2d = getattr(extensions, "cross2d", None)
     if cross2d is None:
         pytest.skip("Numba has cross2d for NumPy before 2.5")
-    assert LIBRARY[cross2d](a[:2], b[:2]) == pytest.approx(a[0] * b[1] - a[1] * b[0])
-    same(LIBRARY[cross2d](m.T[:, :2], m.T[:, ::-1]), m.T[:, 0] ** 2 - m.T[:, 1] ** 2)
+    assert library_function(cross2d)(a[:2], b[:2]) == pytest.approx(a[0] * b[1] - a[1] * b[0])
+    same(library_function(cross2d)(m.T[:, :2], m.T[:, ::-1]), m.T[:, 0] ** 2 - m.T[:, 1] ** 2)
 
 
 @pytest.mark.parametrize("order", [None, 1, 2, 3, 0.5, 0, -1, np.inf, -np.inf])

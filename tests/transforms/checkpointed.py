@@ -142,6 +142,15 @@ def in_fused_loop(x, n, k):
     return total
 
 
+def after_a_sum(x, n, k):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += np.sin(x[i])
+    for t in tapec.checkpointed(range(n), slots=k):
+        s = np.sin(s) * x[0] + 0.2 * t
+    return s * s
+
+
 def in_branch(x, n, k):
     s = x[0]
     if x[1] < 0:
@@ -188,6 +197,132 @@ def unused(x, n, k):
     return x[0] * s
 
 
+TABLE = np.array([0.5, 1.5, 2.5])
+
+
+def integer_state(x, n, k):
+    m = np.zeros(5, np.int64)
+    s = x[0]
+    for t in tapec.checkpointed(range(n), slots=k):
+        m[t % 5] += t
+        if m[(t + 1) % 5] > 1:
+            s = np.sin(s) * x[1]
+        else:
+            s = s * x[2] + m[t % 5]
+    return s
+
+
+def conditional(x, n, k):
+    u = x.copy()
+    v = 2.0 * x
+    for t in tapec.checkpointed(range(n), slots=k):
+        if u[0] > 0.2:
+            u = np.sin(u) + v
+        else:
+            v = v * u
+            u, v = v, u
+    return (u * v).sum()
+
+
+def flag(x, n, k):
+    up = True
+    s = x[0]
+    for t in tapec.checkpointed(range(n), slots=k):
+        if up:
+            s = s * x[1]
+        else:
+            s = np.sin(s) + 1.0
+        up = not up
+    return s
+
+
+def fortran(x, n, k):
+    a = np.outer(x, x).T.copy().T
+    for t in tapec.checkpointed(range(n), slots=k):
+        a = (a * 0.5).T + a[0, 1]
+    return a.sum() * a[0, 2]
+
+
+def constant_table(x, n, k):
+    u = x.copy()
+    for t in tapec.checkpointed(range(n), slots=k):
+        for i in range(5):
+            u[i] = u[i] * TABLE[t % 3] - 0.1 * u[i - 1]
+    return (u * u).sum()
+
+
+def rec(a, d):
+    if d <= 0:
+        return a
+    return np.sin(a) * rec(a * 0.5, d - 1)
+
+
+def recursive(x, n, k):
+    s = x[0]
+    for t in tapec.checkpointed(range(n), slots=k):
+        s = s + rec(s, 2) * x[1]
+    return s
+
+
+def grad_inside(x, n, k):
+    s = x.copy()
+    for t in tapec.checkpointed(range(n), slots=k):
+        g = tapec.grad(lambda v: (v * v * v).sum() + v[0] * v[1])(s)
+        s = s - 0.05 * g
+    return (s * x).sum()
+
+
+def views_of_state(x, n, k):
+    w = np.zeros((2, 5))
+    w[0] = x
+    for t in tapec.checkpointed(range(n), slots=k):
+        a = w[t % 2]
+        b = w[(t + 1) % 2]
+        for i in range(5):
+            b[i] = np.sin(a[i]) + 0.3 * a[i - 1]
+    return (w * w).sum()
+
+
+def swapped_values(x, n, k):
+    a = x * 1.0
+    b = np.cos(x)
+    for t in tapec.checkpointed(range(n), slots=k):
+        a, b = b, a
+    return (a * a * b).sum() + a[0]
+
+
+def both_orders(x, n, k):
+    total = 0.0
+    for e in range(2):
+        a, b = x * 1.0, np.zeros(5)
+        for t in tapec.checkpointed(range(n), slots=k):
+            for i in range(5):
+                b[i] = a[i] * a[i - 1] + 0.1 * e
+            a, b = b, a
+        total += (a * b).sum() * x[e]
+    return total
+
+
+def carried_outer(x, n, k):
+    u = x.copy()
+    for e in range(2):
+        for t in tapec.checkpointed(range(n), slots=k):
+            u = np.sin(u) * x[e]
+        u = u + 1.0
+    return u.sum()
+
+
+def deep(x, n, k):
+    s = x[0]
+    for t in tapec.checkpointed(range(n), slots=k):
+        v = x.copy()
+        for q in tapec.checkpointed(range(3), slots=1):
+            v = np.sin(v) * s
+            for r in tapec.checkpointed(range(2), slots=k):
+                s = s + 0.01 * v[r] * v[r + 1]
+    return s
+
+
 PROGRAMS = (
     numbers,
     new_array,
@@ -203,9 +338,22 @@ PROGRAMS = (
     nested,
     in_plain_loop,
     in_fused_loop,
+    after_a_sum,
     in_branch,
     two_loops,
     products,
     carried_view,
     unused,
+    integer_state,
+    conditional,
+    flag,
+    fortran,
+    constant_table,
+    recursive,
+    grad_inside,
+    views_of_state,
+    swapped_values,
+    both_orders,
+    carried_outer,
+    deep,
 )

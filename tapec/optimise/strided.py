@@ -1,0 +1,107 @@
+"""Keep LLVM from sums over many strided elements on vectors.
+
+    for b in range(n):                        for b in range(n):
+        s = 0.0                                   here = tapec_runtime.unforeseen(b)
+        for c in range(4):                        s = 0.0
+            s += m[b, c] * v[c]       ->          for c in range(4):
+        total += w[b] * s                             s += m[here, c] * v[c]
+                                                  total += w[here] * s
+
+Where sums may be reordered, LLVM writes the inner loop out and takes several `b` at a time.  It then gathers elements
+that are rows apart, which takes three times as long as one `b` after the other, whose elements stand side by side.
+A loop is kept from that if it loads four elements or more of other rows in each trip, and does little else with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.optimise.counters import renamed
+from tapec.optimise.names import Fresh
+from tapec.syntax.core import Assign, Block, Const, For, Function, Name, Op, Stmt, Store, map_blocks, walk, writes
+from tapec.syntax.types import INT64
+
+_ROWS = 4
+# operations per element; more of them gain more on vectors than the elements cost
+_WORK = 4
+_SHORT = 4
+_CHEAP = frozenset({"+", "-", "*", "neg", "load", "max", "min"})
+_DEAR = 8
+
+
+def keep_in_line(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with such loops kept from vectors; see the module."""
+    worker = _Strided(Fresh(function.types))
+    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+
+
+class _Strided:
+    def __init__(self, fresh: Fresh) -> None:
+        self.fresh = fresh
+
+    def block(self, block: Block) -> Block:
+        return tuple(map(self.statement, block))
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        stmt = map_blocks(stmt, self.block)
+        if not isinstance(stmt, For) or not self.gathers(stmt):
+            return stmt
+        here = self.fresh("here", INT64)
+        hidden = Assign(here, Op("tapec_runtime.unforeseen", (Name(stmt.var),)), stmt.span)
+        return replace(stmt, body=(hidden, *renamed(stmt.body, stmt.var, Name(here))))
+
+    def gathers(self, loop: For) -> bool:
+        """Whether a loop is a sum over many elements of other rows, with little to do for each."""
+        trips = _trips(loop)
+        runs = list(_runs(loop.body))
+        if (trips is not None and trips <= _SHORT) or None in runs or not self.sums(loop):
+            return False
+        rows, work = 0, 0
+        for run in runs:
+            assert run is not None
+            stmt, times = run
+            match stmt:
+                case Assign(value=Op(fn="load", args=(_, *subs))):
+                    rows += times * (Name(loop.var) in subs[:-1])
+                case Assign(value=Op(fn=fn)):
+                    work += times * (1 if fn in _CHEAP else _DEAR)
+        return rows >= _ROWS and work <= _WORK * rows
+
+    def sums(self, loop: For) -> bool:
+        """Whether a trip hands floats on to the next one."""
+        first: dict[str, bool] = {}
+        for stmt in loop.body:
+            for inner in walk((stmt,)):
+                if isinstance(inner, Assign) and isinstance(inner.value, Name | Op):
+                    for name in _names(inner):
+                        first.setdefault(name, True)
+                for name in writes(inner):
+                    first.setdefault(name, False)
+        written = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        return any(first[name] and self.fresh.types[name].is_float for name in written if name in first)
+
+
+def _names(stmt: Assign) -> Iterator[str]:
+    args = stmt.value.args if isinstance(stmt.value, Op) else (stmt.value,)
+    for arg in args:
+        if isinstance(arg, Name):
+            yield arg.id
+
+
+def _runs(block: Block, times: int = 1) -> Iterator[tuple[Assign | Store, int] | None]:
+    """The statements of a block and how often each runs; None for what is not counted."""
+    for stmt in block:
+        if isinstance(stmt, Assign | Store):
+            yield stmt, times
+        elif isinstance(stmt, For) and 0 < (_trips(stmt) or 0) <= _SHORT:
+            yield from _runs(stmt.body, times * (_trips(stmt) or 0))
+        else:
+            yield None
+
+
+def _trips(loop: For) -> int | None:
+    """How many trips a loop makes, if that is known."""
+    bounds = [one.value for one in (loop.start, loop.stop, loop.step) if isinstance(one, Const)]
+    numbers = [one for one in bounds if isinstance(one, int)]
+    return len(range(*numbers)) if len(numbers) == 3 and numbers[2] else None

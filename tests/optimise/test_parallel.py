@@ -1,0 +1,194 @@
+"""`parallel=True`: what runs on threads, and that results do not depend on their number."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+from tapec.backend.jit import load
+from tapec.backend.signature import arguments
+from tapec.journal import Journal
+from tapec.options import Options
+from tapec.pipeline import build
+
+RANDOM = np.random.default_rng(5)
+LONG = RANDOM.normal(size=9000)
+GRID = RANDOM.random((40, 30))
+BINS = RANDOM.integers(0, 5, LONG.size)
+
+
+def weighted(x, w):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += np.sin(x[i]) * w[0] + np.exp(-x[i] * x[i]) * w[1]
+    return s
+
+
+def scattered(x, k):
+    bins = np.zeros(5)
+    for i in range(x.shape[0]):
+        bins[k[i]] += x[i] * x[i]
+    return np.log(1.0 + bins * bins).sum()
+
+
+def diffusion(u):
+    for _ in range(3):
+        v = u.copy()
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                v[i, j] = u[i, j] + 0.1 * u[i - 1, j] * u[i + 1, j] + 0.05 * u[i, j - 1] * u[i, j + 1]
+        u = v
+    return (u * u).sum()
+
+
+def log_sums(a, v):
+    out = np.zeros(a.shape[0])
+    for i in numba.prange(a.shape[0]):
+        top = -np.inf
+        for j in range(a.shape[1]):
+            t = a[i, j] * v[j]
+            if t > top:
+                top = t
+        z = 0.0
+        for j in range(a.shape[1]):
+            z += np.exp(a[i, j] * v[j] - top)
+        out[i] = top + np.log(z)
+    return out.sum()
+
+
+def stepped(u, n):
+    for _ in tapec.checkpointed(range(n), slots=2):
+        v = u.copy()
+        for i in range(1, u.shape[0] - 1):
+            for j in range(u.shape[1]):
+                v[i, j] = np.sin(u[i, j]) + 0.1 * u[i - 1, j] * u[i + 1, j]
+        u = v
+    return (u * u).sum()
+
+
+CASES: tuple[tuple[Any, tuple[Any, ...], Any], ...] = (
+    (weighted, (LONG, np.array([0.3, 0.7])), (0, 1)),
+    (scattered, (LONG, BINS), 0),
+    (diffusion, (GRID,), 0),
+    (log_sums, (GRID, RANDOM.normal(size=30)), (0, 1)),
+    (stepped, (GRID, 5), 0),
+)
+
+
+def generated(f: Any, args: tuple[Any, ...], wrt: Any, journal: Journal | None = None, **options: Any) -> Any:
+    labels = list(f.__code__.co_varnames[: f.__code__.co_argcount])
+    types = arguments(tuple(numba.typeof(arg) for arg in args), labels)
+    return build(f, types, "value_and_grad", wrt, Options(math="libm", **options), listener=journal)
+
+
+def threaded(text: str) -> list[str]:
+    """The loops on threads, without lines that are quoted."""
+    return [line for line in text.splitlines() if "numba.prange(" in line and not line.lstrip().startswith("#")]
+
+
+def flat(result: tuple[Any, Any]) -> list[Any]:
+    value, gradient = result
+    return [value, *(gradient if isinstance(gradient, tuple) else (gradient,))]
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize(("f", "args", "wrt"), CASES, ids=lambda one: getattr(one, "__name__", ""))
+def test_chunks_add_up(f: Any, args: tuple[Any, ...], wrt: Any, level: int):
+    # run as Python, chunk after chunk
+    chunked = generated(f, args, wrt, level=level, parallel=True)
+    assert threaded(chunked.text)
+    plain = generated(f, args, wrt, level=level)
+    assert not threaded(plain.text)
+    copies = [[np.copy(a) if isinstance(a, np.ndarray) else a for a in args] for _ in range(2)]
+    found, expected = flat(load(chunked)(*copies[0])), flat(load(plain)(*copies[1]))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+_COMPARE = """
+import numba, numpy as np, tapec
+from tests.optimise.test_parallel import CASES, flat
+for f, args, wrt in CASES[:3]:
+    derivative = tapec.value_and_grad(f, wrt=wrt, parallel=True)
+    results = []
+    for threads in (1, 2, 2):
+        numba.set_num_threads(threads)
+        results.append(flat(derivative(*(np.copy(a) if isinstance(a, np.ndarray) else a for a in args))))
+    sequential = flat(tapec.value_and_grad(f, wrt=wrt)(*args)) if f.__name__ == "weighted" else results[0]
+    for one, *others, other in zip(*results, sequential):
+        assert all(np.array_equal(one, again) for again in others), f.__name__
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs threads")
+def test_the_same_bits_on_one_and_two_threads():
+    root = Path(tapec.__file__).parent.parent
+    environment = {**os.environ, "NUMBA_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
+    subprocess.run([sys.executable, "-c", _COMPARE], cwd=root, env=environment, check=True, timeout=280)
+
+
+def recurrence(x):
+    s = x[0]
+    for i in range(1, x.shape[0]):
+        s = s * x[i] + np.sin(s)
+    return s
+
+
+def unproved(x, k):
+    out = np.zeros(x.shape[0])
+    for i in numba.prange(x.shape[0]):
+        out[k[i]] = x[i] * x[i]
+    return (out * out).sum()
+
+
+def through_views(a):
+    s = np.zeros(a.shape[1])
+    for i in range(a.shape[0]):
+        row = s[1:]
+        for j in range(row.shape[0]):
+            row[j] += a[i, j] * a[i, j]
+    return (s * s).sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "args"), [(recurrence, (LONG,)), (unproved, (LONG, BINS))], ids=["recurrence", "unproved"]
+)
+def test_what_is_not_proved_stays(f: Any, args: tuple[Any, ...]):
+    journal = Journal()
+    program = generated(f, args, 0, journal, parallel=True)
+    kept = [d for d in journal.decisions if d.by == "parallel" and d.what == "does not run on threads"]
+    assert any("proved" in decision.why for decision in kept)
+    # of the source's loop; sums over whole arrays may be on threads
+    assert len(threaded(program.text)) < sum(line.lstrip().startswith("for ") for line in program.text.splitlines())
+    copies = [np.copy(a) for a in args], [np.copy(a) for a in args]
+    found, expected = load(program)(*copies[0]), load(generated(f, args, 0))(*copies[1])
+    for one, other in zip(flat(found), flat(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+def test_sums_through_views():
+    found = load(generated(through_views, (GRID,), 0, parallel=True))(GRID.copy())
+    expected = load(generated(through_views, (GRID,), 0))(GRID.copy())
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-11)
+
+
+def test_strict_keeps_sums_in_order():
+    assert not threaded(generated(weighted, CASES[0][1], 1, parallel=True, strict=True).text)
+    program = generated(log_sums, CASES[3][1], 0, parallel=True, strict=True)
+    assert threaded(program.text)
+    assert "_parts" not in program.text
+
+
+def test_the_flag():
+    text = tapec.emit(weighted, signature="f8[::1], f8[::1]", parallel=True)
+    assert "parallel=True" in text
+    assert "parallel=True" not in tapec.emit(weighted, signature="f8[::1], f8[::1]", parallel=True, opt_level=0)
