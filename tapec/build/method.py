@@ -43,9 +43,9 @@ class Method:
     @property
     def stub(self) -> str:
         """The function's lines in a .pyi file."""
-        if len(self.prototypes) == 1:
-            return self.prototypes[0].stub
-        return "\n\n".join(f"@overload\n{one.stub}" for one in self.prototypes)
+        # types do not tell the layouts of arrays
+        told = list({one.annotated: one.stub for one in reversed(self.prototypes)}.values())[::-1]
+        return told[0] if len(told) == 1 else "\n\n".join(f"@overload\n{one}" for one in told)
 
     @property
     def text(self) -> str:

@@ -40,8 +40,7 @@ def with_outputs(program: Program, sources: tuple[Parameter, ...]) -> Written:
     """
     function = ast.parse(program.source).body[0]
     assert isinstance(function, ast.FunctionDef)
-    returned = function.body[-1]
-    assert isinstance(returned, ast.Return)
+    (returned,) = (node for node in ast.walk(function) if isinstance(node, ast.Return))
     leaves = list(_leaves(returned.value))
     names = [leaf.id if isinstance(leaf, ast.Name) else "" for leaf in leaves]
     lines = program.source.splitlines()

@@ -61,12 +61,17 @@ class Prototype:
         return ", ".join(f"{one.name}: {_words(one.tree, self.interface.parameters)}" for one in self.arguments)
 
     @property
+    def annotated(self) -> tuple[str, ...]:
+        """The types of the arguments as a type checker sees them."""
+        return tuple(_annotation(one.tree, self.interface.parameters) for one in self.arguments)
+
+    @property
     def stub(self) -> str:
         """The lines of the function in a .pyi file."""
         parts = []
-        for one in self.arguments:
+        for one, annotation in zip(self.arguments, self.annotated, strict=True):
             default = "" if one.default is REQUIRED else f" = {literal(one.default)}"
-            parts.append(f"{one.name}: {_annotation(one.tree, self.interface.parameters)}{default}")
+            parts.append(f"{one.name}: {annotation}{default}")
         returned = _annotation(self.interface.returned, self.interface.results)
         head = f"def {self.name}({', '.join(parts)}) -> {returned}:"
         if len(head) > 100:

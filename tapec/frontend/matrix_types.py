@@ -28,7 +28,7 @@ def result_type(name: str, function: Callable[..., Any], args: tuple[Type, ...])
     ranks = tuple(arg.ndim for arg in arrays)
     one_dtype = len({arg.dtype for arg in arrays}) == 1 and arrays[0].is_float
     if len(arrays) == len(args) and one_dtype and ranks in _RANKS.get(name, ()):
-        return _known(name, numba_types.to_numba(arrays[0]).dtype, ranks)
+        return _known(name, numba_types.to_numba(arrays[0].element), ranks)
     return numba_types.result_type(function, args)
 
 

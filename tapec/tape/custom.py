@@ -103,7 +103,9 @@ def inner_with_gradient(function: Value) -> Value:
     """`custom_gradient` of a function that is known while code is lowered."""
     if isinstance(function, Func):
         return Static(_Carrier(function))
-    return Static(with_gradient(function.obj if isinstance(function, Static) else function))
+    if not isinstance(function, Static):
+        raise UsageError(f"{describe(function)} is not a function")
+    return Static(with_gradient(function.obj))
 
 
 def _operand(ev: Evaluator, value: Value, node: Any) -> Sym:

@@ -132,10 +132,10 @@ class Objects:
             return own
         found = static_lookup(type(obj), name)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-            return ev.call_object(found.fget, [Static(obj)], {}, node)
+            return self._accessor(type(obj), name, "fget", found.fget, [Static(obj)], node)
         held = getattr(obj, "__dict__", {})
         if isinstance(found, functools.cached_property) and name not in held:
-            return ev.call_object(found.func, [Static(obj)], {}, node)
+            return self._accessor(type(obj), name, "func", found.func, [Static(obj)], node)
         if name in held or isinstance(found, PLAIN_DESCRIPTORS):
             return None
         if found is UNDEFINED or hasattr(type(found), "__get__"):
@@ -147,6 +147,12 @@ class Objects:
             )
         return None
 
+    def _accessor(self, cls: type, name: str, part: str, function: Any, args: list[Value], node: Any) -> Value:
+        """Call the function behind a property: another one in its place is another program."""
+        if isinstance(function, types.FunctionType):
+            self.live.recipe.accessor(cls, name, part, function)
+        return self.ev.call_object(function, args, {}, node)
+
     def store(self, owner: Value, name: str, value: Value, node: Any) -> None:
         """`owner.name = value`."""
         ev = self.ev
@@ -155,7 +161,7 @@ class Objects:
         cls = class_of(owner)
         found = static_lookup(cls, name)
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
-            ev.call_object(found.fset, [owner, value], {}, node)
+            self._accessor(cls, name, "fset", found.fset, [owner, value], node)
             return
         custom = static_lookup(cls, "__setattr__") is not object.__dict__["__setattr__"]
         if custom or (hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)):
@@ -182,14 +188,14 @@ class Objects:
         ev, cls = self.ev, owner.cls
         found = static_lookup(cls, name)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-            return ev.call_object(found.fget, [owner], {}, node)
+            return self._accessor(cls, name, "fget", found.fget, [owner], node)
         cell = owner.cells.get(name)
         if cell is not None and cell in ev.heap:
             return cell_value(ev, cell, name, node)
         if name == "__class__":
             return Static(cls)
         if isinstance(found, functools.cached_property):
-            made = ev.call_object(found.func, [owner], {}, node)
+            made = self._accessor(cls, name, "func", found.func, [owner], node)
             self._put(owner.cells, name, name, ev.materialise(made), owner.home, node)
             return made
         if found is UNDEFINED:
@@ -204,6 +210,7 @@ class Objects:
         if isinstance(found, staticmethod):
             return self.ev.wrap(found.__func__, node, ("attribute", cls, name))
         if isinstance(found, classmethod):
+            self.ev.wrap(getattr(cls, name), node, ("attribute", cls, name))
             return Static(BoundTo(found.__func__, Static(class_of(owner))))
         if hasattr(type(found), "__get__") and not isinstance(found, type):
             self.ev.fail(LoweringError, f"the attribute `{name}` is computed by code that cannot be followed", node)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tapec.frontend.source import undecorated
 from tapec.syntax.types import Array, Type
+from tapec.tape.objects import static_lookup
 from tapec.tape.snapshots import snapshot
 
 _LIBRARY = ("tapec.", "tapec_runtime.")
@@ -34,7 +35,7 @@ class Recipe:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.namespace: dict[str, Any] = {"np": np, "undecorated": undecorated}
+        self.namespace: dict[str, Any] = {"np": np, "undecorated": undecorated, "static_lookup": static_lookup}
         self.slots: dict[tuple[Any, ...], int] = {}
         self.owners: dict[int, int] = {}
         self.held: list[Any] = []
@@ -80,6 +81,13 @@ class Recipe:
         if alone or isinstance(owner, types.ModuleType | type):
             return self._new(owner, self.constant(owner))
         return None
+
+    def accessor(self, cls: type, name: str, part: str, function: types.FunctionType) -> None:
+        """The function behind a property, which is `part` of what the class holds under a name."""
+        key = ("accessor", id(cls), part, name)
+        if key not in self.slots:
+            self.slots[key] = slot = self._new(function, f"static_lookup({self.constant(cls)}, {name!r}).{part}")
+            self.structure(slot, function)
 
     def root(self, obj: Any) -> None:
         """An object that is the same whenever the function is called."""

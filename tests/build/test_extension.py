@@ -281,7 +281,7 @@ def test_several_signatures(built, files):
     with pytest.raises(ValueError, match="^n must be positive$"):
         f(X, -1)
     text = files[1].read_text(encoding="utf-8")
-    assert text.count("@overload\ndef total_value_and_grad") == 4
+    assert text.count("@overload\ndef total_value_and_grad") == 3
     assert "from typing import overload" in text
 
 

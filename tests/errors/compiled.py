@@ -395,22 +395,6 @@ def an_attribute_is_set():
 
 
 @misuse
-def an_outer_variable_is_assigned():
-    count = 0.0
-
-    @function
-    def step(x):
-        nonlocal count
-        with GradientTape() as tape:
-            if x > 0.0:
-                tape.watch(x)
-            count = x * x
-        return tape.gradient(count, x)
-
-    step(2.0)
-
-
-@misuse
 def keyword_parameters():
     function(lambda **options: options)
 
@@ -535,25 +519,3 @@ def an_attribute_in_a_branch(x, v):
 
 class Holder:
     pass
-
-
-@misuse
-def an_outer_variable_is_set():
-    state = [0.0]
-    count = 0.0
-
-    @function
-    def step(x):
-        def inner(y):
-            nonlocal count
-            count = y
-            return y
-
-        with GradientTape() as tape:
-            if x > 0.0:
-                tape.watch(x)
-            z = inner(x * x)
-        return tape.gradient(z, x)
-
-    step(2.0)
-    return state, count

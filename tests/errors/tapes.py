@@ -433,18 +433,3 @@ def a_recursive_function_that_reads_from_outside():
         for _ in range(5001):
             pass
     tape.gradient(y, x)
-
-
-def failing(x):
-    return x * len(missing)  # noqa: F821
-
-
-@misuse
-def ended_where_the_state_is_not_known():
-    x, tape = constant(2.0), GradientTape()
-    with tape:
-        tape.watch(x)
-        y = x * x
-    with contextlib.suppress(NameError), tape:
-        y = y * failing(x)
-    tape.gradient(y, x)

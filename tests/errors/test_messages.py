@@ -43,6 +43,8 @@ GUARDS = frozenset(
 # an attempt to read a block says that a later attempt makes up for, one that knows more of the run
 BEHIND = frozenset(
     {
+        'tape/native.py: f"the tape\'s block ended by {type(error).__name__} where its state is not known"',
+        "tape/outer.py: f'`{ident}` of an outer function is assigned in a compiled function'",
         "frontend/context.py: 'a context of a generator, inside a loop over numbers'",
         'frontend/imports.py: "`import *` inside a tape\'s block"',
         'frontend/imports.py: message',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import weakref
@@ -258,26 +259,78 @@ def test_objects_that_hold_values(answered):
 
 
 class Scale:
-    def __init__(self):
-        self.w = Variable(3.0)
+    def __init__(self, w):
+        self.w = w
+        self.last = None
 
     def __call__(self, x):
         return x * self.w
 
+    def method(self, x):
+        return x * self.w
 
-def test_a_class_whose_call_is_replaced(monkeypatch):
-    model, x = Scale(), constant(0.5)
+    @property
+    def factor(self):
+        return self.w * 1.0
+
+    @factor.setter
+    def factor(self, value):
+        self.last = value * self.w
+
+    @functools.cached_property
+    def kept(self):
+        return self.w * 1.0
+
+    @classmethod
+    def of_class(cls, x, w):
+        return x * w
+
+    def __mul__(self, x):
+        return x * self.w
+
+    def __getitem__(self, k):
+        return self.w * 1.0
+
+
+def use_setter(model, x):
+    model.factor = x
+    return model.last
+
+
+USES = {
+    "__call__": (lambda model, x: model(x), lambda self, x: x * 3.0),
+    "method": (lambda model, x: model.method(x), lambda self, x: x * 3.0),
+    "factor": (lambda model, x: model.factor * x, property(lambda self: 3.0)),
+    "factor set": (use_setter, property(lambda self: 3.0, lambda self, value: setattr(self, "last", value * 3.0))),
+    "kept": (lambda model, x: Scale(model.w).kept * x, functools.cached_property(lambda self: 3.0)),
+    "of_class": (lambda model, x: model.of_class(x, model.w), classmethod(lambda cls, x, w: x * 3.0)),
+    "of_class made": (lambda model, x: Scale(x).of_class(x, model.w), classmethod(lambda cls, x, w: x * 3.0)),
+    "factor made": (lambda model, x: Scale(model.w).factor * x, property(lambda self: 3.0)),
+    "__mul__": (lambda model, x: model * x, lambda self, x: x * 3.0),
+    "__getitem__": (lambda model, x: model[0] * x, lambda self, k: 3.0),
+    "__init__": (lambda model, x: Scale(model.w).w * x, lambda self, w: setattr(self, "w", 3.0)),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_class_that_is_changed(name, monkeypatch):
+    use, other = USES[name]
+    w, x = Variable(3.0), constant(0.5)
+    model = Scale(w)
 
     def slope():
+        model.last = None
         with GradientTape(jit=False) as tape:
             tape.watch(x)
-            y = model(x)
-        return tape.gradient(y, [x, model.w])
+            y = use(model, x)
+        return tape.gradient(y, [x, w])
 
     for _ in range(ROUNDS):
         assert slope() == [3.0, 0.5]
     # the same value, and another history
-    monkeypatch.setattr(Scale, "__call__", lambda self, u: u * 3.0)
+    if isinstance(other, functools.cached_property):
+        other.__set_name__(Scale, name)
+    monkeypatch.setattr(Scale, name.split()[0], other)
     assert slope() == [3.0, None]
 
 
