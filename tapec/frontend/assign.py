@@ -36,8 +36,11 @@ _Fact = TypeVar("_Fact")
 
 
 def assign(ev: Evaluator, node: gast.Assign) -> None:
-    value = ev.expr(node.value)
-    first = node.targets[0]
+    first, given = node.targets[0], node.value
+    if isinstance(given, gast.GeneratorExp) and isinstance(first, gast.Tuple | gast.List):
+        # unpacked at once, so that it gives all its items here
+        given = gast.copy_location(gast.ListComp(given.elt, given.generators), given)
+    value = ev.expr(given)
     if isinstance(value, Lazy) and not _only_stored(node):
         base = first.id if isinstance(first, gast.Name) else "t"
         value = ev.materialise(value, base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -135,6 +136,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         made = ev.live.construct(obj, args, kwargs, node)
         if made is not None:
             return made
+    if isinstance(obj, functools.partial) and ev.live is not None:
+        return _partial(ev, obj, args, kwargs, node)
     if isinstance(obj, types.MethodType):
         return call_object(ev, obj.__func__, [Static(obj.__self__), *args], kwargs, node)
     text = getattr(obj, "__self__", None)
@@ -159,6 +162,16 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         reason=REFUSED.get(dotted, "it has neither Python source nor a rule"),
         hint="write it in Python, or wrap it in tapec.custom_gradient",
     )
+
+
+def _partial(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`functools.partial(f, ...)` of the running program, called."""
+    function, first, named = (
+        ev.wrap(getattr(obj, name), node, ("attribute", obj, name)) for name in ("func", "args", "keywords")
+    )
+    given = first.items if isinstance(first, Tup) else ()
+    known = dicts.pairs(ev, named, node) if isinstance(named, Dct) else {}
+    return apply(ev, function, [*given, *args], known | kwargs, node)
 
 
 def _first_by_name(

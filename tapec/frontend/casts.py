@@ -12,7 +12,7 @@ from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of
 from tapec.frontend.creation import copy
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.values import Static, Sym, Tup, Value, describe, is_array, is_none, is_scalar, number
-from tapec.syntax.core import Const
+from tapec.syntax.core import Const, Op
 from tapec.syntax.types import Scalar
 
 
@@ -74,4 +74,7 @@ def constant(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return copy(ev, value, dtype, node)
     number_ = ev.scalar(value)
     number_ = ev.cast(number_, Scalar(dtype)) if dtype else number_
-    return ev.assign(number_.atom, number_.type)
+    if ev.live is None or not number_.type.is_float:
+        return ev.assign(number_.atom, number_.type)
+    # not a plain copy, which to a tape would be the same value under another name
+    return ev.assign(Op("pos", (number_.atom,)), number_.type)

@@ -1,4 +1,4 @@
-"""List comprehensions: a list that a loop appends to."""
+"""Comprehensions: a list that a loop appends to, a dict that a loop stores in."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 import gast
 
+from tapec.errors import UnsupportedSyntax
+from tapec.frontend import dicts
+from tapec.frontend.constructs import words
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.liveness import Liveness
 from tapec.frontend.values import Value
@@ -13,19 +16,35 @@ from tapec.frontend.values import Value
 
 def listcomp(ev: Evaluator, node: gast.ListComp) -> Value:
     """Evaluate `[elt for target in iter if test]`; the target's name is local to it."""
-    label = "$list"
-    here: Any = node
+    append = gast.Attribute(_at(gast.Name("$list", gast.Load(), None, None), node), "append", gast.Load())
+    step = gast.Expr(_at(gast.Call(_at(append, node), [node.elt], []), node))
+    return _filled(ev, node, "$list", ev.new_list(ev.empty_items), _at(step, node))
+
+
+def dictcomp(ev: Evaluator, node: gast.DictComp) -> Value:
+    """Evaluate `{key: value for target in iter if test}`, in the blocks of tapes."""
+    if ev.live is None:
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+    label = _at(gast.Name("$dict", gast.Load(), None, None), node)
+    step = gast.Assign([_at(gast.Subscript(label, node.key, gast.Store()), node)], node.value, None)
+    return _filled(ev, node, "$dict", dicts.new_dict(ev, {}), _at(step, node))
+
+
+def _at(new: Any, node: Any) -> Any:
+    return gast.copy_location(new, node)
+
+
+def _filled(ev: Evaluator, node: Any, label: str, result: Value, step: Any) -> Value:
+    """`result`, to which `step` adds in loops; it calls it `label`."""
 
     def at(new: Any) -> Any:
-        return gast.copy_location(new, here)
+        return _at(new, node)
 
-    append = gast.Attribute(at(gast.Name(label, gast.Load(), None, None)), "append", gast.Load())
-    body: list[Any] = [at(gast.Expr(at(gast.Call(at(append), [node.elt], []))))]
+    body: list[Any] = [step]
     for generator in reversed(node.generators):
         for test in reversed(generator.ifs):
             body = [at(gast.If(test, body, []))]
         body = [at(gast.For(generator.target, generator.iter, body, [], None))]
-    result = ev.new_list(ev.empty_items)
     outer_env, outer_liveness = dict(ev.frame.env), ev.frame.liveness
     ev.frame.env[label] = result
     names = frozenset(outer_env) | {label}

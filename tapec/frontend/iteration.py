@@ -10,6 +10,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import (
     Dct,
     Growing,
+    Instance,
     Items,
     Iteration,
     Lazy,
@@ -25,6 +26,16 @@ from tapec.frontend.values import (
 )
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array
+
+
+def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
+    """What text, or an object of a class with an `__iter__` of its own, gives to a loop; other values as they are."""
+    if isinstance(value, Static) and isinstance(value.obj, str):
+        return Tup(tuple(Static(letter) for letter in value.obj))
+    if ev.live is None or not isinstance(value, Static | Instance):
+        return value
+    found = ev.live.operator("__iter__", [value], node)
+    return value if found is None else found
 
 
 def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
@@ -151,6 +162,9 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             return number(len(dicts.keys_of(ev, value, node)))
         case Static(obj=str() | tuple() | list() | dict() as obj):
             return number(len(obj))
+    own = ev.live.operator("__len__", [value], node) if ev.live is not None else None
+    if own is not None:
+        return ev.scalar(own, node)
     ev.fail(UnsupportedSyntax, f"{describe(value)} has no length", node)
 
 

@@ -11,7 +11,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
 from tapec.frontend.evaluator import DeadCode, Evaluator, OpenLoop
-from tapec.frontend.iteration import as_iteration, grid
+from tapec.frontend.iteration import as_iteration, grid, iterable
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
@@ -60,7 +60,7 @@ def while_(ev: Evaluator, node: gast.While) -> None:
 
 
 def for_(ev: Evaluator, node: gast.For) -> None:
-    value = ev.expr(node.iter)
+    value = iterable(ev, ev.expr(node.iter), node.iter)
     if ev.deciding:
         unrolled_for(ev, value, node)
         return

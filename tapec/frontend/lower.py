@@ -33,7 +33,7 @@ from tapec.frontend import (
     special,
     suspended,
 )
-from tapec.frontend.comprehension import listcomp
+from tapec.frontend.comprehension import dictcomp, listcomp
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
@@ -80,6 +80,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
         **suspended.EXPRESSIONS,
         gast.Call: calls.call,
         gast.ListComp: listcomp,
+        gast.DictComp: dictcomp,
     }
     ev.statement_handlers = {
         **assign.HANDLERS,

@@ -94,6 +94,9 @@ def name(ev: Evaluator, node: gast.Name) -> Value:
         return value.value
     if isinstance(value, Poison) and not isinstance(value, Unseen):
         ev.fail(TypeMismatch, f"`{node.id}` cannot be used here", node, reason=value.reason)
+    if isinstance(value, Lst) and value not in ev.heap:
+        reason = "a function that calls itself cannot use a list of the function around it"
+        ev.fail(TypeMismatch, f"`{node.id}` cannot be used here", node, reason=reason, hint="fill an array instead")
     return value
 
 

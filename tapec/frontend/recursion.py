@@ -23,6 +23,7 @@ from tapec.syntax.core import (
     Stmt,
     changed,
     map_blocks,
+    reads,
     walk,
 )
 from tapec.syntax.types import Array, Type
@@ -143,6 +144,14 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
         )
     leaves: list[Atom] = [item.atom for item in items if isinstance(item, Sym)]
     block = (*freeze(sub.root), Return(tuple(leaves)))
+    foreign = next((name for stmt in walk(block) for name in reads(stmt) if name not in sub.types), None)
+    if foreign is not None:
+        ev.fail(
+            RecursionUnsupported,
+            f"`{callee.name}` calls itself and reads `{foreign}`, a variable of the function around it",
+            node,
+            hint="pass it as an argument",
+        )
     callee.structure = result
     callee.results = [item.type for item in items if isinstance(item, Sym)]
     callee.function = Function(callee.name, tuple(params), block, sub.types)

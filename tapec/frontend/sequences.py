@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import conditions, dicts
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.iteration import iterable
 from tapec.frontend.suspended import Generator, collected
 from tapec.frontend.values import (
     NONE,
@@ -30,6 +32,7 @@ from tapec.frontend.values import (
 
 def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None:
     """The items of something that can be looped over; None if their number is not known."""
+    value = iterable(ev, value, node)
     if isinstance(value, Generator):
         value = collected(ev, value)
     if isinstance(value, Tup):
@@ -39,8 +42,6 @@ def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None
         return contents.values if isinstance(contents, Items) else None
     if isinstance(value, Dct):
         return tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node))
-    if isinstance(value, Static) and isinstance(value.obj, str):
-        return tuple(Static(letter) for letter in value.obj)
     if is_array(value):
         value = Iteration("items", (ev.materialise(value),))
     if isinstance(value, Iteration):
@@ -194,6 +195,32 @@ def reduce(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return result
 
 
+def iter_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`iter(value)`, for a loop: what it is taken from."""
+    return args[0]
+
+
+def chosen(name: str) -> Any:
+    """A function of itertools that puts items of known sequences together."""
+    function = getattr(itertools, name)
+    counted = name in ("combinations", "permutations")
+
+    def select(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+        sequences = args[:1] if counted else args
+        rest = [_place(ev, count, node) for count in args[1:]] if counted else []
+        known = {key: _place(ev, value, node) for key, value in kwargs.items()}
+        found = function(*(known_items(ev, one, node) for one in sequences), *rest, **known)
+        return Tup(tuple(Tup(one) if isinstance(one, tuple) else one for one in found))
+
+    return select
+
+
+def chained(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`itertools.chain.from_iterable(sequences)`."""
+    rows = [known_items(ev, one, node) for one in known_items(ev, args[0], node)]
+    return Tup(tuple(item for row in rows for item in row))
+
+
 # lowered as if the user had written them
 
 
@@ -219,4 +246,10 @@ SPECIAL: dict[Any, Any] = {
     map: map_,
     filter: filter_,
     functools.reduce: reduce,
+    iter: iter_,
+    **{
+        getattr(itertools, name): chosen(name)
+        for name in ("chain", "combinations", "pairwise", "permutations", "product")
+    },
+    itertools.chain.from_iterable: chained,
 }

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import enum
 import functools
 import types
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedFunction
 from tapec.frontend.dicts import cell_value
@@ -64,6 +67,16 @@ class BoundTo:
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return ev.call_object(self.function, [self.owner, *args], kwargs, node)
+
+
+class Partial:
+    """`functools.partial(...)` that the block makes."""
+
+    def __init__(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return ev.apply(self.function, [*self.args, *args], self.kwargs | kwargs, node)
 
 
 class Super:
@@ -275,7 +288,8 @@ class Objects:
 
     def specials(self) -> dict[Any, Any]:
         return {getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr, super: self._super,
-                callable: self._callable, issubclass: self._issubclass}
+                callable: self._callable, issubclass: self._issubclass, id: self._id, functools.partial: self._partial,
+                str: self._str}
 
     def _getattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         name = _text(ev, args[1], node)
@@ -319,6 +333,26 @@ class Objects:
         if not isinstance(cls, Static) or not isinstance(owner, Static | Instance):
             ev.fail(LoweringError, f"`super` of {describe(owner)}", node)
         return Static(Super(self, cls.obj, owner))
+
+    def _id(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        """`id` of an object from outside: the program is then one of this object."""
+        [value] = args
+        obj = value.obj if isinstance(value, Static) else getattr(value, "variable", None)
+        slot = self.live.recipe.owners.get(id(obj))
+        if obj is None or slot is None:
+            ev.fail(LoweringError, f"`id` of {describe(value)}", node, hint="use a name instead")
+        self.live.recipe.guard(slot, f"id({{v}}) == {id(obj)}")
+        return number(id(obj))
+
+    def _str(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        """Text of what is known; of anything else, text that only the run knows."""
+        value = args[0] if args else Static("")
+        obj = value.obj if isinstance(value, Static) else getattr(value, "constant", None)
+        known = isinstance(obj, str | int | np.dtype) and not isinstance(obj, Template | enum.Enum)
+        return Static(str(obj) if known else Template("{...}"))
+
+    def _partial(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return Static(Partial(args[0], [ev.materialise(arg) for arg in args[1:]], kwargs))
 
     def _issubclass(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         one, other = args

@@ -6,6 +6,11 @@ types, lengths, keys, code, pinned numbers, and which objects are one.
 
 from __future__ import annotations
 
+import collections
+import copy
+import datetime
+import decimal
+import fractions
 import inspect
 import types
 from typing import Any
@@ -18,6 +23,13 @@ from tapec.tape.objects import static_lookup
 from tapec.tape.snapshots import snapshot
 
 _LIBRARY = ("tapec.", "tapec_runtime.")
+# values whose contents are no attributes
+_VALUES = (
+    *(set, frozenset, range, slice, complex, bytearray, collections.deque),
+    *(decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta),
+)
+# classes that Python code defines
+_HEAP_TYPE = 1 << 9
 _TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator", "scipy", "tapec", "tapec_runtime"})
 
 
@@ -38,6 +50,8 @@ class Recipe:
         self.namespace: dict[str, Any] = {"np": np, "undecorated": undecorated, "static_lookup": static_lookup}
         self.slots: dict[tuple[Any, ...], int] = {}
         self.owners: dict[int, int] = {}
+        # classes and properties that have their guards
+        self.noted: set[Any] = set()
         self.held: list[Any] = []
         self.distinct: list[int] = []
         self.count = 0
@@ -84,9 +98,10 @@ class Recipe:
 
     def accessor(self, cls: type, name: str, part: str, function: types.FunctionType) -> None:
         """The function behind a property, which is `part` of what the class holds under a name."""
-        key = ("accessor", id(cls), part, name)
-        if key not in self.slots:
-            self.slots[key] = slot = self._new(function, f"static_lookup({self.constant(cls)}, {name!r}).{part}")
+        key = (id(cls), part, name)
+        if key not in self.noted:
+            self.noted.add(key)
+            slot = self._new(function, f"static_lookup({self.constant(cls)}, {name!r}).{part}")
             self.structure(slot, function)
 
     def root(self, obj: Any) -> None:
@@ -188,6 +203,9 @@ class Recipe:
         elif isinstance(obj, dict):
             keys = self.constant(list(obj))
             self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and list({{v}}) == {keys}")
+        elif isinstance(obj, _VALUES):
+            same = self.constant(copy.copy(obj))
+            self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and {{v}} == {same}")
         elif isinstance(obj, types.ModuleType | type | types.BuiltinFunctionType | np.ufunc | np.dtype):
             self.guard(slot, f"{{v}} is {self.constant(obj)} or {{v}} == {self.constant(obj)}")
         else:
@@ -199,6 +217,14 @@ class Recipe:
                 self.guard(slot, f"type({{v}}) is {self.constant(type(obj))}")
                 self.mutable.append(slot)
                 self._class_methods(slot, obj)
+                self._class_grown(type(obj))
+
+    def _class_grown(self, cls: type) -> None:
+        """A class that gets more attributes may answer otherwise: `__bool__`, `__eq__`, a method of its base."""
+        for base in cls.__mro__:
+            if base.__flags__ & _HEAP_TYPE and id(base) not in self.noted:
+                self.noted.add(id(base))
+                self.lines.append(f"if len({self.constant(base)}.__dict__) != {len(base.__dict__)}: return None")
 
     def _class_methods(self, slot: int, obj: Any) -> None:
         """Functions that calls find on the class: `__call__`."""

@@ -216,5 +216,28 @@ def recursion_without_one_type(x, n):
 
 
 @refused(VECTOR)
+def recursion_that_reads_a_variable_around_it(x):
+    scale = x[0] * 2.0
+
+    def shrink(k):
+        return 1.0 if k == 0 else scale * shrink(k - 1)
+
+    return shrink(3)
+
+
+@refused(VECTOR)
+def recursion_that_fills_a_list_around_it(x):
+    found = [x[0]]
+
+    def add(k):
+        if k > 0:
+            found.append(x[k])
+            add(k - 1)
+
+    add(2)
+    return found[-1]
+
+
+@refused(VECTOR)
 def first_argument_by_name(x):
     return len(obj=x) * x[0]

@@ -18,7 +18,7 @@ from tests.errors import Refusal, golden, read, write
 SUBJECTS = (
     *("assignment", "statements", "expressions", "containers", "indexing", "calls"),
     *("derivatives", "requests", "sources", "targets"),
-    *("tapes", "compiled"),
+    *("tapes", "tape_objects", "compiled", "compiled_objects"),
 )
 SOURCE = Path(tapec.__file__).resolve().parent
 # what only a mistake in the compiler or its tables could bring about

@@ -483,3 +483,19 @@ def columns_of_a_vector(x):
     v[1:] = y[:-1] * v[1:]
     y[0] = x[1]
     return (v * np.arange(4.0)).sum() + v[0] * y[3]
+
+
+@case(np.array([1.2, 0.7, 1.1, 0.6, 0.9]))
+def viewed_in_branches(x):
+    """Small arrays of two branches that are viewed there, too: what is stored later is seen through the views."""
+    total = 0.0
+    for i in range(3):
+        if x[i] > 0.9:
+            pair = np.array([x[0], x[i]])
+            seen = pair[::-1]
+        else:
+            pair = np.array([x[i], x[2]])
+            seen = pair[:]
+        pair[0] = 3 * x[1] * pair[1]
+        total += seen[0] * seen[1] ** 2 + pair[0]
+    return total

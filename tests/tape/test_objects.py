@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tapec import GradientTape, Variable, constant
+from tapec import GradientTape, Variable, constant, function
 from tapec.tape import plan as plans
 
 
@@ -383,3 +383,68 @@ def test_folding_and_sorting_over_structure():
     a, b = 3.0, 2.0
     np.testing.assert_allclose(by_key["b"], (4 * b**3 + 2 * a**3 * b) * a**2)
     np.testing.assert_allclose(by_key["a"], (5 * a**4 + 2 * a * b**2) * b**2 + 2.0)
+
+
+def test_dict_comprehensions():
+    weights = {k: Variable(float(k)) for k in range(1, 4)}
+    with GradientTape() as tape:
+        squares = {k: w * w for k, w in weights.items() if k != 2}
+        named = {f"{k}/{j}": squares[k] * j for k in squares for j in range(2)}
+        y = sum(squares.values()) + max(squares.values()) + named["3/1"]
+    assert tape.gradient(y, weights) == {1: 2.0, 2: None, 3: 18.0}
+
+
+def test_partial_functions():
+    def power(a, b, c=1.0):
+        return a * b**c
+
+    x, k = constant(2.0), constant(3.0)
+    cube = functools.partial(power, c=k)
+    with GradientTape() as tape:
+        tape.watch([x, k])
+        y = cube(2.0, x) + functools.partial(cube, x)(1.0)
+    in_x, in_k = tape.gradient(y, [x, k])
+    assert in_x == 24.0 + 1.0
+    np.testing.assert_allclose(in_k, 2.0 * 8.0 * np.log(2.0))
+
+
+def test_slots_by_identity():
+    class Momentum:
+        def __init__(self):
+            self.slots = {}
+
+        def apply(self, pairs):
+            for gradient, variable in pairs:
+                slot = self.slots.get(id(variable), 0.0)
+                self.slots[id(variable)] = slot = 0.5 * slot + gradient
+                variable.assign_sub(0.1 * slot)
+
+    for _ in range(2):
+        v, w, optimiser = Variable(2.0), Variable(3.0), Momentum()
+        with GradientTape() as outer:
+            for _ in range(2):
+                with GradientTape() as tape:
+                    loss = v * v * w
+                optimiser.apply(zip(tape.gradient(loss, [v, w]), [v, w], strict=True))
+            y = v * w
+        in_v, in_w = 2.0, 3.0
+        slots = [0.0, 0.0]
+        for _ in range(2):
+            slots = [0.5 * slots[0] + 2.0 * in_v * in_w, 0.5 * slots[1] + in_v * in_v]
+            in_v, in_w = in_v - 0.1 * slots[0], in_w - 0.1 * slots[1]
+        np.testing.assert_allclose([v.numpy(), w.numpy()], [in_v, in_w])
+        np.testing.assert_allclose(outer.gradient(y, [v, w]), [in_w, in_v])
+
+
+def test_text_of_what_is_known():
+    slots = {f"{kind}{k}": Variable(float(k + 1)) for k in range(2) for kind in "vm"}
+
+    def step(x):
+        with GradientTape() as tape:
+            y = x
+            for k in range(2):
+                y = y * slots["v" + str(k)] + slots[str("m") + str(k)]
+                text = str(y) + str(x.dtype if hasattr(x, "dtype") else "")
+        return tape.gradient(y, [slots["v0"], slots["m1"]]), len(text) if text is None else 0
+
+    assert step(3.0)[0] == [6.0, 1.0] and function(step)(3.0)[0] == [6.0, 1.0]

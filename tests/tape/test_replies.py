@@ -334,6 +334,35 @@ def test_a_class_that_is_changed(name, monkeypatch):
     assert slope() == [3.0, None]
 
 
+def test_what_structure_says_is_checked_each_time():
+    x, w = constant(0.5), Variable(3.0)
+    modes = {"variable"}
+
+    class Plain:
+        pass
+
+    plain = Plain()
+
+    def slope(use):
+        with GradientTape(jit=False) as tape:
+            tape.watch(x)
+            y = use()
+        return tape.gradient(y, [x, w])
+
+    def in_set():
+        return x * w if "variable" in modes else x * 3.0
+
+    def truth():
+        return x * w if plain else x * 3.0
+
+    for _ in range(ROUNDS):
+        assert slope(in_set) == slope(truth) == [3.0, 0.5]
+    modes.clear()
+    assert slope(in_set) == [3.0, None]
+    Plain.__bool__ = lambda self: False
+    assert slope(truth) == [3.0, None]
+
+
 def test_extents_that_only_the_run_knows(answered):
     weights = [Variable(np.full((3, 2), 0.5)), Variable(np.full((2, 1), 0.25))]
     x, wanted = np.arange(12.0).reshape(4, 3) / 12.0, np.ones((4, 1))

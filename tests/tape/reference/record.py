@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.tape.reference import models, nested, programs
+from tests.tape.reference import models, nested, programs, structures
 from tests.tape.reference.collection import Program
 
 ANSWERS = Path(__file__).with_name("answers.json")
-PROGRAMS: dict[str, Program] = {**programs.CASES, **models.CASES, **nested.CASES}
+PROGRAMS: dict[str, Program] = {**programs.CASES, **models.CASES, **nested.CASES, **structures.CASES}
 
 
 def plain(answer: Any) -> Any:

@@ -1,0 +1,247 @@
+"""Compiled functions: Jacobians, objects, variables and other functions, where they are refused; see `compiled.py`."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+
+from tapec import GradientTape, Variable, constant, function
+from tests.errors import Refusals
+from tests.errors.compiled import VECTOR
+
+cases = Refusals()
+misuse = cases.misuse
+
+
+def compiled(f):
+    """A case: the function is compiled, and called with 2.0 and a vector."""
+
+    def run():
+        function(f)(2.0, VECTOR.copy())
+
+    run.__name__, run.__wrapped__ = f.__name__, f  # type: ignore[attr-defined]
+    return misuse(run)
+
+
+@contextlib.contextmanager
+def doubling(x):
+    yield x * 2.0
+
+
+def pairs(x):
+    yield x
+    yield x
+
+
+# Jacobians
+
+
+@compiled
+def jacobian_of_two(x, v):
+    with GradientTape() as tape:
+        tape.watch(v)
+        y = v * v
+    return tape.jacobian([y, y], v)
+
+
+@compiled
+def no_rows_at_once(x, v):
+    with GradientTape() as tape:
+        tape.watch(v)
+        y = v * v
+    return tape.jacobian(y, v, parallel_iterations=0)
+
+
+@compiled
+def row_by_row_of_a_tape_that_is_used_up(x, v):
+    with GradientTape() as tape:
+        tape.watch(v)
+        y = v * v
+    return tape.jacobian(y, v, experimental_use_pfor=False), zip(v, v)
+
+
+@compiled
+def batch_of_vectors(x, v):
+    with GradientTape() as tape:
+        tape.watch(v)
+        y = v * v
+    return tape.batch_jacobian(y, v)
+
+
+@compiled
+def batch_by_two_sources(x, v):
+    m = np.outer(v, v)
+    with GradientTape() as tape:
+        tape.watch(m)
+        y = m * m
+    return tape.batch_jacobian(y, [m, m])
+
+
+# objects
+
+
+@misuse
+def a_list_from_outside_is_changed():
+    items = [1.0]
+
+    @function
+    def add(x):
+        items.append(x)
+        return x
+
+    add(2.0)
+
+
+@misuse
+def a_dict_from_outside_is_changed():
+    table = {"a": 1.0}
+
+    @function
+    def add(x):
+        table["b"] = x
+        return x
+
+    add(2.0)
+
+
+@misuse
+def an_attribute_is_set():
+    class Holder:
+        value = 1.0
+
+    holder = Holder()
+
+    @function
+    def put(x):
+        holder.value = x
+        return x
+
+    put(2.0)
+
+
+@misuse
+def keyword_parameters():
+    function(lambda **options: options)
+
+
+@compiled
+def an_iterator_is_returned(x, v):
+    return zip(v, v)
+
+
+@misuse
+def its_own_variable_is_returned():
+    function(lambda x: Variable(x))(2.0)
+
+
+@misuse
+def written_arguments_overlap():
+    @function
+    def f(a, b):
+        a[0] = b[0]
+        return a
+
+    whole = np.ones(3)
+    f(whole[:2], whole[1:])
+
+
+@misuse
+def every_call_another_way():
+    @function
+    def f(n):
+        with GradientTape(persistent=True) as tape:
+            x = constant(1.0) * 1.0
+            for k in range(40):
+                if k == n * 1.0:
+                    tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x)
+
+    for n in range(33):
+        f(float(n))
+
+
+# other functions
+
+
+@compiled
+def a_generator_in_a_branch(x, v):
+    total = 0.0
+    if x > 0.0:
+        for value in pairs(x):
+            total += value
+    return total, zip(v, v)
+
+
+@compiled
+def a_context_of_a_generator(x, v):
+    with doubling(x) as y:
+        return y, zip(v, v)
+
+
+@compiled
+def a_variable_in_a_branch(x, v):
+    with GradientTape() as tape:
+        w = Variable(x, name="w")
+        if x > 0.0:
+            w.assign(1.0)
+        y = w * w
+    return tape.gradient(y, w), zip(v, v)
+
+
+@compiled
+def a_variable_of_another_rank(x, v):
+    w = Variable(v, name="w")
+    w.assign(np.outer(v, v))
+    return w.numpy()
+
+
+@compiled
+def trainable_by_the_run(x, v):
+    w = Variable(x, trainable=x > 0.0)
+    return w.numpy(), zip(v, v)
+
+
+@compiled
+def the_name_of_a_new_variable(x, v):
+    w = Variable(x)
+    return w.numpy() if w.name == "a" else x
+
+
+@compiled
+def a_variable_is_written(x, v):
+    return written(table)
+
+
+table = Variable([1.0, 2.0], name="table")
+
+
+def written(w):
+    rows = np.asarray(w)
+    rows[0] = 1.0
+    return rows
+
+
+
+
+@compiled
+def gradient_while_recording_that_cannot_be_decided(x, v):
+    for _ in range(5001):
+        pass
+    with GradientTape() as tape:
+        tape.watch(x)
+        tape.gradient(x * x, x)
+    return x
+
+
+@compiled
+def an_attribute_in_a_branch(x, v):
+    holder = Holder()
+    if x > 0.0:
+        holder.value = x
+    return x, zip(v, v)
+
+
+class Holder:
+    pass

@@ -1,0 +1,236 @@
+"""Tapes on ordinary code: objects, random numbers, contexts and functions that cannot be followed."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+
+from tapec import GradientTape, constant
+from tests.errors import Refusals
+
+cases = Refusals()
+misuse = cases.misuse
+
+
+# objects
+
+
+class Watched:
+    """Attributes that run code."""
+
+    def __init__(self):
+        self.held = 1.0
+
+    def __getattr__(self, name):
+        return 2.0
+
+
+class Guarded:
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+class Describing:
+    """A descriptor."""
+
+    def __get__(self, owner, cls):
+        return 3.0
+
+
+class Described:
+    value = Describing()
+
+
+class Plain:
+    value = 1.0
+
+
+@misuse
+def a_computed_attribute():
+    x, holder = constant(2.0), Watched()
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * holder.other
+    tape.gradient(y, x)
+
+
+@misuse
+def a_descriptor_of_a_new_object():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * Described().value
+    tape.gradient(y, x)
+
+
+@misuse
+def a_guarded_attribute():
+    x, holder = constant(2.0), Guarded()
+    with GradientTape() as tape:
+        tape.watch(x)
+        holder.value = x
+        y = x * x
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_of_a_class():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        Plain.value = x
+        y = x * x
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_that_is_not_there():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        made = Plain()
+        y = x * x
+        try:
+            y = y * made.other
+        except AttributeError:
+            pass
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_by_a_number():
+    x, names = constant(2.0), [1.0]
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with contextlib.suppress(TypeError):
+            y = y * getattr(tape, names[0])
+    tape.gradient(y, x)
+
+
+@misuse
+def a_subclass_of_a_number():
+    x, k = constant(2.0), constant(1.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with contextlib.suppress(TypeError):
+            y = y * issubclass(k, int)
+    tape.gradient(y, x)
+
+
+def outside(x):
+    return super().value
+
+
+@misuse
+def super_outside_a_class():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+
+        with contextlib.suppress(RuntimeError):
+            y = outside(y)
+    tape.gradient(y, x)
+
+
+# random numbers
+
+
+@misuse
+def a_new_generator_without_a_seed():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * np.random.default_rng().normal()
+    tape.gradient(y, x)
+
+
+@misuse
+def a_draw_that_is_not_a_number():
+    x, rng = constant(2.0), np.random.default_rng(1)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * len(rng.bytes(3))
+    tape.gradient(y, x)
+
+
+@misuse
+def a_draw_of_a_shape_that_only_the_run_knows():
+    x, rng = constant(2.0), np.random.default_rng(1)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = rng.normal(x)
+    tape.gradient(y, x)
+
+
+# contexts and imports
+
+
+@contextlib.contextmanager
+def twice(x):
+    with contextlib.suppress(RuntimeError):
+        yield x
+    yield x
+
+
+@contextlib.contextmanager
+def never(x):
+    if x is None:
+        yield x
+
+
+@misuse
+def a_context_that_yields_twice():
+    x, tape = constant(2.0), GradientTape()
+    with contextlib.suppress(RuntimeError), tape:
+        tape.watch(x)
+        with twice(x) as y:
+            z = y * x
+    tape.gradient(z, x)
+
+
+@misuse
+def a_context_that_does_not_yield():
+    x, tape = constant(2.0), GradientTape()
+    y = x * 1.0
+    with contextlib.suppress(RuntimeError), tape:
+        tape.watch(x)
+        y = x * x
+        with never(x):
+            y = y * x
+    tape.gradient(y, x)
+
+
+@misuse
+def a_module_that_is_not_loaded():
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        import tests.errors.unloaded as unloaded
+
+        y = x * unloaded.FACTOR
+    tape.gradient(y, x)
+
+
+# recursion
+
+
+def power(x, n):
+    return 1.0 if n < 0.5 else x * power(x, n - 1.0) * rate
+
+
+rate = constant(1.5)
+
+
+@misuse
+def a_recursive_function_that_reads_from_outside():
+    x, n = constant(2.0), constant(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = power(x, n)
+        for _ in range(5001):
+            pass
+    tape.gradient(y, x)
