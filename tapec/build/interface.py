@@ -239,7 +239,9 @@ class _Maker:
         own = len(self.derived.program.lowered.function.params)
         leaves = list(dict.fromkeys(leaf for source in sources for leaf in leaves_of(source)))
         for k, leaf in zip(range(own, len(self.parameters)), leaves, strict=True):
-            self.parameters[k] = replace(self.parameters[k], like=leaf)
+            # what the function writes into a source, it writes into its tangent, too
+            source = self.parameters[leaf]
+            self.parameters[k] = replace(self.parameters[k], like=leaf, written=source.written)
 
     def fresh(self, name: str) -> str:
         """A C name that no other parameter has, with all that is derived from it; Fortran ignores case."""

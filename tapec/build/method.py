@@ -35,8 +35,9 @@ class Method:
     @property
     def entry(self) -> str:
         """The function's line in the module's table."""
-        docs = dict.fromkeys(one.doc for one in self.prototypes)
-        doc = c_string(f"{self.prototypes[0].text_signature}\n--\n\n" + "\n\n".join(docs))
+        first = self.prototypes[0]
+        parts = [first.summary, *(one.table for one in self.prototypes), first.note]
+        doc = c_string(f"{first.text_signature}\n--\n\n" + "\n\n".join(part for part in parts if part))
         function = f"(PyCFunction)(void (*)(void))call_{self.number}"
         return f"{{{c_string(self.name)}, {function}, METH_FASTCALL | METH_KEYWORDS, {doc}}}"
 

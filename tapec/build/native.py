@@ -71,6 +71,10 @@ def compile_native(
     raises      UsageError without a C compiler, and for names that clash; UnsupportedType or
                 UnsupportedFunction for what has no form in C; CompilationError if Numba refuses
     """
+    if sys.platform != "linux":
+        raise UsageError(
+            "libraries and extension modules can be built on Linux only", hint='kind "source" is for any platform'
+        )
     tools = toolchain()
     prefix = c_name(library.replace("-", "_").replace(".", "_"))
     _check_names(prefix, functions)

@@ -35,12 +35,21 @@ class Argument:
 
 @dataclass(frozen=True)
 class Prototype:
-    """What Python callers see: `name(arguments)`, with a docstring; `subject` says what of which function it is."""
+    """What Python callers see.
+
+    name       the function's name
+    arguments  its parameters
+    interface  the C entry behind it
+    summary    what it computes
+    note       what the user says about the function that it is made of
+    subject    what tells it from others: the function, the kind of derivative, the sources
+    """
 
     name: str
     arguments: tuple[Argument, ...]
     interface: Interface
-    doc: str
+    summary: str
+    note: str
     subject: tuple[Any, ...]
 
     @property
@@ -56,9 +65,23 @@ class Prototype:
         return {leaf: label for one in self.arguments for leaf, label in _labelled(one.name, one.tree)}
 
     @property
+    def doc(self) -> str:
+        """The docstring."""
+        return "\n\n".join(part for part in (self.summary, self.table, self.note) if part)
+
+    @property
+    def table(self) -> str:
+        """The types of the arguments, a line for each."""
+        width = max((len(one.name) for one in self.arguments), default=0)
+        return "\n".join(f"{one.name:{width}}  {self._words(one)}" for one in self.arguments)
+
+    @property
     def words(self) -> str:
         """The types of the arguments."""
-        return ", ".join(f"{one.name}: {_words(one.tree, self.interface.parameters)}" for one in self.arguments)
+        return ", ".join(f"{one.name}: {self._words(one)}" for one in self.arguments)
+
+    def _words(self, argument: Argument) -> str:
+        return _words(argument.tree, self.interface.parameters)
 
     @property
     def annotated(self) -> tuple[str, ...]:
@@ -124,7 +147,9 @@ def prototype_of(derived: Derived, interface: Interface) -> Prototype:
             )
     target = derived.target
     subject = (derived.function, target.mode, target.wrt)
-    return Prototype(target.name, tuple(arguments), interface, _doc(derived, arguments, interface), subject)
+    said = inspect.getdoc(derived.function)
+    note = f"{derived.function.__name__}: {said}" if said else ""
+    return Prototype(target.name, tuple(arguments), interface, derived.program.core.doc, note, subject)
 
 
 def _vector(own: list[inspect.Parameter]) -> str:
@@ -185,17 +210,6 @@ def _annotation(tree: Tree, leaves: tuple[Parameter, ...] | tuple[Result, ...]) 
     if leaf.array:
         return f"NDArray[np.{'bool_' if leaf.dtype == 'bool' else leaf.dtype}]"
     return _PYTHON[np.dtype(leaf.dtype).kind]
-
-
-def _doc(derived: Derived, arguments: list[Argument], interface: Interface) -> str:
-    """The docstring: what is computed, of which types, and what the user says about the function."""
-    lines = [derived.program.core.doc, ""]
-    width = max((len(one.name) for one in arguments), default=0)
-    lines += [f"{one.name:{width}}  {_words(one.tree, interface.parameters)}" for one in arguments]
-    own = inspect.getdoc(derived.function)
-    if own:
-        lines += ["", f"{derived.function.__name__}: {own}"]
-    return "\n".join(lines).rstrip()
 
 
 def _words(tree: Tree, leaves: tuple[Parameter, ...]) -> str:

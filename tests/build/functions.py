@@ -175,6 +175,7 @@ CASES = (
         (0, 3),
     ),
     Case(scale_in_place, "f8[:], f8", lambda rng: (rng.normal(size=5), 1.5), (0, 1)),
+    Case(scale_in_place, "f8[:], f8", lambda rng: (rng.normal(size=5), 1.5, rng.normal(size=5)), mode="jvp"),
     Case(fibonacci_like, "f8, i8", lambda rng: (0.7, 7)),
     Case(fails_late, "f8[::1]", lambda rng: (rng.uniform(0.5, 1.0, 3),)),
     Case(fails_below, "f8[::1]", lambda rng: (rng.uniform(0.5, 1.0, 3),)),

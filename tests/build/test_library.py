@@ -111,6 +111,17 @@ def test_a_gradient_has_the_order_of_its_source(built):
     assert gradients[1].flags.c_contiguous
 
 
+def test_what_is_written_is_not_const(built):
+    gradient, tangent = (
+        next(one for one in built.native.interfaces if one.entry == f"scale_in_place_{mode}")
+        for mode in ("value_and_grad", "jvp")
+    )
+    assert gradient.declarations[0] == "double *x"
+    # the tangent of what the function leaves in `x` is left in `x_dot`
+    assert "double *x_dot" in tangent.declarations
+    assert "const double *x" in next(one for one in built.native.interfaces if one.entry == "oscillator_hvp").declarations
+
+
 def test_arrays_without_elements_may_be_null(built):
     entry = built.entry("scale_in_place_value_and_grad", np.empty(0), 2.0)
     function = built.library.scale_in_place_value_and_grad
