@@ -16,10 +16,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import gast
 import numpy as np
 
 from tapec import errors
-from tapec.frontend import suspended
+from tapec.frontend import imports, suspended
 from tapec.frontend.constructs import WORDS
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.operators import SIGNS
@@ -148,8 +149,8 @@ def page() -> str:
     """The text of docs/language.md."""
     ev = new_evaluator()
     # the others have handlers for the blocks of tapes, where decisions are known
-    statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys()
-    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys()
+    statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys() - imports.STATEMENTS.keys()
+    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys() - {gast.DictComp}
     operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
     rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]
     parts = {

@@ -13,7 +13,7 @@
                                                   a[1] = a_2[1]
 
 A function that returns an array from two places leaves such a pair.  The arrays need the same known extents, and
-nothing may use a branch's own array but the branch: then nobody can tell the copy from the array.
+nothing may use a branch's own array but the branch, nor view it: then nobody can tell the copy from the array.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.analyses.memory import VIEWS
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array
@@ -92,7 +93,8 @@ class _Joined:
             return None
         after = _mentions(side[copies[0] + 1 :])
         own = _mentions(side)[value.id] == self.mentions[value.id] and after[value.id] == 0
-        return value.id if own and after[name] == 0 else None
+        shared = any(stmt is not side[copies[0]] and _hands_on(stmt, value.id) for stmt in walk(side))
+        return value.id if own and after[name] == 0 and not shared else None
 
     def copied(self, side: Block, made: Assign) -> Block:
         assert isinstance(made.value, Op)
@@ -110,6 +112,13 @@ class _Joined:
                 out.append(Assign(element, Op("load", (stmt.value, *index)), stmt.span))
                 out.append(Store(made.target, index, Name(element), span=stmt.span))
         return tuple(out)
+
+
+def _hands_on(stmt: Stmt, array: str) -> bool:
+    """Whether a statement gives an array, or a view of it, another name."""
+    if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn not in {*VIEWS, "ifelse"}:
+        return False
+    return not isinstance(stmt, Store) and array in reads(stmt)
 
 
 def _mentions(block: Block) -> Counter[str]:

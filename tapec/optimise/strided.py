@@ -20,7 +20,7 @@ from dataclasses import replace
 from tapec.optimise.counters import renamed
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import Assign, Block, Const, For, Function, Name, Op, Stmt, Store, map_blocks, walk, writes
-from tapec.syntax.types import INT64
+from tapec.syntax.types import INT64, Type
 
 _ROWS = 4
 # operations per element; more of them gain more on vectors than the elements cost
@@ -55,7 +55,7 @@ class _Strided:
         """Whether a loop is a sum over many elements of other rows, with little to do for each."""
         trips = _trips(loop)
         runs = list(_runs(loop.body))
-        if (trips is not None and trips <= _SHORT) or None in runs or not self.sums(loop):
+        if (trips is not None and trips <= _SHORT) or None in runs or not sums(loop, self.fresh.types):
             return False
         rows, work = 0, 0
         for run in runs:
@@ -68,18 +68,18 @@ class _Strided:
                     work += times * (1 if fn in _CHEAP else _DEAR)
         return rows >= _ROWS and work <= _WORK * rows
 
-    def sums(self, loop: For) -> bool:
-        """Whether a trip hands floats on to the next one."""
-        first: dict[str, bool] = {}
-        for stmt in loop.body:
-            for inner in walk((stmt,)):
-                if isinstance(inner, Assign) and isinstance(inner.value, Name | Op):
-                    for name in _names(inner):
-                        first.setdefault(name, True)
-                for name in writes(inner):
-                    first.setdefault(name, False)
-        written = {name for stmt in walk(loop.body) for name in writes(stmt)}
-        return any(first[name] and self.fresh.types[name].is_float for name in written if name in first)
+
+def sums(loop: For, types: dict[str, Type]) -> bool:
+    """Whether a trip hands floats on to the next one."""
+    first: dict[str, bool] = {}
+    for stmt in walk(loop.body):
+        if isinstance(stmt, Assign):
+            for name in _names(stmt):
+                first.setdefault(name, True)
+        for name in writes(stmt):
+            first.setdefault(name, False)
+    written = {name for stmt in walk(loop.body) for name in writes(stmt)}
+    return any(first[name] and types[name].is_float for name in written)
 
 
 def _names(stmt: Assign) -> Iterator[str]:

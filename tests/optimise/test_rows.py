@@ -20,30 +20,34 @@ def changed(text: str) -> str:
 
 
 ROWS = """
-def f(a, a_store, k, n):
+def f(a, a_store, k, n, s, z):
     for i in range({bounds}):
         for j in range(k):
             x = a_store[{index}]
-            a[j] += x
-    return n
+            y = x * z
+            s += y
+            a[{at}] = y
+    return s
 """
 
 
 def test_the_row_is_not_foreseen():
-    assert changed(ROWS.format(bounds="n, -1, -1", index="i, j")) == (
-        "def f(a, a_store, k, n):\n"
-        "    for i in range(n, -1, -1):\n"
-        "        row = tapec_runtime.unforeseen(i)\n"
-        "        for j in range(k):\n"
-        "            x = a_store[row, j]\n"
-        "            a[j] += x\n"
-        "    return n\n"
-    )
+    text = ROWS.format(bounds="n, -1, -1", index="i, j", at="j").lstrip()
+    lines = text.replace("a_store[i, j]", "a_store[row, j]").splitlines(keepends=True)
+    assert changed(text) == "".join([*lines[:2], "        row = tapec_runtime.unforeseen(i)\n", *lines[2:]])
 
 
-@pytest.mark.parametrize(("bounds", "index"), [("n", "i, j"), ("n, -1, -1", "j, i"), ("n, -1, -1", "j, k")])
-def test_other_loops_stay(bounds, index):
-    text = ROWS.format(bounds=bounds, index=index)
+@pytest.mark.parametrize(
+    ("bounds", "index", "at"),
+    [("n", "i, j", "j"), ("n, -1, -1", "j, i", "j"), ("n, -1, -1", "j, k", "j"), ("n, -1, -1", "i, j", "i")],
+)
+def test_other_loops_stay(bounds, index, at):
+    text = ROWS.format(bounds=bounds, index=index, at=at)
+    assert changed(text) == text.lstrip()
+
+
+def test_a_loop_without_a_sum_stays():
+    text = ROWS.format(bounds="n, -1, -1", index="i, j", at="j").replace("s += y", "s = y")
     assert changed(text) == text.lstrip()
 
 

@@ -206,3 +206,25 @@ def changing_shape(x, n, k):
 def test_arrays_that_change_their_shape():
     with pytest.raises(ValueError, match="changes its shape"):
         load(generated(changing_shape, "value_and_grad"))(X, 3, 3)
+
+
+@tapec.function
+def taped(x, n, k):
+    with tapec.GradientTape() as tape:
+        tape.watch(x)
+        u = x
+        for t in tapec.checkpointed(range(n), slots=k):
+            u = np.sin(u) + 0.1 * t
+        y = (u * u).sum()
+    return tape.gradient(y, x)
+
+
+def test_tapes():
+    np.testing.assert_allclose(taped(X, 7, 2), taped(X, 7, 7), rtol=1e-12)
+    with tapec.GradientTape() as tape:
+        tape.watch(X)
+        u = X
+        for t in tapec.checkpointed(range(7), slots=2):
+            u = np.sin(u) + 0.1 * t
+        y = (u * u).sum()
+    np.testing.assert_allclose(tape.gradient(y, X), taped(X, 7, 2), rtol=1e-12)

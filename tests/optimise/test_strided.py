@@ -1,0 +1,65 @@
+"""Sums over many strided elements, which are better not taken several at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.backend import printer
+from tapec.optimise.strided import keep_in_line
+from tapec.syntax.types import Array
+from tests.optimise.reading import read
+from tests.oracles import check as check_derivative
+
+SUMS = """
+def f(a, a_m, n, s):
+    for i in range({trips}):
+        for j in range(4):
+            x = a_m[{index}]
+            y = {work}
+            s += y
+    return s
+"""
+
+
+def changed(text: str) -> str:
+    function = read(text)
+    return printer.function(keep_in_line(replace(function, types=function.types | {"a_m": Array("float64", 2)})), False)
+
+
+def test_a_sum_over_rows_stays_in_line():
+    text = SUMS.format(trips="n", index="i, j", work="x * x").lstrip()
+    lines = text.replace("a_m[i, j]", "a_m[here, j]").splitlines(keepends=True)
+    assert changed(text) == "".join([*lines[:2], "        here = tapec_runtime.unforeseen(i)\n", *lines[2:]])
+
+
+@pytest.mark.parametrize(
+    ("trips", "index", "work"),
+    [("3", "i, j", "x * x"), ("n", "j, i", "x * x"), ("n", "i, j", "math.exp(x)")],
+    ids=["few trips", "elements side by side", "much to do"],
+)
+def test_other_loops_stay(trips, index, work):
+    text = SUMS.format(trips=trips, index=index, work=work)
+    assert changed(text) == text.lstrip()
+
+
+def blend(m, v, w):
+    """Points moved by a weighted sum of small matrices."""
+    total = 0.0
+    for i in range(len(v)):
+        x = y = 0.0
+        for b in range(len(m)):
+            for c in range(4):
+                x += w[i, b] * m[b, 0, c] * v[i, c]
+                y += w[i, b] * m[b, 1, c] * v[i, c]
+        total += x * x * y
+    return total
+
+
+def test_the_derivative_is_right():
+    assert "unforeseen" in tapec.emit(blend, wrt=(0, 1), signature="f8[:, :, ::1], f8[:, ::1], f8[:, ::1]")
+    rng = np.random.default_rng(3)
+    check_derivative(blend, (rng.normal(size=(3, 2, 4)), rng.normal(size=(2, 4)), rng.normal(size=(2, 3))), (0, 1, 2))
