@@ -65,7 +65,7 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     made = called(program.core.body, lowered.callees, constants)
     texts = []
     for core in made:
-        final = tidy(core, constants, options) if options.level > 0 else core
+        final = tidy(core, constants, options)
         texts.append(f"{_decorator(core, options)}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
 
@@ -349,12 +349,10 @@ def _finish(
     """Optimise and print; `returned` gives the text of the result from what the last statement returns."""
     stage(listener, "optimising")
     labels = (*structure.labels, *seeds)
+    taken = (*lowered.constants, *structure.namespace, *labels)
+    core = tidy(core, frozenset(taken).difference(core.params), options, listener)
     # for the classes of named tuples, whose names are taken
     result = returned(_results(core))
-    if options.level > 0:
-        taken = (*lowered.constants, *structure.namespace, *labels)
-        core = tidy(core, frozenset(taken).difference(core.params), options, listener)
-        result = returned(_results(core))
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in structure.unpack]
     if len(core.body) > 1:

@@ -31,6 +31,7 @@ from tapec.products import plain_function
 from tests.build.blas import OPENBLAS, load_blas
 from tests.build.calling import Entry
 from tests.oracles import clone
+from tests.programs import dynamics, finance, geometry, grids, inference, iteration, matrices, networks, objectives
 
 # one process compiles this many programs
 CHUNK = 8
@@ -56,11 +57,10 @@ def cases(tests: bool) -> list[Case]:
 
     if not tests:
         return [Case(problem.f, problem.arguments(), problem.wrt) for problem in PROBLEMS]
-    from tests.programs.test_programs import PROGRAMS
-
+    modules = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance, objectives)
     return [
         Case(program.f, program.arguments(program.sizes[-1]), program.wrt)
-        for program in PROGRAMS
+        for program in (one for module in modules for one in module.PROGRAMS)
         if isinstance(plain_function(program.f)(*clone(program.arguments(program.sizes[-1]))), float)
     ]
 

@@ -69,7 +69,7 @@ def _reason(symbol: str) -> str:
     if "_random_" in symbol or "_rnd_" in symbol or "random_state" in symbol:
         return "it draws random numbers, whose generator is a state of the Python process"
     if symbol.startswith(("Py", "numba_unpickle", "_Py", "numba_gil")):
-        return f"it needs Python while it runs ({symbol}): it prints, or raises with a text that is made at run time"
+        return f"it needs Python while it runs ({symbol}), as printing does"
     if symbol.startswith("numba_parallel") or "gufunc" in symbol:
         return "it runs in parallel"
     return f"it calls {symbol}, which is not a function of C's library"

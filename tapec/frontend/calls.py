@@ -252,6 +252,8 @@ def call_rule(
 ) -> Value:
     """An elementwise function."""
     params = rule.params
+    if kwargs.keys() == {"out"} and name.startswith("np.") and len(args) == len(params):
+        args, kwargs = [*args, kwargs["out"]], {}
     if kwargs:
         ev.fail(UnsupportedSyntax, f"`{name}` takes no keyword arguments here", node)
     out = None

@@ -101,8 +101,11 @@ def tidy(
 ) -> Function:
     """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
 
-    Afterwards the places of atoms may hold expressions.
+    Afterwards the places of atoms may hold expressions.  At level 0 only what nobody reads is dropped: trips that
+    the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
     """
+    if options.level == 0:
+        return drop_dead(function, constants)
     function = _run((*CLEAN, *(SPEED if options.fast else ())), sequential(function), constants, listener)
     if listener is not None:
         # before loops are shared out: what is proved of all trips holds for those of a thread

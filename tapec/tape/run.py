@@ -80,7 +80,7 @@ def _several(results: Any) -> tuple[Any, ...]:
 
 def tidied(function: Function, constants: dict[str, Any], options: Options) -> Function:
     """The function as the options ask for it."""
-    return tidy(function, frozenset(constants), options) if options.level > 0 else function
+    return tidy(function, frozenset(constants), options)
 
 
 def compiled(

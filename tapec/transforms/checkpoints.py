@@ -41,7 +41,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.types import Array, Scalar, Type
 
 _NO_CONTENTS = frozenset({"dim", "stride", *VIEWS, *ALLOCATIONS})
 _FRESH = frozenset({"empty", "zeros", "copy"})
@@ -269,7 +269,7 @@ class _Finder:
         """Classes of arrays from outside whose contents trips read, and that are not what they were by then."""
         found: set[str] = set()
         for stmt in walk(loop.body):
-            for array in self.contents(stmt):
+            for array in contents(stmt, self.types):
                 if not self.memory.local_to(array, region) and not self.memory.stable(stmt, array):
                     found.add(self.memory.aliases.find(array))
             if isinstance(stmt, Call):
@@ -277,15 +277,6 @@ class _Finder:
                 outside = [a for a in changed(stmt) if not self.memory.local_to(a, region)]
                 found.update(self.memory.aliases.find(array) for array in outside)
         return found
-
-    def contents(self, stmt: Stmt) -> list[str]:
-        """The arrays whose contents a statement reads."""
-        match stmt:
-            case Assign(value=Op(fn=fn) as value) if fn not in _NO_CONTENTS:
-                return [n for n in names_in(value) if is_memory(self.types.get(n))]
-            case Call():
-                return [n for n in reads(stmt) if is_memory(self.types.get(n))]
-        return []
 
     def bases(self, names: list[str], classes: set[str]) -> list[str]:
         """The names of the classes, without views of arrays that are among them."""
@@ -299,6 +290,16 @@ class _Finder:
             return False
         (base, *_) = names_in(made.value)
         return base in others or self.viewed(base, others)
+
+
+def contents(stmt: Stmt, types: dict[str, Type]) -> list[str]:
+    """The arrays whose contents a statement reads."""
+    match stmt:
+        case Assign(value=Op(fn=fn) as value) if fn not in _NO_CONTENTS:
+            return [n for n in names_in(value) if is_memory(types.get(n))]
+        case Call():
+            return [n for n in reads(stmt) if is_memory(types.get(n))]
+    return []
 
 
 def check_repeatable(loop: For) -> None:

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import aliases, memory
@@ -25,7 +25,7 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
 from tapec.transforms.fusion import Fused, Fusion
 from tapec.transforms.plan import Slot
-from tapec.transforms.schedule import Forward, Schedule, sharing, without_stores
+from tapec.transforms.schedule import Forward, Schedule, never_read, sharing, without_stores
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
 from tapec.transforms.sweep import Sweep
@@ -263,11 +263,12 @@ def reverse_trip(
 ) -> Function:
     """The reversal of a loop's trip: takes what the trip takes, seeds and shadows; returns the adjoints of numbers.
 
-    It runs the trip itself, but for stores into the arrays `unread`.
+    It runs the trip itself, but for stores into the arrays `unread`, and into those that neither the trip nor
+    its reversal reads: what they hold comes from a snapshot again before it is read.
     """
     swept = reverse(function, sources, shared=True, outputs=outputs, listener=listener)
-    whole = Function(function.name, function.params, (*swept.forward, *swept.backward), swept.types)
-    forward = without_stores(swept.forward, sharing(whole, unread))
+    whole = replace(function, body=(*swept.forward, *swept.backward), types=swept.types)
+    forward = without_stores(swept.forward, sharing(whole, unread) | never_read(whole))
     body = (*forward, *swept.backward, Return(swept.adjoints))
     return Function(f"{function.name}_reversed", (*swept.params, *swept.seeds), body, swept.types)
 

@@ -43,7 +43,7 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.types import INT64, Array, Scalar
-from tapec.transforms.checkpoints import Checkpointed
+from tapec.transforms.checkpoints import Checkpointed, contents
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.inline import inline
 from tapec.transforms.ssa import to_ssa
@@ -375,3 +375,11 @@ def sharing(function: Function, arrays: frozenset[str]) -> frozenset[str]:
     found = aliases(function)
     classes = {found.find(name) for name in arrays}
     return frozenset(name for name in function.types if found.find(name) in classes)
+
+
+def never_read(function: Function) -> frozenset[str]:
+    """The names of arrays from outside whose contents a function never reads."""
+    found = aliases(function)
+    read = {found.find(array) for stmt in walk(function.body) for array in contents(stmt, function.types)}
+    arrays = [param for param in function.params if isinstance(function.types[param], Array)]
+    return sharing(function, frozenset(array for array in arrays if found.find(array) not in read))

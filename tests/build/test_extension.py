@@ -392,6 +392,12 @@ def test_an_argument_without_a_form_in_c(tmp_path):
     assert "has no form in C" in str(error)
 
 
+def test_keywords_that_need_a_value(tmp_path):
+    error = refused("def f(x, *, n=2, m):\n    return x * n * m\n", tmp_path, signature="f8, i8, f8")
+    assert isinstance(error, UnsupportedType)
+    assert "keyword-only parameter `m` without default after one with" in str(error)
+
+
 def test_two_functions_of_one_name(tmp_path):
     target = Target("extension_model.py:wait", "x")
     other = Target("extension_model.py:wait", "x", mode="grad", name="wait_value_and_grad")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapec import GradientTape, Variable, function
+from tapec import GradientTape, Variable, custom_gradient, function
 from tests.errors import Refusals
 
 cases = Refusals()
@@ -294,3 +294,21 @@ def an_outer_array_is_written(x, v):
         v[0] = 1.0
         y = np.sum(v)
     return tape.gradient(y, v)
+
+
+@misuse
+def a_custom_gradient_of_a_number():
+    @function
+    def run(x):
+        return custom_gradient(x)(x)
+
+    run(2.0)
+
+
+@misuse
+def the_id_of_a_number():
+    @function
+    def run(x):
+        return x * id(x)
+
+    run(2.0)

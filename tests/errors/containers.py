@@ -152,3 +152,13 @@ def list_that_shrinks_under_its_loop(x):
         if v > 1.5:
             values.pop()
     return total
+
+
+@refused(1.0, 2)
+def an_order_of_the_run(x, n):
+    return sorted([x, 2.0 * x], reverse=n > 1)[0]
+
+
+@refused(1.0)
+def numbers_in_an_order_of_the_run(x):
+    return sorted([x * x, x])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 import numpy as np
 
@@ -206,6 +207,7 @@ def a_context_that_does_not_yield():
 
 @misuse
 def a_module_that_is_not_loaded():
+    sys.modules.pop("tests.errors.unloaded", None)
     x = constant(2.0)
     with GradientTape() as tape:
         tape.watch(x)

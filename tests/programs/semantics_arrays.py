@@ -499,3 +499,27 @@ def viewed_in_branches(x):
         pair[0] = 3 * x[1] * pair[1]
         total += seen[0] * seen[1] ** 2 + pair[0]
     return total
+
+
+@case(A)
+def results_into_arrays(x):
+    """`out` names an array that may be an operand, too."""
+    y = x.copy()
+    z = np.empty(4)
+    np.add(x[:-1], x[1:], out=y[1:])
+    np.multiply(y[::-1], y, out=y)
+    s = np.sin(y, out=z)
+    z[0] *= 2
+    return (y * z).sum() + s[0]
+
+
+@case(np.array([[0.6, 0.3, 0.9], [0.2, 0.7, 0.4], [0.5, 0.1, 0.8]], dtype=np.float32))
+def shrinking_products(a):
+    """Arrays that become smaller from trip to trip, in single precision: what is run again reads none of another trip."""
+    r = a.copy()
+    total = 0.0
+    for k in range(2):
+        x = r[k:, k].copy()
+        r[k:, k:] -= 2 * np.outer(x, x @ r[k:, k:])
+        total += x[-1] * r[k, k]
+    return total

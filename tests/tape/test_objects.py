@@ -443,7 +443,7 @@ def test_text_of_what_is_known():
         with GradientTape() as tape:
             y = x
             for k in range(2):
-                y = y * slots["v" + str(k)] + slots[str("m") + str(k)]
+                y = y * slots["v" + str(k)] + slots["m" + str(k)]
                 text = str(y) + str(x.dtype if hasattr(x, "dtype") else "")
         return tape.gradient(y, [slots["v0"], slots["m1"]]), len(text) if text is None else 0
 

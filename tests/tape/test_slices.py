@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import pickle
 
 import numpy as np
 import pytest
 
+import tapec_runtime.slices
 from tapec import GradientTape, IndexedSlices, Variable, constant
 from tapec.errors import LoweringError
 
@@ -160,3 +162,9 @@ def test_in_lowered_code():
     assert rows.indices.tolist() == [0, 0]
     with pytest.raises(LoweringError, match="`indexed_slices` of a tape inside another one, or in a compiled function"):
         outer.gradient(z, x)
+
+
+def test_the_example_of_the_docstring():
+    names = {"GradientTape": GradientTape, "constant": constant}
+    result = doctest.testmod(tapec_runtime.slices, extraglobs=names)
+    assert result.attempted > 3 and result.failed == 0
