@@ -44,8 +44,8 @@ STATEMENTS = {
     "For": (
         "`for ... in`, `else`",
         "over `range` with any step, arrays (rows of a matrix), tuples, lists, dicts, `enumerate`, `zip`, "
-        "`reversed`, `np.ndindex`, `np.ndenumerate`, `numba.prange`, `tapec.checkpointed` ([memory](memory.md)). A loop over a tuple is unrolled, so that its "
-        "items may differ in type",
+        "`reversed`, `np.ndindex`, `np.ndenumerate`, `numba.prange`, `tapec.checkpointed` ([memory](memory.md)). "
+        "A loop over a tuple is unrolled, so that its items may differ in type",
     ),
     "While": ("`while`, `else`", ""),
     "Break": ("`break`", "`continue` and `return` too, anywhere"),

@@ -140,8 +140,3 @@ def test_single_brackets(project):
 def test_a_file_that_cannot_be_read(tmp_path):
     with pytest.raises(UsageError, match="cannot read"):
         read(tmp_path / "pyproject.toml")
-
-
-def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(UsageError, match="cannot read .*pyproject.toml: No such file"):
-        read(tmp_path / "pyproject.toml")

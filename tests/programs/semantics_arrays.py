@@ -515,7 +515,7 @@ def results_into_arrays(x):
 
 @case(np.array([[0.6, 0.3, 0.9], [0.2, 0.7, 0.4], [0.5, 0.1, 0.8]], dtype=np.float32))
 def shrinking_products(a):
-    """Arrays that become smaller from trip to trip, in single precision: what is run again reads none of another trip."""
+    """Arrays that become smaller, in single precision: a trip that is run again reads none of another trip."""
     r = a.copy()
     total = 0.0
     for k in range(2):

@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 
+import tapec
 from tapec.backend.jit import load
 from tapec.backend.signature import arguments
 from tapec.options import Options
@@ -144,3 +145,19 @@ def test_an_array_that_a_nest_reads_again_and_again_is_copied():
 def test_the_search_ends_at_the_trip_that_set_the_maximum():
     _, _, backward = generated(the_best_way, "value_and_grad").text.partition("# reverse sweep")
     assert "break" in backward
+
+
+def shrinking(a):
+    r = a.copy()
+    total = 0.0
+    for k in range(2):
+        x = r[k:, k].copy()
+        r[k:, k:] -= 2 * np.outer(x, x @ r[k:, k:])
+        total += x[-1] * r[k, k]
+    return total
+
+
+def test_what_runs_again_reads_nothing_of_another_trip():
+    reverse_sweep = tapec.emit(shrinking, 0, signature="f4[:,::1]", opt_level=0).partition("# reverse sweep")[2]
+    # it is made in the forward sweep, with other extents in each trip
+    assert "out[" not in reverse_sweep
