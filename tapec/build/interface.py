@@ -65,17 +65,16 @@ Tree = Group | int | None
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A number or an array of the arguments.
+class Leaf:
+    """A number or an array that crosses the border to C.
 
-    name     its name in C
-    label    what the user calls it, such as `point.x` or `weights[0]`
-    dtype    NumPy's name of the element type
-    rank     number of axes; a number has rank 0 and `array` false
-    layout   "C", "F", or "A" for any strides
-    array    whether it is passed as a pointer
-    written  whether the function may store into it
-    like     position of the parameter whose shape this must have; None if it may have any
+    name    its name in C
+    label   what the user calls it, such as `point.x`, `weights[0]` or `gradient by point.x`
+    dtype   NumPy's name of the element type
+    rank    number of axes; a number has rank 0 and `array` false
+    layout  "C", "F", or "A" for any strides
+    array   whether it is an array
+    like    position of the parameter whose shape it has; None if it may have any
     """
 
     name: str
@@ -84,8 +83,17 @@ class Parameter:
     rank: int = 0
     layout: str = "C"
     array: bool = False
-    written: bool = False
     like: int | None = None
+
+
+@dataclass(frozen=True)
+class Parameter(Leaf):
+    """A leaf of the arguments; an array is passed as a pointer.
+
+    written  whether the function may store into it
+    """
+
+    written: bool = False
 
     @property
     def strided(self) -> bool:
@@ -107,26 +115,12 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Result:
-    """A number or an array of what the function returns.
+class Result(Leaf):
+    """A leaf of what the function returns, delivered in the order of its layout, "C" or "F".
 
-    name    its name in C
-    label   what it is, in the user's words, such as `gradient by point.x`
-    dtype   NumPy's name of the element type
-    rank    number of axes; a number has rank 0 and `array` false
-    layout  "C" or "F": the order in which elements are delivered
-    array   whether it is an array
-    like    position of the parameter whose shape it has: the caller supplies the memory;
-            None for an array of another shape: the entry allocates it with malloc and tells the shape
+    An array like a parameter goes to memory that the caller supplies; the entry allocates any other with
+    malloc and tells its shape.
     """
-
-    name: str
-    label: str
-    dtype: str
-    rank: int = 0
-    layout: str = "C"
-    array: bool = False
-    like: int | None = None
 
     @property
     def allocated(self) -> bool:
