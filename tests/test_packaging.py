@@ -96,6 +96,9 @@ def test_the_console_script(config):
     assert config["options.entry_points"]["console_scripts"].strip() == "tapec = tapec.cli:main"
 
 
+README_EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
 def test_readme_has_two_commands_of_one_line():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     section = text.split("## Two commands\n")[1].split("\n## ")[0]
@@ -106,9 +109,8 @@ def test_readme_has_two_commands_of_one_line():
     assert "pytest" in blocks[1]
 
 
-def test_readme_example_runs_when_pasted(tmp_path):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
+@pytest.mark.parametrize("example", README_EXAMPLES, ids=("function", "tape"))
+def test_readme_examples_run_when_pasted(tmp_path, example):
     (tmp_path / "pasted.py").write_text(example, encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
     command = [sys.executable, "pasted.py"]
