@@ -240,7 +240,8 @@ class GradientTape:
         target                 one number or array
         sources                a value or variable, or any nest of those
         unconnected_gradients  as for `gradient`
-        parallel_iterations    how many rows may be computed at once; they are computed one after the other
+        parallel_iterations    how many rows may be computed at once, for the memory that they take; they are computed
+                               one after the other, in the memory of one
         experimental_use_pfor  False needs a persistent tape, as in TensorFlow
         returns                the structure of `sources`; each entry has the target's shape followed by
                                its source's, and the source's dtype, or is None
@@ -273,9 +274,14 @@ class GradientTape:
         """The Jacobians of the examples of a batch: of the full Jacobian, the blocks on its diagonal.
 
         target, source  arrays of rank 2 or more with the same first dimension, that of the batch
+        parallel_iterations  as for `jacobian`, of rows of each example's Jacobian
         returns         an array of shape (batch, target's rest, source's rest); zeros where the
                         target does not depend on the source
         raises          as `jacobian`; ValueError for shapes that do not fit
+
+        Where the source shows that the examples do not depend on one another, one reverse sweep serves all of
+        them, and there are as many as one example of the target has elements, or one forward sweep for each element
+        of an example of the source, whichever is less work.  Otherwise every example has sweeps of its own.
 
         >>> x = constant([[1.0, 2.0], [3.0, 4.0]])
         >>> with GradientTape() as tape:

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from tapec.backend import printer
-from tapec.backend.boundary import Boundary
+from tapec.backend.boundary import Boundary, combined
+from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import NotDifferentiable
 from tapec.frontend.lower import Lowered, lower
@@ -102,9 +103,10 @@ def _build(
     listener: Listener | None,
 ) -> Program:
     core = lowered.function
-    core = replace(core, body=(*separate_arguments(core, lowered.roots), *core.body))
     labels = _labels(function, len(arguments))
     structure = Boundary(labels, arguments, core.params)
+    whole = {part: pair.whole for pair in structure.pairs() for part in (pair.re, pair.im)}
+    core = replace(core, body=(*separate_arguments(core, lowered.roots, whole), *core.body))
     name = f"{core.name}_{kind}" if core.name.isidentifier() else f"function_{kind}"
     constants = frozenset(lowered.constants)
     if kind == "primal":
@@ -118,8 +120,11 @@ def _build(
     sources = structure.sources(positions, function)
     if kind == "jvp":
         made = forward(core, sources, constants, name)
-        return _tangents(function, made, lowered, structure, options, listener)
+        pairs = [(sources.index(p.re), sources.index(p.im)) for p in structure.pairs() if p.re in sources]
+        return _tangents(function, made, lowered, structure, options, listener, pairs)
     check_target(lowered, function, kind)
+    if kind in JACOBIANS:
+        _refuse_complex(function, structure, sources, kind)
     if kind == "hvp" or kind in JACOBIANS:
         no_limit(options, f"tapec.{kind}")
     if kind == "hvp":
@@ -136,7 +141,7 @@ def _build(
         made = blocks_of(kind, replace(lowered.function, name=name), sources, constants)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
         # names of their own beside those of the runs
-        guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots)
+        guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots, whole)
         made = replace(made, body=(*guards, *made.body), doc=doc)
         order = 2 if kind == "hessian" else 1
 
@@ -202,6 +207,13 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> N
     if kind in ("vjp", "augmented", "pullback"):
         return
     result = lowered.result
+    if isinstance(result, tuple) and result[0] == "complex":
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns {result[1]}, which has no gradient",
+            span,
+            reason="a gradient is that of one real number",
+            hint="return its .real, its .imag or its abs(), or use tapec.vjp",
+        )
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Scalar)):
         found = result[1] if isinstance(result, tuple) and len(result) == 2 else "a tuple"
         raise NotDifferentiable(
@@ -215,8 +227,27 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> N
         )
 
 
+def _refuse_complex(function: types.FunctionType, structure: Boundary, sources: tuple[str, ...], kind: str) -> None:
+    """A Jacobian by a complex argument would have a block for each part."""
+    for pair in structure.pairs():
+        if pair.re in sources:
+            raise NotDifferentiable(
+                f"tapec.{kind} of `{function.__name__}` with respect to the complex `{pair.whole}`",
+                definition(function),
+                reason="its blocks would be two real ones, not one complex one",
+                hint="pass the real and the imaginary part as arguments, or use tapec.jvp or tapec.vjp",
+            )
+
+
 def _check_floats(result: Any, function: types.FunctionType) -> None:
     """A Jacobian needs results that are floats, every one."""
+    if result is not None and result[0] == "complex":
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns {result[1]}, which has no Jacobian of its dtype",
+            definition(function),
+            reason="it need not be a complex matrix: the conjugate of z has none",
+            hint="return the parts as two results, or use tapec.jvp or tapec.vjp",
+        )
     if result is not None and result[0] in ("tuple", "list"):
         for item in result[2]:
             _check_floats(item, function)
@@ -248,6 +279,7 @@ def _tangents(
     structure: Boundary,
     options: Options,
     listener: Listener | None,
+    pairs: list[tuple[int, int]],
 ) -> Program:
     places: list[int] = []
     dots: dict[int, int] = {}
@@ -268,12 +300,14 @@ def _tangents(
             return "None"
         if tree[0] in ("tuple", "list"):
             return structure.make(tree[1], [tangent(item, values) for item in tree[2]])
+        if tree[0] == "complex":
+            return combined(tree, *(tangent(part, values) for part in tree[2]))
         return printer.expression(values[dots[tree[0]]]) if tree[0] in dots else "0"
 
     doc = f"The value of `{function.__name__}` and its tangent, for given tangents of its arguments."
     made = Function(made.name, made.params, made.body, made.types, doc)
     seeds = made.params[len(lowered.function.params) :]
-    return _finish(made, text, lowered, structure, options, listener, seeds)
+    return _finish(made, text, lowered, structure, options, listener, seeds, pairs)
 
 
 def _augmented(
@@ -331,6 +365,23 @@ def _pullback(
     return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, None, seeds)
 
 
+def _complex_results(lowered: Lowered) -> list[tuple[int, int]]:
+    """The positions of the parts of each complex result, among the results that are floats."""
+    floats = [_is_float(value, lowered.function.types) for value in _results(lowered.function)]
+    found: list[tuple[int, int]] = []
+
+    def visit(tree: Any) -> None:
+        if tree is not None and tree[0] == "complex":
+            first = sum(floats[: tree[2][0][0]])
+            found.append((first, first + 1))
+        elif tree is not None and tree[0] in ("tuple", "list"):
+            for item in tree[2]:
+                visit(item)
+
+    visit(lowered.result)
+    return found
+
+
 def _is_float(value: Atom, types_: dict[str, Type]) -> bool:
     if isinstance(value, Name):
         return types_[value.id].is_float
@@ -345,16 +396,22 @@ def _finish(
     options: Options,
     listener: Listener | None,
     seeds: tuple[str, ...] = (),
+    pairs: list[tuple[int, int]] | None = None,
 ) -> Program:
-    """Optimise and print; `returned` gives the text of the result from what the last statement returns."""
+    """Optimise and print; `returned` gives the text of the result from what the last statement returns.
+
+    pairs  positions of seeds that are the parts of one complex number; by default those of the results
+    """
     stage(listener, "optimising")
+    pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
+    seeds, taken_apart = grouped(seeds, pairs, core.types)
     labels = (*structure.labels, *seeds)
     taken = (*lowered.constants, *structure.namespace, *labels)
     core = tidy(core, frozenset(taken).difference(core.params), options, listener)
     # for the classes of named tuples, whose names are taken
     result = returned(_results(core))
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
-    lines += [f"    {line}" for line in structure.unpack]
+    lines += [f"    {line}" for line in (*structure.unpack, *taken_apart)]
     if len(core.body) > 1:
         lines += printer.statements(core.body[:-1], 1, options.quote)
     lines.append(f"    return {result}")

@@ -91,7 +91,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _is_float(leaf: Any) -> bool:
-    return np.asarray(leaf).dtype.kind == "f"
+    return np.asarray(leaf).dtype.kind in "fc"
 
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[Any, Any]:
@@ -134,7 +134,9 @@ def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[An
 def _shaped(seed: Any, like: Any, what: str) -> Any:
     """A tangent or cotangent in the dtype and shape of what it belongs to."""
     if isinstance(like, np.ndarray):
-        made = np.asarray(seed, dtype=like.dtype if like.dtype.kind == "f" else None)
+        if like.dtype.kind == "f" and np.iscomplexobj(seed):
+            raise UsageError(f"{what} is complex, and what it belongs to is real")
+        made = np.asarray(seed, dtype=like.dtype if like.dtype.kind in "fc" else None)
         if made.shape != like.shape:
             raise UsageError(f"{what} has shape {made.shape}, not {like.shape}")
         order: Literal["C", "F"] = "F" if like.flags.f_contiguous and not like.flags.c_contiguous else "C"
@@ -146,6 +148,12 @@ def _shaped(seed: Any, like: Any, what: str) -> Any:
         return np.array(made, order=order)
     if np.ndim(seed) != 0:
         raise UsageError(f"{what} must be a number")
+    if isinstance(like, np.complex64):
+        return np.complex64(seed)
+    if np.iscomplexobj(like):
+        return complex(seed)
+    if np.iscomplexobj(seed):
+        raise UsageError(f"{what} is complex, and what it belongs to is real")
     return np.float32(seed) if isinstance(like, np.float32) else float(seed)
 
 

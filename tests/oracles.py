@@ -56,13 +56,18 @@ def leaves(tree: Any) -> Iterator[Any]:
 
 
 def is_float(leaf: Any) -> bool:
-    """Whether a leaf is a floating-point scalar or array."""
-    return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+    """Whether a leaf is a floating-point scalar or array, real or complex."""
+    return isinstance(leaf, (float, complex, np.inexact)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
+
+
+def is_complex(leaf: Any) -> bool:
+    """Whether a leaf is a complex scalar or array."""
+    return is_float(leaf) and bool(np.iscomplexobj(leaf))
 
 
 def any_single(tree: Any) -> bool:
     """Whether any leaf is of single precision."""
-    return any(np.asarray(leaf).dtype == np.float32 for leaf in leaves(tree) if is_float(leaf))
+    return any(np.asarray(leaf).dtype in (np.float32, np.complex64) for leaf in leaves(tree) if is_float(leaf))
 
 
 def clone_array(a: np.ndarray) -> np.ndarray:
@@ -112,9 +117,14 @@ def shifted(args: Args, wrt: tuple[int, ...], tangents: Args, step: float) -> Ar
 
 
 def float_vector(tree: Any) -> np.ndarray:
-    """All the floating-point leaves of an output, in one vector."""
-    parts = [np.asarray(leaf, dtype=float).ravel() for leaf in leaves(tree) if is_float(leaf)]
+    """All the floating-point leaves of an output, in one vector; complex ones by their parts."""
+    parts = [part for leaf in leaves(tree) if is_float(leaf) for part in _real_parts(leaf)]
     return np.concatenate([np.zeros(0), *parts])
+
+
+def _real_parts(leaf: Any) -> list[np.ndarray]:
+    parts = (np.real(leaf), np.imag(leaf)) if is_complex(leaf) else (leaf,)
+    return [np.asarray(part, dtype=float).ravel() for part in parts]
 
 
 def random_like(rng: np.random.Generator, tree: Any) -> Any:
@@ -123,20 +133,24 @@ def random_like(rng: np.random.Generator, tree: Any) -> Any:
     def draw(leaf: Any) -> Any:
         if not is_float(leaf):
             return None
-        if isinstance(leaf, np.ndarray):
-            return np.asarray(rng.normal(size=leaf.shape), dtype=leaf.dtype)
-        return type(leaf)(rng.normal())
+        drawn = rng.normal(size=np.shape(leaf))
+        if is_complex(leaf):
+            drawn = drawn + 1j * rng.normal(size=np.shape(leaf))
+        return np.asarray(drawn, dtype=leaf.dtype) if isinstance(leaf, np.ndarray) else type(leaf)(drawn)
 
     return map_tree(draw, tree)
 
 
 def inner(left: Any, right: Any) -> tuple[float, float]:
-    """The inner product of two trees, and the sum of the absolute terms, to judge rounding by."""
+    """The inner product of two trees, and the sum of the absolute terms, to judge rounding by.
+
+    Complex numbers count as pairs of real ones.
+    """
     total = size = 0.0
     for a, b in zip(leaves(left), leaves(right), strict=True):
         if a is None or b is None:
             continue
-        terms = np.multiply(a, b, dtype=float)
+        terms = np.multiply(np.concatenate(_real_parts(a)), np.concatenate(_real_parts(b)))
         total += float(np.sum(terms))
         size += float(np.sum(np.abs(terms)))
     return total, size

@@ -10,6 +10,7 @@ from tapec_runtime.variables import UnconnectedGradients, Variable, constant, st
 if TYPE_CHECKING:
     from tapec_runtime.aliasing import AliasedArguments, overlap
     from tapec_runtime.checkpoints import checkpointed, next_checkpoint
+    from tapec_runtime.complexes import complex64_array, complex_array
     from tapec_runtime.counting import unforeseen
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
@@ -24,6 +25,8 @@ __all__ = [
     "Variable",
     "arctan",
     "checkpointed",
+    "complex64_array",
+    "complex_array",
     "constant",
     "cos",
     "cosh",
@@ -51,6 +54,8 @@ _LAZY = {
     "AliasedArguments": "aliasing",
     "arctan": "trigonometric",
     "checkpointed": "checkpoints",
+    "complex64_array": "complexes",
+    "complex_array": "complexes",
     "cos": "trigonometric",
     "cosh": "hyperbolic",
     "erf": "error_function",

@@ -68,6 +68,10 @@ class Trips:
         self.dependence = Dependence(self.regions)
         self._buffers = rotating(function, self.regions)
         self._readers: dict[str, list[Stmt]] = {}
+        self._members: dict[str, set[str]] = {}
+        for name, type_ in function.types.items():
+            if is_memory(type_):
+                self._members.setdefault(self.aliases.find(name), set()).add(name)
         for stmt in walk(function.body):
             for name in set(reads(stmt)):
                 self._readers.setdefault(name, []).append(stmt)
@@ -185,12 +189,8 @@ class Trips:
     def _made_in(self, body: Block) -> set[str]:
         """Classes of which every name is set inside `body`: each trip has memory of its own."""
         inside = {name for stmt in walk(body) for name in writes(stmt) if is_memory(self.types.get(name))}
-        outside = {
-            self.aliases.find(name)
-            for name, type_ in self.types.items()
-            if is_memory(type_) and name not in inside
-        }
-        return {self.aliases.find(name) for name in inside} - outside
+        classes = {self.aliases.find(name) for name in inside}
+        return {cls for cls in classes if self._members[cls] <= inside}
 
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
         """Whether one subscript tells the trips apart in all accesses of one array, or of views of it."""

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tapec.backend import printer
+from tapec.backend.pairs import Pair, put_together
 from tapec.errors import NotDifferentiable, UsageError
 from tapec.frontend.source import definition
-from tapec.frontend.values import SameAs, Static, Tup
+from tapec.frontend.values import Complex, SameAs, Static, Tup
 from tapec.syntax.core import Expr
 from tapec.syntax.types import Array, Scalar
 
@@ -31,8 +32,8 @@ class Boundary:
                 self.labels.append(tree)
             else:
                 self.labels.append(label)
-                if isinstance(tree, tuple):
-                    self.unpack.append(f"{self._target(tree)} = {label}")
+                if isinstance(tree, tuple | Pair):
+                    self.unpack += _taken_apart(tree, label)
 
     def of_residuals(self, labels: list[str], unpack: list[str]) -> Boundary:
         """The boundary of a pullback, whose parameters are tuples of residuals; results stay as they are."""
@@ -53,7 +54,7 @@ class Boundary:
             while label in names.values() or label in self.labels:
                 label += "_"
             made.labels = [*self.labels, label]
-            made.unpack.append(f"{self._target(target)} = {label}")
+            made.unpack += _taken_apart(target, label)
         return made
 
     def _tree(self, argument: Any, remaining: list[str]) -> Any:
@@ -62,15 +63,9 @@ class Boundary:
             return None
         if isinstance(argument, Tup):
             return tuple(self._tree(item, remaining) for item in argument.items)
+        if isinstance(argument, Complex):
+            return Pair(remaining.pop(0), remaining.pop(0))
         return remaining.pop(0)
-
-    def _target(self, tree: Any) -> str:
-        if tree is None:
-            return "_"
-        if isinstance(tree, str):
-            return tree
-        inner = ", ".join(self._target(item) for item in tree)
-        return f"({inner},)" if len(tree) == 1 else f"({inner})"
 
     def sources(self, positions: tuple[int, ...], function: types.FunctionType) -> tuple[str, ...]:
         """The core parameters to differentiate by; integers among them are an error."""
@@ -87,6 +82,9 @@ class Boundary:
             for item, inner in zip(tree, argument.items, strict=True):
                 self._collect(item, inner, found, function, label)
             return
+        if isinstance(tree, Pair):
+            found += (tree.re, tree.im)
+            return
         if isinstance(argument, Scalar | Array) and argument.is_float:
             found.append(tree)
             return
@@ -102,6 +100,10 @@ class Boundary:
             reason="gradients are taken with respect to floats",
             hint=f"pass `{label}` as float64, or leave it out of wrt",
         )
+
+    def pairs(self) -> list[Pair]:
+        """The complex arguments."""
+        return [pair for tree, _ in self.trees for pair in _pairs(tree)]
 
     def gradients(self, positions: tuple[int, ...], single: bool, bars: dict[str, Expr]) -> str:
         return self._by_source(positions, single, lambda name: printer.expression(bars[name]))
@@ -138,6 +140,8 @@ class Boundary:
     def _gradient(self, tree: Any, argument: Any, leaf: Callable[[str], str]) -> str:
         if isinstance(tree, str):
             return leaf(tree)
+        if isinstance(tree, Pair):
+            return put_together(argument.type.dtype, argument.is_array, leaf(tree.re), leaf(tree.im))
         items = [self._gradient(item, inner, leaf) for item, inner in zip(tree, argument.items, strict=True)]
         return self.make(argument.cls, items)
 
@@ -157,10 +161,44 @@ class Boundary:
             return "None"
         if structure[0] in ("tuple", "list"):
             return self.make(structure[1], [self.result(item, values) for item in structure[2]])
+        if structure[0] == "complex":
+            return combined(structure, *(self.result(part, values) for part in structure[2]))
         return printer.expression(values[structure[0]])
+
+
+def combined(structure: Any, re: str, im: str) -> str:
+    """The text of a complex result of the texts of its parts."""
+    return put_together(structure[1].dtype, isinstance(structure[1], Array), re, im)
+
+
+def _taken_apart(tree: Any, label: str) -> list[str]:
+    """The statements that name the numbers and arrays in the argument `label`."""
+    if isinstance(tree, Pair):
+        return tree.taken_apart(label)
+    parts = [statement for pair in _pairs(tree) for statement in pair.taken_apart(pair.whole)]
+    return [f"{_target(tree)} = {label}", *parts]
+
+
+def _target(tree: Any) -> str:
+    if tree is None:
+        return "_"
+    if isinstance(tree, Pair):
+        return tree.whole
+    if isinstance(tree, str):
+        return tree
+    inner = ", ".join(_target(item) for item in tree)
+    return f"({inner},)" if len(tree) == 1 else f"({inner})"
+
+
+def _pairs(tree: Any) -> list[Pair]:
+    if isinstance(tree, Pair):
+        return [tree]
+    return [pair for item in tree for pair in _pairs(item)] if isinstance(tree, tuple) else []
 
 
 def _renamed(tree: Any, names: dict[str, str]) -> Any:
     if isinstance(tree, tuple):
         return tuple(_renamed(item, names) for item in tree)
+    if isinstance(tree, Pair):
+        return Pair(names[tree.re], names[tree.im])
     return names[tree]

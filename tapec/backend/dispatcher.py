@@ -247,9 +247,9 @@ class Interpreted:
             self._texts[found] = program.text
             self._functions[found] = jit.load(program)
         # NumPy's numbers divide by zero as Numba's do, with inf and nan; Python's raise
-        values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, float, np.float64) for arg in given]
+        values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, _NUMPY) for arg in given]
         with np.errstate(all="ignore"):
-            return _converted(self._functions[found](*values), np.float64, float)
+            return _converted(self._functions[found](*values), _PYTHON)
 
     def source(self, *types_: Any) -> str:
         """The generated source for argument types; for no types, all that was made."""
@@ -281,12 +281,16 @@ def make_derivative(
     return (Interpreted if getattr(config, "DISABLE_JIT", 0) else Derivative)(signature_of, build, recipe, request)
 
 
-def _converted(value: Any, old: type, new: type) -> Any:
-    """`value` with its numbers of one type, also those in tuples, made another."""
-    if type(value) is old:
-        return new(value)
+_NUMPY: dict[type, type] = {float: np.float64, complex: np.complex128}
+_PYTHON: dict[type, type] = {numpy: python for python, numpy in _NUMPY.items()}
+
+
+def _converted(value: Any, types_: dict[type, type]) -> Any:
+    """`value` with its numbers of some types, also those in tuples, made others."""
+    if type(value) in types_:
+        return types_[type(value)](value)
     if isinstance(value, tuple):
-        items = [_converted(item, old, new) for item in value]
+        items = [_converted(item, types_) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return value
 

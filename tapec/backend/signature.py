@@ -9,7 +9,8 @@ from numba.core import types as nt
 from tapec.backend.aliased import Same
 from tapec.errors import UnsupportedType
 from tapec.frontend.numba_types import from_numba
-from tapec.frontend.values import SameAs, Static, Tup
+from tapec.frontend.values import Complex, SameAs, Static, Tup
+from tapec.syntax.types import Array, Scalar
 
 
 def argument(numba_type: Any, label: str) -> Any:
@@ -33,9 +34,22 @@ def argument(numba_type: Any, label: str) -> Any:
     core = from_numba(numba_type)
     if core is not None:
         return core
-    if "complex" in str(numba_type):
-        raise UnsupportedType(f"`{label}` is {numba_type}: complex numbers are not supported yet")
+    part = _part(numba_type)
+    if part is not None:
+        return Complex(part, part)
     raise UnsupportedType(f"`{label}` has type {numba_type}, which is not supported as an argument")
+
+
+def _part(numba_type: Any) -> Any:
+    """The type of the parts of a complex number or array; None for other types."""
+    element = nt.unliteral(numba_type.dtype if isinstance(numba_type, nt.Array) else numba_type)
+    if not isinstance(element, nt.Complex):
+        return None
+    dtype = str(element.underlying_float)
+    if isinstance(numba_type, nt.Array):
+        # the parts stand in turn in memory: views of them are never contiguous
+        return Array(dtype, numba_type.ndim, "A", not numba_type.mutable)
+    return Scalar(dtype)
 
 
 def _constant(value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedType
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe, is_none
+from tapec.frontend.values import NONE, PART_OF, Items, Lst, Static, Sym, Tup, Value, describe, is_none
 from tapec.syntax.types import Scalar
 
 Args = list[Value]
@@ -36,14 +36,14 @@ def dtype_of(ev: Evaluator, value: Value, node: Any) -> str:
             known = numba_types.from_numba(obj)
             if isinstance(known, Scalar):
                 return known.dtype
+            if str(obj) in PART_OF:
+                return str(obj)
         try:
             name = str(np.dtype(obj))
         except TypeError:
             name = ""
-        if name in DTYPES:
+        if name in DTYPES or name in PART_OF:
             return name
-        if name.startswith("complex"):
-            ev.fail(UnsupportedType, "complex numbers are not supported yet", node)
     ev.fail(UnsupportedType, f"{describe(value)} is not a dtype that can be used here", node)
 
 

@@ -9,14 +9,17 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts, elementwise, indexing, operators
 from tapec.frontend.evaluator import Evaluator, OpenIf, Raised
+from tapec.frontend.known import refuse_change
 from tapec.frontend.merge import leaves
 from tapec.frontend.suspended import store_outer
 from tapec.frontend.values import (
     NONE,
+    Complex,
     Contents,
     Dct,
     Growing,
     Items,
+    Iteration,
     Lazy,
     Lst,
     Slice,
@@ -29,7 +32,7 @@ from tapec.frontend.values import (
     is_array,
     number,
 )
-from tapec.syntax.core import Assign, Const, Name, Print, Raise
+from tapec.syntax.core import Assign, Const, Name, Print, Raise, reads
 from tapec.syntax.types import Array
 
 _Fact = TypeVar("_Fact")
@@ -136,6 +139,8 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
         _refuse_count(ev, ev.op("!=", contents.count, number(count)), "a list", count)
     elif isinstance(value, Sym) and isinstance(value.type, Array) and is_array(value):
         _refuse_count(ev, ev.op("!=", elementwise.dim(ev, value, 0), number(count)), "an array", count)
+    elif isinstance(value, Iteration | Dct):
+        return ev.known_items(value, node)
     elif not is_array(value):
         ev.fail(TypeMismatch, f"cannot unpack {describe(value)}", node)
     return tuple(indexing.load(ev, value, number(k), node) for k in range(count))
@@ -162,6 +167,9 @@ def _rename(table: dict[tuple[str, int], _Fact], old: str, new: str) -> None:
 
 def named(ev: Evaluator, value: Value, ident: str) -> Value:
     """Give the temporary that was just computed the user's name."""
+    if isinstance(value, Complex):
+        im = _renamed_part(ev, value.im, f"{ident}_im")
+        return Complex(_renamed_part(ev, value.re, f"{ident}_re"), im)
     if not isinstance(value, Sym) or not isinstance(value.atom, Name) or value.atom.id not in ev.temporary:
         return value
     old = value.atom.id
@@ -182,6 +190,28 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
         roots = ev.roots.pop(old)
         ev.roots[new] = frozenset({new}) if roots == frozenset({old}) else roots
     return Sym(Name(new), value.type)
+
+
+def _renamed_part(ev: Evaluator, part: Sym, ident: str) -> Sym:
+    """A part of a complex number with the user's name, if it was computed by the last statements and is not read yet."""
+    own = part.atom.id if isinstance(part.atom, Name) else ""
+    place = next((k for k in range(len(ev.block) - 1, -1, -1) if _target(ev.block[k]) in ("", own)), -1)
+    if place < 0 or _target(ev.block[place]) != own or any(own in reads(s) for s in ev.block[place + 1 :]):
+        return part
+    # as if it had been computed last
+    ev.block.append(ev.block.pop(place))
+    made = named(ev, part, ident)
+    ev.block.insert(place, ev.block.pop())
+    if own in ev.partners or own in ev.partners.values():
+        assert isinstance(made, Sym) and isinstance(made.atom, Name)
+        new = made.atom.id
+        ev.partners = {new if k == own else k: new if v == own else v for k, v in ev.partners.items()}
+    return ev.sym(made)
+
+
+def _target(stmt: Any) -> str:
+    """The name that a plain assignment gives a value; empty for other statements."""
+    return stmt.target if isinstance(stmt, Assign) else ""
 
 
 def _known_elsewhere(ev: Evaluator, name: str) -> bool:
@@ -226,12 +256,13 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
 def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> Value:
     """What `old fn= value` leaves: arrays and lists are changed in place."""
     value = ev.expr(node.value)
-    if isinstance(old, Sym) and isinstance(old.type, Array) and old.type.ndim > 0 and fn != "@":
+    if isinstance(old, Sym | Complex) and isinstance(old.type, Array) and old.type.ndim > 0 and fn != "@":
         if old.type.readonly:
             ev.fail(TypeMismatch, "cannot store into a read-only array", node)
         indexing.update_array(ev, old, fn, value, node)
         return old
     if isinstance(old, Lst) and fn == "+":
+        refuse_change(ev, old, node)
         ev.extend_list(old, value, node)
         return old
     result: Value = ev.materialise(operators.binary(ev, fn, old, value, node), ident)

@@ -10,13 +10,31 @@ import gast
 import numpy as np
 
 from tapec.errors import UndefinedName, UnsupportedType
-from tapec.frontend import elementwise, numba_types
+from tapec.frontend import complexes, elementwise, known, numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
+from tapec.frontend.once import once
 from tapec.frontend.optional import present
-from tapec.frontend.values import Instance, Iteration, Lazy, Method, Static, Sym, Tup, Value, describe, number
+from tapec.frontend.values import (
+    PART_OF,
+    Complex,
+    Instance,
+    Lazy,
+    Method,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_complex,
+    number,
+)
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
+
+
+# attributes of named tuples, beside their fields, and of the dicts that an argument holds
+_OF_TUPLES = frozenset({*dir(tuple), "_replace", "_asdict", *dir(dict)})
 
 
 def attribute(ev: Evaluator, node: gast.Attribute) -> Value:
@@ -34,7 +52,11 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
         fields = getattr(owner.cls, "_fields", ())
         if attr in fields:
             return owner.items[fields.index(attr)]
+        if attr not in _OF_TUPLES:
+            ev.fail(UndefinedName, f"{describe(owner)} has no attribute `{attr}`", node)
         return Method(owner, attr)
+    if is_complex(owner):
+        return _complex_attribute(ev, owner, attr, node)
     if isinstance(owner, Lazy) and attr in ("ndim", "dtype"):
         return number(owner.type.ndim) if attr == "ndim" else Static(np.dtype(owner.type.dtype))
     if isinstance(owner, Lazy) and attr in ("shape", "size"):
@@ -62,6 +84,32 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
         if attr == "shape":
             return Tup(())
     return Method(owner, attr)
+
+
+def _complex_attribute(ev: Evaluator, owner: Any, attr: str, node: Any) -> Value:
+    """An attribute of a complex number or array; the parts of an array are views of it."""
+    if attr == "dtype":
+        return Static(np.dtype(owner.type.dtype))
+    if isinstance(owner, Lazy) and attr in ("shape", "size", "ndim"):
+        extents = ev.broadcast_of(owner).extents
+        return Tup(extents) if attr == "shape" else _product(ev, extents) if attr == "size" else number(len(extents))
+    if isinstance(owner, Lazy) and attr in ev.lazy_methods:
+        return Method(owner, attr)
+    whole = ev.materialise(owner)
+    assert isinstance(whole, Complex)
+    if attr in ("real", "imag"):
+        part: Sym = whole.re if attr == "real" else whole.im
+        return part
+    if attr == "T":
+        turned: Complex = complexes.each(ev, whole, lambda part: transpose(ev, part))
+        return turned
+    if attr in ("shape", "size", "ndim"):
+        return get_attribute(ev, whole.re, attr, node)
+    if attr in ("itemsize", "nbytes"):
+        return ev.op("*", get_attribute(ev, whole.re, attr, node), number(2))
+    if attr == "flat":
+        return once(ev, "flat", whole)
+    return Method(whole, attr)
 
 
 def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
@@ -102,7 +150,7 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
         case "real":
             return owner
         case "flat":
-            return Iteration("flat", (owner,))
+            return once(ev, "flat", owner)
         case "flags":
             columns = type_.layout == "F" or (type_.layout == "C" and type_.ndim < 2)
             flags = types.SimpleNamespace(
@@ -154,8 +202,9 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | No
         cls = type(obj) if hasattr(obj, "_fields") else None
         return Tup(tuple(wrap(ev, item, node, ("item", obj, k)) for k, item in enumerate(obj)), cls)
     if isinstance(obj, complex):
-        ev.fail(UnsupportedType, "complex numbers are not supported yet", node)
-    return Static(obj)
+        return complexes.literal(obj)
+    container = known.constant(ev, obj, node) if ev.live is None else None
+    return Static(obj) if container is None else container
 
 
 def _numpy_scalar(ev: Evaluator, obj: Any, node: Any) -> Value:
@@ -169,21 +218,43 @@ def _numpy_scalar(ev: Evaluator, obj: Any, node: Any) -> Value:
     if obj.dtype.kind in "iuf":
         plain = number(float(obj) if obj.dtype.kind == "f" else int(obj))
         return ev.assign(Op(f"cast.{dtype}", (plain.atom,)), Scalar(dtype))
+    if dtype in PART_OF:
+        return complexes.converted(ev, complexes.literal(complex(obj)), dtype)  # type: ignore[no-any-return]
     ev.fail(UnsupportedType, f"a value of dtype {dtype} is not supported", node)
 
 
 def global_array(ev: Evaluator, obj: Any, node: Any) -> Value:
     """An array of a module or closure: a constant, as in Numba."""
+    if str(obj.dtype) in PART_OF:
+        return complexes.joined(ev, *_constant_parts(ev, obj, node))
     try:
         type_ = numba_types.from_numba(numba_types.type_of_value(obj))
     except ValueError:
         type_ = None
     if not isinstance(type_, Array):
         ev.fail(UnsupportedType, f"an array of dtype {obj.dtype} is not supported", node)
-    for known, array in ev.constants.items():
+    for ident, array in ev.constants.items():
         if array is obj:
-            return Sym(Name(known), ev.types[known])
+            return Sym(Name(ident), ev.types[ident])
+    return _constant(ev, obj, type_, node.id if isinstance(node, gast.Name) else "table")
+
+
+def _constant_parts(ev: Evaluator, obj: Any, node: Any) -> tuple[Sym, Sym]:
+    """The parts of a constant complex array, each an array of its own."""
     base = node.id if isinstance(node, gast.Name) else "table"
+    if id(obj) not in ev.divided:
+        columns = obj.flags.f_contiguous and not obj.flags.c_contiguous
+        made = [np.array(part, order="F" if columns else "C") for part in (obj.real, obj.imag)]
+        types_ = [numba_types.from_numba(numba_types.type_of_value(part)) for part in made]
+        names = (f"{base}_re", f"{base}_im")
+        re, im = (_constant(ev, *one) for one in zip(made, types_, names, strict=True))
+        # the array is kept, and its id with it
+        ev.divided[id(obj)] = obj, re, im
+    _, re, im = ev.divided[id(obj)]
+    return re, im
+
+
+def _constant(ev: Evaluator, obj: Any, type_: Any, base: str) -> Sym:
     # Numba freezes such arrays: contiguous and read-only
     layout = "F" if type_.layout == "F" else "C"
     ident = ev.define(base, Array(type_.dtype, type_.ndim, layout, readonly=True))

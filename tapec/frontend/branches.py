@@ -12,7 +12,7 @@ from tapec.frontend.carried import LoopContext
 from tapec.frontend.evaluator import Evaluator, OpenIf
 from tapec.frontend.lists import element_type, growing
 from tapec.frontend.merge import Way, merge
-from tapec.frontend.values import Contents, Items, Lst, State, Sym, Tup
+from tapec.frontend.values import Complex, Contents, Items, Lst, State, Sym, Tup
 from tapec.syntax.core import Break, Const
 from tapec.syntax.types import Array
 
@@ -100,7 +100,7 @@ def branch(
         value = merge(ev, name, then_state.env.get(name), else_state.env.get(name), ways)
         if value is not None:
             merged.env[name] = value
-    for key in then_state.heap.keys() & else_state.heap.keys():
+    for key in (key for key in then_state.heap if key in else_state.heap):
         merged.heap[key] = _merge_contents(ev, key, then_state.heap[key], else_state.heap[key], ways)
     ev.restore(merged)
     if then_root or else_root:
@@ -136,7 +136,7 @@ def _merge_contents(ev: Evaluator, key: Lst, first: Contents, second: Contents, 
         ev.block = outer
     new = [merge(ev, key.label, a, b, ways) for a, b in zip(*map(_parts, sides), strict=True)]
     buffer, count = new
-    if not isinstance(buffer, Sym) or not isinstance(count, Sym):
+    if not isinstance(buffer, Sym | Complex) or not isinstance(count, Sym):
         ev.fail(TypeMismatch, f"the list `{key.label}` holds different types after each branch")
     return type(sides[0])(buffer, count)
 

@@ -14,8 +14,10 @@ from tapec.frontend.assign import print_
 from tapec.frontend.creation import as_array
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.list_methods import copied, list_from_array, new_list
+from tapec.frontend.once import once, sources
 from tapec.frontend.sequences import items_of, known_items
 from tapec.frontend.values import (
+    Complex,
     Dct,
     Instance,
     Items,
@@ -27,6 +29,7 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_array,
+    is_complex_array,
     number,
 )
 from tapec.syntax.types import Scalar
@@ -51,46 +54,43 @@ def prange(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def enumerate_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     start = kwargs.get("start", args[1] if len(args) > 1 else number(0))
-    return Iteration("enumerate", (_sequence(ev, args[0], node), start))
-
-
-def _sequence(ev: Evaluator, value: Value, node: Any) -> Value:
-    """Something that can be looped over by places."""
-    if isinstance(value, Iteration) and value.slots is not None:
-        ev.fail(
-            UnsupportedSyntax,
-            "a checkpointed range inside another iterator",
-            node,
-            hint="let the `for` run over tapec.checkpointed() itself",
-        )
-    value = ev.materialise(value)
-    return Tup(known_items(ev, value, node)) if isinstance(value, Dct | Static) else value
+    return once(ev, "enumerate", *sources(ev, args[:1], node), start)
 
 
 def zip_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return Iteration("zip", tuple(_sequence(ev, arg, node) for arg in args))
+    return once(ev, "zip", *sources(ev, args, node))
 
 
 def reversed_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return Iteration("reversed", (_sequence(ev, args[0], node),))
+    if isinstance(args[0], Iteration) and args[0].progress is not None:
+        hint = "keep its items first: `reversed(tuple(...))`"
+        ev.fail(UnsupportedSyntax, f"`reversed` needs a sequence, not {describe(args[0])}", node, hint=hint)
+    (sequence,) = sources(ev, args[:1], node)
+    # counted here: a list may grow before the items are taken
+    return once(ev, "reversed", sequence, iteration.length(ev, sequence, node))
 
 
 def ndindex(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = args[0] if len(args) == 1 else Tup(tuple(args))
-    return Iteration("ndindex", extents(ev, dims, node))
+    return once(ev, "ndindex", *extents(ev, dims, node))
 
 
 def ndenumerate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     array = ev.sym(ev.materialise(args[0]))
     shape = attributes.get_attribute(ev, array, "shape", node)
     assert isinstance(shape, Tup)
-    return Iteration("ndindex", (*shape.items, array))
+    return once(ev, "ndindex", *shape.items, array)
 
 
 def _collection(ev: Evaluator, value: Value, node: Any) -> Value:
     """What a built-in function that goes through all items works on: an array, a list or a tuple."""
     value = ev.materialise(value)
-    return Tup(known_items(ev, value, node)) if isinstance(value, Iteration | Dct | Static) else value
+    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+        return Tup(contents.values)
+    if not isinstance(value, Iteration | Dct | Static):
+        return value
+    items = items_of(ev, value, node) if isinstance(value, Iteration) else known_items(ev, value, node)
+    return ev.listed(value, node) if items is None else Tup(items)
 
 
 def min_max(fn: str) -> Any:
@@ -98,8 +98,7 @@ def min_max(fn: str) -> Any:
         if len(args) == 1:
             value = _collection(ev, args[0], node)
             if isinstance(value, Lst):
-                contents = ev.heap[value]
-                value = Tup(contents.values) if isinstance(contents, Items) else as_array(ev, value, node)
+                value = as_array(ev, value, node)
             if not isinstance(value, Tup):
                 return ev.call_object(getattr(np, fn), [value], kwargs, node)
             args = list(value.items)
@@ -114,8 +113,6 @@ def min_max(fn: str) -> Any:
 def sum_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     value = _collection(ev, args[0], node)
     start = kwargs.get("start", args[1] if len(args) > 1 else number(0))
-    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
-        value = Tup(contents.values)
     if isinstance(value, Lst):
         value = as_array(ev, value, node)
     if isinstance(value, Tup):
@@ -136,8 +133,10 @@ def isinstance_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def _is_instance(value: Value, kind: Any) -> bool:
     if isinstance(value, Tup):
         return kind in (tuple, builtins.object) or kind is value.cls
-    if is_array(value):
+    if is_array(value) or is_complex_array(value):
         return kind is np.ndarray
+    if isinstance(value, Complex):
+        return kind in (complex, np.complexfloating, np.dtype(value.type.dtype).type) and not value.is_array
     if isinstance(value, Sym) and isinstance(value.type, Scalar):
         dtype = value.type.dtype
         if kind in (float, np.floating, np.float64):
@@ -157,12 +156,7 @@ def _is_instance(value: Value, kind: Any) -> bool:
 def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if not args:
         return Tup(())
-    value = ev.materialise(args[0])
-    if isinstance(value, Tup):
-        return Tup(value.items)
-    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
-        return Tup(contents.values)
-    items = items_of(ev, value, node)
+    items = items_of(ev, ev.materialise(args[0]), node)
     if items is not None:
         return Tup(items)
     ev.fail(UnsupportedSyntax, "cannot make a tuple of unknown length", node)
@@ -181,6 +175,8 @@ def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     items = items_of(ev, value, node)
     if items is not None:
         return new_list(ev, Items(items))
+    if isinstance(value, Iteration):
+        return ev.listed(value, node)
     ev.fail(UnsupportedSyntax, f"cannot make a list of {describe(value)}", node)
 
 

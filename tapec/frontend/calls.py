@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -12,29 +13,32 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import dicts
+from tapec.frontend import complex_calls, dicts
 from tapec.frontend.attributes import wrap
 from tapec.frontend.context import is_manager, managed
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
+from tapec.frontend.once import END, HANDED
 from tapec.frontend.operators import before_calls
 from tapec.frontend.optional import all_present
+from tapec.frontend.sequences import known_items
 from tapec.frontend.source import undecorated
 from tapec.frontend.suspended import Generator, collected
 from tapec.frontend.values import (
+    Complex,
     Dct,
     Func,
     Instance,
-    Items,
     Lazy,
-    Lst,
     Method,
+    Partial,
     Static,
     Template,
     Tup,
     Value,
     describe,
+    is_complex,
     is_scalar,
 )
 from tapec.rules import Rule, function_name, rule_for
@@ -49,6 +53,8 @@ READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
 # what takes all that a generator expression gives before it does anything else
 _EXHAUST = dict.fromkeys((sum, max, min, list, tuple, sorted), True)
 
+# what takes from a generator when it is asked for items itself
+_LAZY = dict.fromkeys((zip, enumerate, map, filter, iter, itertools.chain, itertools.pairwise), True)
 
 # built-in functions that take numbers and arrays, not what stands for them
 _NUMERIC = (float, int, abs, round, max, min, sum, len, pow, divmod, complex)
@@ -59,12 +65,7 @@ def call(ev: Evaluator, node: gast.Call) -> Value:
     args: list[Value] = []
     for position, arg in enumerate(node.args):
         if isinstance(arg, gast.Starred):
-            value = ev.expr(arg.value)
-            if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
-                value = Tup(contents.values)
-            if not isinstance(value, Tup):
-                ev.fail(UnsupportedSyntax, "only a tuple can be unpacked into arguments", arg)
-            args += value.items
+            args += known_items(ev, ev.expr(arg.value), arg)
             continue
         if isinstance(arg, gast.GeneratorExp) and isinstance(func, Static) and _lookup(_EXHAUST, func.obj):
             arg = gast.copy_location(gast.ListComp(arg.elt, arg.generators), arg)
@@ -95,6 +96,8 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
         return apply(ev, ev.get_attribute(func, "__call__", node), args, kwargs, node)
     if isinstance(func, Method):
         return call_method(ev, func, args, kwargs, node)
+    if isinstance(func, Partial):
+        return apply(ev, func.function, [*func.args, *args], func.kwargs | kwargs, node)
     if not isinstance(func, Static):
         ev.fail(TypeMismatch, f"{describe(func)} cannot be called", node)
     return call_object(ev, func.obj, args, kwargs, node)
@@ -110,9 +113,13 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if ev.live is not None and (found := ev.live.call(obj, args, kwargs, node)) is not None:
         return found
     if any(isinstance(arg, Generator) for arg in args) and undecorated(obj) is None:
-        args = [collected(ev, arg) for arg in args]
+        args = [collected(ev, arg, HANDED if _lookup(_LAZY, obj) else END) for arg in args]
     if not args and kwargs:
         args, kwargs = _first_by_name(ev, obj, kwargs, node)
+    if any(complex_calls.holds_complex(ev, arg) for arg in (*args, *kwargs.values())):
+        found = complex_calls.call(ev, obj, dotted_name(obj), args, kwargs, node)
+        if found is not None:
+            return found
     handler = _lookup(ev.special, obj)
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
@@ -136,7 +143,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         made = ev.live.construct(obj, args, kwargs, node)
         if made is not None:
             return made
-    if isinstance(obj, functools.partial) and ev.live is not None:
+    if obj is functools.partial and args:
+        return Partial(args[0], plain(ev, args[1:]), {key: ev.materialise(value) for key, value in kwargs.items()})
+    if isinstance(obj, functools.partial):
         return _partial(ev, obj, args, kwargs, node)
     if isinstance(obj, types.MethodType):
         return call_object(ev, obj.__func__, [Static(obj.__self__), *args], kwargs, node)
@@ -165,7 +174,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
 
 
 def _partial(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`functools.partial(f, ...)` of the running program, called."""
+    """`functools.partial(f, ...)`, called."""
     function, first, named = (
         ev.wrap(getattr(obj, name), node, ("attribute", obj, name)) for name in ("func", "args", "keywords")
     )
@@ -296,11 +305,15 @@ def internal(ev: Evaluator, name: str, args: tuple[Value, ...]) -> Value:
 
 
 def call_method(ev: Evaluator, func: Method, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    if is_complex(func.owner):
+        own = complex_calls.method(ev, func.owner, func.name, args, kwargs, node)
+        if own is not None:
+            return own
     result: Value | None = ev.method(func.owner, func.name, args, kwargs, node)
     if result is not None:
         return result
     library = METHODS.get(func.name)
-    if library is not None and isinstance(func.owner, Lazy | ev.sym_class):
+    if library is not None and isinstance(func.owner, Lazy | Complex | ev.sym_class):
         return call_library(ev, library, [func.owner, *args], kwargs, node)
     ev.fail(UnsupportedFunction, f"{describe(func.owner)} has no method `{func.name}` that is supported", node)
 

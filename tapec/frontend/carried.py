@@ -10,15 +10,32 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
-from tapec.frontend.merge import blank, leaves, note_roots, rebuild
-from tapec.frontend.values import Contents, Growing, Items, Lst, Maybe, MaybeNone, Poison, State, Sym, Tup, Value
+from tapec.frontend.merge import as_complex, blank, leaves, note_roots, rebuild
+from tapec.frontend.values import (
+    Complex,
+    Contents,
+    Growing,
+    Items,
+    Lst,
+    Maybe,
+    MaybeNone,
+    Poison,
+    State,
+    Sym,
+    Tup,
+    Value,
+    is_scalar,
+)
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar, Type
 
 
 @dataclass
 class LoopContext:
-    """One attempt at a loop: its merge names, and the state that each way out of a trip leaves."""
+    """One attempt at a loop: its merge names, and the state that each way out of a trip leaves.
+
+    library   whether the loop is one of a library function
+    """
 
     carried: dict[str, Any] = field(default_factory=dict)
     lists: dict[Lst, Any] = field(default_factory=dict)
@@ -26,6 +43,7 @@ class LoopContext:
     initial: list[tuple[str, Sym]] = field(default_factory=list)
     exits: list[tuple[list[Any], dict[str, Any], dict[Lst, Any]]] = field(default_factory=list)
     broke: list[list[Any]] = field(default_factory=list)
+    library: bool = False
 
 
 class Carried:
@@ -41,7 +59,7 @@ class Carried:
 
     def begin(self, ev: Evaluator, before: list[Any]) -> LoopContext:
         """Bind every carried variable to its merge name at the head of the loop."""
-        context = LoopContext()
+        context = LoopContext(library=ev.frame.library)
         for name, value in self.values.items():
             self._bind(ev, context, name, value, ("name", name))
         for name, like in self.missing.items():
@@ -72,7 +90,11 @@ class Carried:
             full = (*key, *path)
             type_ = self.types.get(full, leaf.type)
             base = f"{label}_set" if "flag" in path else f"{label}_count" if "count" in path else label
+            if path and path[-1] in ("re", "im"):
+                base = f"{base}_{path[-1]}"
             name = ev.define(base, type_)
+            if path and path[-1] == "im" and isinstance(type_, Array):
+                ev.partners[name] = context.heads[(*full[:-1], "re")]
             note_roots(ev, name, leaf)
             context.initial.append((name, leaf))
             context.heads[full] = name
@@ -101,6 +123,13 @@ class Carried:
             return False
         if isinstance(head, Poison) or head == value:
             return True
+        if is_scalar(head) and isinstance(value, Complex) and not value.is_array:
+            # a number becomes complex in a trip: it is so from the beginning, as Numba has it
+            begun = as_complex(self.values.get(name, head))
+            assert begun is not None
+            self.values[name] = begun
+            self._widen(name, begun, value)
+            return False
         paths, head_paths = self._leaves(head, value), dict(leaves(head))
         if paths is None or not head_paths:
             reason = "it changes its structure from trip to trip"
@@ -109,8 +138,17 @@ class Carried:
             return False
         return self._unify(ev, context, ("name", name), paths)
 
+    def _widen(self, name: str, begun: Complex, value: Complex) -> None:
+        """Both parts of a variable get the type that its numbers have together."""
+        kinds = [begun.re.type, value.re.type]
+        type_ = kinds[1] if kinds[0] == kinds[1] else Scalar("float64")
+        for part in ("re", "im"):
+            self.types["name", name, part] = type_
+
     def _leaves(self, head: Any, value: Any) -> dict[tuple[Any, ...], Sym] | None:
         """The leaves of `value` under the paths of `head`; None if the structures differ."""
+        if isinstance(head, Complex) and is_scalar(value):
+            value = as_complex(value)
         if isinstance(head, Maybe) and not isinstance(value, Maybe):
             value = Maybe(value, Const(True), head.name)
         if isinstance(head, MaybeNone) and isinstance(value, Sym):
@@ -178,6 +216,8 @@ def _shape(value: Any) -> Any:
     match value:
         case Sym():
             return "leaf"
+        case Complex():
+            return "complex array" if value.is_array else "complex"
         case Tup(items=items, cls=cls):
             return (cls, *map(_shape, items))
         case Maybe(value=inner):

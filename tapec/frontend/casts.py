@@ -9,9 +9,22 @@ import numpy as np
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend import elementwise
 from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of
+from tapec.frontend.complexes import converted
 from tapec.frontend.creation import copy
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
-from tapec.frontend.values import Static, Sym, Tup, Value, describe, is_array, is_none, is_scalar, number
+from tapec.frontend.values import (
+    Complex,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_complex_array,
+    is_none,
+    is_scalar,
+    number,
+)
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import Scalar
 
@@ -19,14 +32,14 @@ from tapec.syntax.types import Scalar
 def caster(dtype: str) -> Any:
     def cast(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         if not args:
-            return ev.cast(number(0), Scalar(dtype))
+            return converted(ev, number(0), dtype)  # type: ignore[no-any-return]
         value = args[0]
         if isinstance(value, Static) and isinstance(value.obj, str):
             return _parsed(ev, value.obj, float if dtype.startswith("float") else int)
-        if dtype == "bool" and not is_array(value):
+        if dtype == "bool" and not is_array(value) and not is_complex_array(value):
             return ev.truth(value, node)
         if isinstance(value, Sym) and isinstance(value.atom, Const):
-            return ev.cast(value, Scalar(dtype))
+            return converted(ev, value, dtype)  # type: ignore[no-any-return]
         return elementwise.elementwise(ev, f"cast.{dtype}", (value,), node)
 
     return cast
@@ -46,7 +59,7 @@ def _parsed(ev: Evaluator, text: str, kind: type[float] | type[int]) -> Value:
 def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`type(x)` of a number: what converts to its type."""
     value = args[0]
-    if isinstance(value, Sym) and isinstance(value.type, Scalar):
+    if isinstance(value, Sym | Complex) and isinstance(value.type, Scalar):
         return Static(np.dtype(value.type.dtype).type)
     if isinstance(value, Tup):
         return Static(value.cls or tuple)

@@ -21,6 +21,16 @@ def listcomp(ev: Evaluator, node: gast.ListComp) -> Value:
     return _filled(ev, node, "$list", ev.new_list(ev.empty_items), _at(step, node))
 
 
+def listed(ev: Evaluator, iteration: Value, node: Any) -> Value:
+    """A list of items whose number only the run knows."""
+    ev.frame.env["$source"] = iteration
+    source, item = (_at(gast.Name(label, gast.Load(), None, None), node) for label in ("$source", "$item"))
+    target = _at(gast.Name("$item", gast.Store(), None, None), node)
+    made = listcomp(ev, _at(gast.ListComp(item, [gast.comprehension(target, source, [], 0)]), node))
+    del ev.frame.env["$source"]
+    return made
+
+
 def dictcomp(ev: Evaluator, node: gast.DictComp) -> Value:
     """Evaluate `{key: value for target in iter if test}`, in the blocks of tapes."""
     if ev.live is None:

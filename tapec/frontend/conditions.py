@@ -8,11 +8,12 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import elementwise
+from tapec.frontend import complexes, elementwise
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
+    Complex,
     Dct,
     Func,
     Instance,
@@ -27,6 +28,7 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_array,
+    is_complex_array,
     number,
 )
 from tapec.syntax.core import Assign, Const, Op
@@ -45,6 +47,8 @@ def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
             return ev.op("!=", value, number(0))
         case Sym(type=Array(ndim=0)):
             return truth(ev, ev.scalar(value), node)
+        case Complex() if not value.is_array:
+            return complexes.truth(ev, value)
         case Tup(items=items):
             return number(bool(items))
         case Static(obj=obj):
@@ -139,7 +143,7 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if len(args) != 3:
         return ev.inert("np.where", [ev.materialise(arg) for arg in args], kwargs, node)
     test, first, second = args
-    if not any(is_array(arg) for arg in args):
+    if not any(is_array(arg) or is_complex_array(arg) for arg in args):
         return select(ev, ev.known(ev.truth(test)), lambda: first, lambda: second, node)
     return elementwise.elementwise(ev, "ifelse", (test, first, second), node)
 

@@ -19,7 +19,6 @@ WORDS = {
     "Import": "`import` inside a function",
     "ImportFrom": "`import` inside a function",
     "JoinedStr": "a formatted string",
-    "Match": "`match`",
     "Nonlocal": "`nonlocal`",
     "Set": "a set",
     "SetComp": "a set comprehension",

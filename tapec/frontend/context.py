@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import types
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import gast
+import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedSyntax
+from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.suspended import Generator, drive
 from tapec.frontend.values import NONE, Static, Sym, Value, describe
@@ -47,6 +50,35 @@ def _resumed(ev: Evaluator) -> tuple[bool, bool]:
     """Go on with what leaves a context, however its body ended; how that was."""
     dead, broke, ev.dead, ev.broke = ev.dead, ev.broke, ev.dead and not ev.deciding, False
     return dead, broke
+
+
+# contexts that change nothing that is computed
+
+
+class Surroundings:
+    """A context such as `np.errstate(divide="ignore")`."""
+
+    def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
+        """Nothing that the program would notice."""
+
+    __tapec_exit__ = __tapec_enter__
+
+
+def surroundings(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A call of one of `SURROUNDINGS`."""
+    if any(isinstance(value, Static) and value.obj == "raise" for value in kwargs.values()):
+        ev.fail(
+            UnsupportedSyntax,
+            "`np.errstate` that makes floating-point errors raise",
+            node,
+            reason="compiled code does not notice them",
+            hint="test for what must not happen, and raise",
+        )
+    return Static(Surroundings())
+
+
+SURROUNDINGS = (np.errstate, np.printoptions, warnings.catch_warnings)
+SPECIAL: dict[Any, Any] = dict.fromkeys(SURROUNDINGS, surroundings)
 
 
 # `contextlib.contextmanager`

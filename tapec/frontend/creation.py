@@ -9,20 +9,36 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import elementwise, indexing, iteration, numba_types
 from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of, extents
+from tapec.frontend.complexes import common, lead, operation
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Growing, Items, Lst, Sym, Tup, Value, describe, is_array, is_none, is_scalar, number
-from tapec.syntax.core import Const, Name, Store
+from tapec.frontend.values import (
+    PART_OF,
+    Complex,
+    Growing,
+    Items,
+    Lst,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_complex_array,
+    is_none,
+    is_scalar,
+    number,
+)
+from tapec.syntax.core import Const
 from tapec.syntax.types import Array, Scalar
 
 
 def zeros(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
-    return elementwise.alloc(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
+    return elementwise.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
 
 
 def empty(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
-    return elementwise.alloc(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
+    return elementwise.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
 
 
 def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[Sym, ...], str]:
@@ -30,27 +46,27 @@ def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[S
     if isinstance(like, Tup | Lst):
         like = as_array(ev, like, node)
     given = argument(args, kwargs, 1, "dtype")
-    if not isinstance(like, Sym):
+    if not isinstance(like, Sym | Complex):
         ev.fail(TypeMismatch, f"{describe(like)} has no shape", node)
     if isinstance(like.type, Scalar):
         return (), dtype_of(ev, given, node) if not is_none(given) else like.type.dtype
     assert isinstance(like.type, Array)
-    dims = tuple(elementwise.dim(ev, like, axis) for axis in range(like.type.ndim))
+    dims = tuple(elementwise.dim(ev, lead(like), axis) for axis in range(like.type.ndim))
     return dims, like.type.dtype if is_none(given) else dtype_of(ev, given, node)
 
 
 def zeros_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims, dtype = _like(ev, args, kwargs, node)
-    return elementwise.alloc(ev, dtype, dims, zero=True)
+    return elementwise.allocate(ev, dtype, dims, zero=True)
 
 
 def empty_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims, dtype = _like(ev, args, kwargs, node)
-    return elementwise.alloc(ev, dtype, dims)
+    return elementwise.allocate(ev, dtype, dims)
 
 
-def filled(ev: Evaluator, dims: tuple[Sym, ...], dtype: str, value: Sym) -> Sym:
-    result = elementwise.alloc(ev, dtype, dims)
+def filled(ev: Evaluator, dims: tuple[Sym, ...], dtype: str, value: Value) -> Any:
+    result = elementwise.allocate(ev, dtype, dims)
     if dims:
         elementwise.store_elements(ev, result, value)
     else:
@@ -70,50 +86,61 @@ def ones_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def full(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
-    value = ev.scalar(argument(args, kwargs, 1, "fill_value"), node)
+    value = _number(ev, argument(args, kwargs, 1, "fill_value"), node)
     given = argument(args, kwargs, 2, "dtype")
-    assert isinstance(value.type, Scalar)
     return filled(ev, dims, value.type.dtype if is_none(given) else dtype_of(ev, given, node), value)
 
 
 def full_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    value = ev.scalar(argument(args, kwargs, 1, "fill_value"), node)
+    value = _number(ev, argument(args, kwargs, 1, "fill_value"), node)
     given = argument(args, kwargs, 2, "dtype")
     dims, dtype = _like(ev, args[:1], {} if is_none(given) else {"dtype": given}, node)
     return filled(ev, dims, dtype, value)
 
 
-def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -> Sym:
+def _number(ev: Evaluator, value: Value, node: Any) -> Sym | Complex:
+    """A number, which may be complex."""
+    value = ev.materialise(value)
+    return value if isinstance(value, Complex) and not value.is_array else ev.scalar(value, node)
+
+
+def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -> Any:
     """A fresh array from a tuple or list, nested to any depth."""
     if isinstance(value, Lst):
         contents = ev.heap[value]
         if isinstance(contents, Growing):
-            return ev.sym(ev.call_library("copied", (iteration.list_view(ev, contents),)))
+            return ev.call_library("copied", (iteration.list_view(ev, contents),))
         value = Tup(contents.values)
     assert isinstance(value, Tup)
     shape, leaves = _flattened(ev, value, node)
     if dtype is None:
-        found: Any = Scalar("float64") if not leaves else leaves[0].type
-        for leaf in leaves[1:]:
-            found = numba_types.unify(found, leaf.type)
-        dtype = found.dtype
-    result = elementwise.alloc(ev, dtype, tuple(number(extent) for extent in shape))
-    assert isinstance(result.atom, Name)
+        dtype = _common_dtype(leaves)
+    result = elementwise.allocate(ev, dtype, tuple(number(extent) for extent in shape))
     for place, leaf in zip(np.ndindex(*shape), leaves, strict=True):
-        item = ev.cast(leaf, Scalar(dtype))
-        ev.emit(Store(result.atom.id, tuple(Const(k) for k in place), item.atom, span=ev.span))
+        elementwise.store_at(ev, result, tuple(Const(k) for k in place), leaf)
     return result
 
 
-def _flattened(ev: Evaluator, value: Value, node: Any) -> tuple[tuple[int, ...], list[Sym]]:
+def _common_dtype(leaves: list[Sym | Complex]) -> str:
+    """The dtype of an array of these numbers."""
+    if any(isinstance(leaf, Complex) for leaf in leaves):
+        return common(*(leaf.type.dtype for leaf in leaves))  # type: ignore[union-attr]
+    found: Any = Scalar("float64") if not leaves else leaves[0].type
+    for leaf in leaves[1:]:
+        found = numba_types.unify(found, leaf.type)
+    dtype: str = found.dtype
+    return dtype
+
+
+def _flattened(ev: Evaluator, value: Value, node: Any) -> tuple[tuple[int, ...], list[Sym | Complex]]:
     if isinstance(value, Lst):
         contents = ev.heap[value]
         if isinstance(contents, Items):
             value = Tup(contents.values)
     if not isinstance(value, Tup):
-        if is_array(value):
+        if is_array(value) or is_complex_array(value):
             ev.fail(UnsupportedSyntax, "cannot make an array from a list of arrays", node, hint="use np.stack")
-        return (), [ev.scalar(value, node)]
+        return (), [_number(ev, value, node)]
     parts = [_flattened(ev, item, node) for item in value.items]
     if len({shape for shape, _ in parts}) > 1:
         ev.fail(TypeMismatch, "the rows of this array have different lengths", node)
@@ -126,19 +153,18 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
     value = ev.materialise(value)
     if isinstance(value, Tup | Lst):
         return as_array(ev, value, node, dtype)
-    assert isinstance(value, Sym)
+    assert isinstance(value, Sym | Complex)
     if isinstance(value.type, Scalar):
-        result = elementwise.alloc(ev, dtype or value.type.dtype, ())
+        result = elementwise.allocate(ev, dtype or value.type.dtype, ())
         indexing.write_into(ev, result, value, node)
         return result
     assert isinstance(value.type, Array)
-    kind = dtype or value.type.dtype
-    result = elementwise.alloc(
-        ev, kind, tuple(elementwise.dim(ev, value, axis) for axis in range(value.type.ndim))
+    kind, first = dtype or value.type.dtype, lead(value)
+    result = elementwise.allocate(
+        ev, kind, tuple(elementwise.dim(ev, first, axis) for axis in range(value.type.ndim))
     )
     for axis in range(value.type.ndim):
-        assert isinstance(result.atom, Name)
-        ev.dim_keys[result.atom.id, axis] = elementwise.dim_key(ev, value, axis)
+        ev.dim_keys[lead(result).atom.id, axis] = elementwise.dim_key(ev, first, axis)
     indexing.write_into(ev, result, value, node)
     return result
 
@@ -152,7 +178,7 @@ def asarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     value = ev.materialise(args[0])
     given = argument(args, kwargs, 1, "dtype")
     kind = None if is_none(given) else dtype_of(ev, given, node)
-    if isinstance(value, Sym) and isinstance(value.type, Array) and kind in (None, value.type.dtype):
+    if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and kind in (None, value.type.dtype):
         return value
     return copy(ev, value, kind, node)
 
@@ -166,8 +192,10 @@ def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> V
 
 def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     kind = dtype_of(ev, argument(args, kwargs, 1, "dtype"), node)
-    if is_scalar(args[0]):
+    if is_scalar(args[0]) and kind not in PART_OF:
         return ev.cast(ev.scalar(args[0]), Scalar(kind))
+    if is_scalar(args[0]) or (isinstance(args[0], Complex) and not args[0].is_array):
+        return operation(ev, f"cast.{kind}", (args[0],), node)
     return copy(ev, args[0], kind, node)
 
 

@@ -13,6 +13,7 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.known import refuse_change
 from tapec.frontend.values import (
     NONE,
     Dct,
@@ -27,7 +28,6 @@ from tapec.frontend.values import (
     Tup,
     Value,
     describe,
-    number,
 )
 
 
@@ -95,6 +95,7 @@ def get(ev: Evaluator, owner: Dct, key: Any, node: Any = None) -> Value:
 
 def store(ev: Evaluator, owner: Dct, index: Value, value: Value, node: Any) -> None:
     """`owner[index] = value`."""
+    refuse_change(ev, owner.keys, node)
     key = key_of(ev, index, node)
     keys = keys_of(ev, owner, node)
     if key not in keys:
@@ -119,6 +120,7 @@ def remove(ev: Evaluator, owner: Dct, key: Any, node: Any) -> Value:
 
 def _may_change(ev: Evaluator, owner: Dct, node: Any) -> None:
     """Which keys a dict has may not depend on a branch or loop."""
+    refuse_change(ev, owner.keys, node)
     if ev.block is not owner.home:
         ev.fail(TypeMismatch, "the keys of a dict change inside a branch or loop", node)
 
@@ -126,12 +128,8 @@ def _may_change(ev: Evaluator, owner: Dct, node: Any) -> None:
 def method(ev: Evaluator, owner: Dct, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
     keys = keys_of(ev, owner, node)
     match name:
-        case "keys":
-            return Tup(tuple(ev.wrap(key) for key in keys))
-        case "values":
-            return Tup(tuple(get(ev, owner, key, node) for key in keys))
-        case "items":
-            return Tup(tuple(Tup((ev.wrap(key), get(ev, owner, key, node))) for key in keys))
+        case "keys" | "values" | "items":
+            return Iteration(f"dict.{name}", (owner,))
         case "copy":
             return new_dict(ev, {key: get(ev, owner, key, node) for key in keys})
         case "get":
@@ -163,13 +161,25 @@ def method(ev: Evaluator, owner: Dct, name: str, args: Args, kwargs: Kwargs, nod
     return None
 
 
+def viewed(ev: Evaluator, view: Iteration, node: Any) -> Tup:
+    """What `keys()`, `values()` or `items()` give, as the dict is now."""
+    (owner,) = view.args
+    assert isinstance(owner, Dct)
+    keys = keys_of(ev, owner, node)
+    if view.kind == "dict.keys":
+        return Tup(tuple(ev.wrap(key) for key in keys))
+    values = [get(ev, owner, key, node) for key in keys]
+    if view.kind == "dict.values":
+        return Tup(tuple(values))
+    return Tup(tuple(Tup((ev.wrap(key), value)) for key, value in zip(keys, values, strict=True)))
+
+
 def pairs(ev: Evaluator, value: Value, node: Any) -> dict[Any, Value]:
     """What `dict(value)` holds."""
     if isinstance(value, Dct):
         return {key: get(ev, value, key, node) for key in keys_of(ev, value, node)}
-    if isinstance(value, Iteration) and ev.iteration_length(value, node).constant is not None:
-        count = ev.iteration_length(value, node).constant
-        value = Tup(tuple(ev.iteration_item(value, number(k), node) for k in range(count)))
+    if isinstance(value, Iteration):
+        value = Tup(ev.known_items(value, node))
     if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
         value = Tup(contents.values)
     if isinstance(value, Tup) and all(isinstance(one, Tup) and len(one.items) == 2 for one in value.items):

@@ -13,10 +13,22 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import numba_types
+from tapec.frontend import complexes, numba_types
 from tapec.frontend.evaluator import Evaluator, OpenLoop
 from tapec.frontend.optional import present
-from tapec.frontend.values import Lazy, Sym, Tup, Value, describe, is_array, number, plain_number
+from tapec.frontend.values import (
+    PART_OF,
+    Complex,
+    Lazy,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_complex,
+    number,
+    plain_number,
+)
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Type
 
@@ -33,9 +45,21 @@ def alloc(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = False, 
     return result
 
 
+def allocate(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = False, base: str = "t") -> Sym | Complex:
+    """A fresh array of any dtype; two for a complex one."""
+    if dtype not in PART_OF:
+        return alloc(ev, dtype, dims, zero, base)
+    names = (base, base) if base == "t" else (f"{base}_re", f"{base}_im")
+    re, im = (alloc(ev, PART_OF[dtype], dims, zero, name) for name in names)
+    return complexes.joined(ev, re, im)
+
+
 def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
     """The extent of an axis, read once per array."""
     assert isinstance(array.atom, Name)
+    partner = ev.partners.get(array.atom.id)
+    if partner is not None:
+        return dim(ev, Sym(Name(partner), array.type), axis)
     key = (array.atom.id, axis)
     if array.atom.id in ev.constants:
         return number(ev.constants[array.atom.id].shape[axis])
@@ -49,6 +73,9 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
 def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:
     """What identifies an extent: two axes with equal keys are equally long."""
     assert isinstance(array.atom, Name)
+    partner = ev.partners.get(array.atom.id)
+    if partner is not None:
+        return dim_key(ev, Sym(Name(partner), array.type), axis)
     key = ev.dim_keys.get((array.atom.id, axis))
     if key is not None:
         return key
@@ -58,6 +85,8 @@ def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:
 def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = None) -> Value:
     """Apply a scalar function to numbers, or lazily to arrays."""
     args = tuple(_operand(ev, arg, node) for arg in args)
+    if complexes.has_complex(fn, args):
+        return _with_complex(ev, fn, args, node)
     if not any(is_array(arg) for arg in args):
         return ev.op(fn, *args, node=node)
     types = [arg.type for arg in args if isinstance(arg, Sym | Lazy)]
@@ -67,9 +96,19 @@ def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = Non
     return Lazy(fn, args, result)
 
 
+def _with_complex(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any) -> Value:
+    """The same for complex numbers and arrays."""
+    if not complexes.any_array(args):
+        return complexes.operation(ev, fn, args, node)
+    result = complexes.lazy(ev, fn, args, node)
+    if result.type.ndim == 0:
+        return complexes.operation(ev, fn, tuple(element(ev, arg, ()) for arg in args), node)
+    return result
+
+
 def _operand(ev: Evaluator, arg: Value, node: Any) -> Value:
     arg = present(ev, plain_number(arg))
-    if isinstance(arg, Sym | Lazy):
+    if isinstance(arg, Sym | Lazy | Complex):
         return arg
     if isinstance(arg, Tup):
         return ev.as_array(arg, node)
@@ -100,8 +139,10 @@ def _array_type(ev: Evaluator, fn: str, types: list[Type], node: Any) -> Array:
     return Array(result.dtype, ndim)
 
 
-def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Sym:
+def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Any:
     """The number at `index`, which has as many entries as `value` has axes."""
+    if isinstance(value, Complex):
+        return complexes.each(ev, value, lambda part: element(ev, part, index))
     if isinstance(value, Sym) and isinstance(value.type, Scalar):
         return value
     if isinstance(value, Sym):
@@ -121,6 +162,7 @@ class Broadcast:
     replaced  arrays that take the place of those whose extents had to be compared at run time
     steps     instead, in a loop: 1 for an axis (array, axis) that runs along the output's, 0 for a repeated one
     keys      what identifies each extent
+    written   how often the memory of the arrays was written into when copies took their place
     """
 
     extents: tuple[Sym, ...]
@@ -128,6 +170,7 @@ class Broadcast:
     replaced: dict[str, Sym] = field(default_factory=dict)
     keys: tuple[tuple[Any, int], ...] = ()
     steps: dict[tuple[str, int], Sym] = field(default_factory=dict)
+    written: tuple[int, ...] = ()
 
 
 def broadcast(ev: Evaluator, value: Value) -> Broadcast:
@@ -154,15 +197,35 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
             narrow |= {(_id(a), k) for a, k, key in members if key == (Const(1), 0)}
     if not doubtful:
         return Broadcast(tuple(extents), frozenset(narrow), {}, tuple(keys))
-    if ev.loops:
-        return _stepped(ev, arrays, ndim)
+    ids = tuple(_id(array) for array in arrays)
+    known = ev.broadcasts.get(ids)
+    if known is None or not _stands(ev, known, arrays):
+        known = ev.broadcasts[ids] = _stepped(ev, arrays, ndim) if ev.loops else _with_copies(ev, arrays, ndim)
+    return known
+
+
+def _stands(ev: Evaluator, known: Broadcast, arrays: list[Sym]) -> bool:
+    """Whether what was worked out for an expression still holds: copies may be out of date.
+
+    The loops of a library function write into nothing that its arguments read; a user's loop may, in an earlier trip.
+    """
+    inside = bool(ev.loops) and not (ev.frame.library and all(loop.library for loop in ev.loops))
+    return not known.replaced or (not inside and known.written == _written(ev, arrays))
+
+
+def _written(ev: Evaluator, arrays: list[Sym]) -> tuple[int, ...]:
+    return tuple(sum(ev.written.get(root, 0) for root in ev.roots_of(_id(array))) for array in arrays)
+
+
+def _with_copies(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
+    """The shape of an expression in which copies of full shape take the place of arrays that do not have it."""
     replaced = _aligned(ev, arrays, ndim)
     first = replaced[_id(next(a for a in arrays if _rank(a) == ndim))]
     return Broadcast(
         tuple(dim(ev, first, axis) for axis in range(ndim)),
-        frozenset(),
-        replaced,
-        tuple(dim_key(ev, first, axis) for axis in range(ndim)),
+        replaced=replaced,
+        keys=tuple(dim_key(ev, first, axis) for axis in range(ndim)),
+        written=_written(ev, arrays),
     )
 
 
@@ -182,6 +245,9 @@ def _stepped(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
             if step is not None:
                 steps[_id(array), own] = step
         extents.append(extent)
+    for found in (*extents, *steps.values()):
+        if isinstance(found.atom, Name):
+            ev.temporary.discard(found.atom.id)  # it keeps its name: later reads are by it
     return Broadcast(tuple(extents), keys=tuple((extent.atom, 0) for extent in extents), steps=steps)
 
 
@@ -207,9 +273,6 @@ def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tup
 
 def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
     """Arrays of one shape in place of `arrays`: themselves if their extents agree, else full copies."""
-    known = ev.aligned.get(tuple(_id(a) for a in arrays))
-    if known is not None:
-        return known
     differ = number(False)
     for axis in range(ndim):
         members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
@@ -245,13 +308,14 @@ def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
         for array, own, _ in members:
             ev.dims[_id(array), own] = extent.atom
             ev.dim_keys[_id(array), own] = extent.atom, 0
-    ev.aligned[tuple(_id(a) for a in arrays)] = result
     return result
 
 
 def _array_leaves(value: Value) -> list[Sym]:
     if isinstance(value, Lazy):
         return [leaf for arg in value.args for leaf in _array_leaves(arg)]
+    if isinstance(value, Complex):
+        return [leaf for part in (value.re, value.im) for leaf in _array_leaves(part)]
     if isinstance(value, Sym) and isinstance(value.type, Array):
         return [value]
     return []
@@ -272,7 +336,9 @@ def _id(value: Sym) -> str:
     return value.atom.id
 
 
-def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broadcast) -> Sym:
+def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broadcast) -> Any:
+    if isinstance(value, Complex):
+        return complexes.each(ev, value, lambda part: _lazy_element(ev, part, index, shape))
     if isinstance(value, Sym) and isinstance(value.type, Scalar):
         return value
     if isinstance(value, Sym):
@@ -290,6 +356,8 @@ def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Br
     args = [_lazy_element(ev, arg, index, shape) for arg in value.args]
     if value.fn == "pos":
         return args[0]
+    if complexes.has_complex(value.fn, tuple(args)):
+        return complexes.converted(ev, complexes.operation(ev, value.fn, tuple(args)), value.type.dtype)
     type_ = value.type.element
     if type_.is_float and not value.fn.startswith("cast."):
         # an array's arithmetic is in the array's dtype; scalars of another one are converted first
@@ -314,10 +382,13 @@ def _along(ev: Evaluator, index: Sym, shape: Broadcast, array: str, axis: int) -
 def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadcast) -> Sym:
     """`np.where`: only the chosen side is computed, so the other one cannot spoil a derivative."""
     test = ev.truth(_lazy_element(ev, value.args[0], index, shape))
+    if is_complex(value):
+        sides = [lambda arg=arg: _lazy_element(ev, arg, index, shape) for arg in value.args[1:]]  # type: ignore[misc]
+        return complexes.converted(ev, ev.select(test, *sides, None), value.type.dtype)
     type_ = value.type.element
     if all(isinstance(arg, Sym) and isinstance(arg.type, Scalar) for arg in value.args[1:]):
-        sides = [ev.cast(_lazy_element(ev, arg, index, shape), type_) for arg in value.args[1:]]
-        return ev.assign(Op("ifelse", (test.atom, sides[0].atom, sides[1].atom)), type_)
+        first, second = (ev.cast(_lazy_element(ev, arg, index, shape), type_) for arg in value.args[1:])
+        return ev.assign(Op("ifelse", (test.atom, first.atom, second.atom)), type_)
     target = ev.define("t", type_, temporary=True)
 
     def side(arg: Value) -> Any:
@@ -334,7 +405,7 @@ def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadca
 def write_loops(ev: Evaluator, extents: tuple[Sym, ...], body: Any) -> None:
     """Nested loops over `extents`; `body` is called with the index."""
     index: list[Sym] = []
-    outer, dims, aligned = ev.block, dict(ev.dims), dict(ev.aligned)
+    outer, dims, broadcasts = ev.block, dict(ev.dims), dict(ev.broadcasts)
     for axis, extent in enumerate(extents):
         var = ev.define("ijklmn"[axis % 6], INT64)
         inner: list[Any] = []
@@ -342,32 +413,41 @@ def write_loops(ev: Evaluator, extents: tuple[Sym, ...], body: Any) -> None:
         ev.block = inner
         index.append(Sym(Name(var), INT64))
     body(tuple(index))
-    ev.block, ev.dims, ev.aligned = outer, dims, aligned
+    ev.block, ev.dims, ev.broadcasts = outer, dims, broadcasts
 
 
-def store_elements(ev: Evaluator, target: Sym, value: Value, accumulate: bool = False) -> None:
+def store_elements(ev: Evaluator, target: Sym | Complex, value: Value, accumulate: bool = False) -> None:
     """Write a number or an elementwise expression into every element of `target`.
 
     The caller has made sure that `value` reads no element of `target` at another index.
     """
-    assert isinstance(target.type, Array)
-    array, type_ = _id(target), target.type
-    rank = type_.ndim
-    extents = tuple(dim(ev, target, axis) for axis in range(rank))
+    first = complexes.lead(target)
+    rank = first.type.ndim
+    extents = tuple(dim(ev, first, axis) for axis in range(rank))
     shape = Broadcast(extents)
-    if is_array(value):
-        shape = broadcast_into(ev, target, value)
+    if complexes.any_array((value,)):
+        shape = broadcast_into(ev, first, value)
         extents = shape.extents
 
     def body(index: tuple[Sym, ...]) -> None:
-        item = ev.cast(_lazy_element(ev, value, index[rank - _value_rank(value):], shape), type_.element)
-        ev.emit(Store(array, tuple(i.atom for i in index), item.atom, accumulate, ev.span))
+        item = _lazy_element(ev, value, index[rank - _value_rank(value) :], shape)
+        store_at(ev, target, tuple(i.atom for i in index), item, accumulate)
 
     write_loops(ev, extents, body)
 
 
+def store_at(
+    ev: Evaluator, target: Sym | Complex, index: tuple[Any, ...], value: Value, accumulate: bool = False
+) -> None:
+    """Write a number, converted to the dtype of `target`, into one element."""
+    assert isinstance(target.type, Array)
+    item = complexes.converted(ev, value, target.type.dtype)
+    for array, part in zip(complexes.parts(target), complexes.parts(item), strict=True):
+        ev.emit(Store(_id(array), index, part.atom, accumulate, ev.span))
+
+
 def _value_rank(value: Value) -> int:
-    if isinstance(value, Sym | Lazy) and isinstance(value.type, Array):
+    if isinstance(value, Sym | Lazy | Complex) and isinstance(value.type, Array):
         return value.type.ndim
     return 0
 
@@ -432,15 +512,12 @@ def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
     if not isinstance(value, Lazy):
         return value
     shape = broadcast(ev, value)
-    result = alloc(ev, value.type.dtype, shape.extents, base=base)
-    assert isinstance(result.atom, Name)
-    name = result.atom.id
+    result = allocate(ev, value.type.dtype, shape.extents, base=base)
     for axis, key in enumerate(shape.keys):
-        ev.dim_keys[name, axis] = key
+        ev.dim_keys[_id(complexes.lead(result)), axis] = key
 
     def body(index: tuple[Sym, ...]) -> None:
-        item = _lazy_element(ev, value, index, shape)
-        ev.emit(Store(name, tuple(i.atom for i in index), item.atom, span=ev.span))
+        store_at(ev, result, tuple(i.atom for i in index), _lazy_element(ev, value, index, shape))
 
     write_loops(ev, shape.extents, body)
     return result

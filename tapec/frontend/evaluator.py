@@ -47,6 +47,7 @@ from tapec.syntax.core import (
     Op,
     Raise,
     Stmt,
+    changed,
 )
 from tapec.syntax.types import FLOATS, Array, Scalar, Type
 
@@ -186,7 +187,10 @@ class Evaluator:
         self.frames: list[Frame] = []
         self.heap: dict[Lst, Contents] = {}
         self.dims: dict[tuple[str, int], Atom] = {}
-        self.aligned: dict[tuple[str, ...], dict[str, Sym]] = {}
+        # how expressions of certain arrays are read (`elementwise.Broadcast`)
+        self.broadcasts: dict[tuple[str, ...], Any] = {}
+        # how often memory was written into so far, by its root
+        self.written: dict[str, int] = {}
         # set for the rules of primitives: their arrays fit by construction
         self.same_extents = False
         self.dead = False
@@ -199,15 +203,28 @@ class Evaluator:
         self.reads: dict[tuple[Any, str], Any] = {}
         # what the user's variables are given, by the place of the assignment
         self.bindings: dict[tuple[Span | None, str], Value] = {}
-        self.running: list[Any] = []
+        # the functions that are being inlined, with what is known of their arguments
+        self.running: list[tuple[Any, tuple[Any, ...]]] = []
         # names of copies that stand for the same object of the user's program as another name
         self.copies: dict[str, str] = {}
+        # imaginary parts of complex arrays, with the real parts, whose extents are theirs
+        self.partners: dict[str, str] = {}
+        # complex arrays of modules and closures by their ids, with their parts
+        self.divided: dict[int, tuple[Any, Sym, Sym]] = {}
+        # lists and dicts of modules and closures by their ids, with what stands for them
+        self.containers: dict[tuple[type, int], tuple[Any, Any]] = {}
+        # memory of arguments that a reshaped complex array has copies of, with the place
+        self.parted: list[tuple[frozenset[str], Span | None]] = []
+        # numbers that are no negative zero
+        self.unsigned: set[str] = set()
         # names that the derivative of a part of the program computes once more
         self.recomputed: dict[str, tuple[str, ...] | None] = {}
         # the arrays of which a tape's block takes rows, under names of their own: the rows, and their numbers
         self.gathers: dict[str, tuple[str, str]] | None = None
         # arrays that hold the elements of lists; such an element is an object of the user's program
         self.list_memory: set[str] = set()
+        # the first and last bound of what loops count
+        self.counters: dict[str, tuple[Atom, Atom]] = {}
         # names that no undone attempt gives back: those of arrays and of live objects
         self.fixed: set[str] = set()
         # what knows the live objects of a running program, where a tape's body is lowered
@@ -235,10 +252,12 @@ class Evaluator:
         self.iteration_length: Callable[..., Sym]
         self.iteration_item: Callable[..., Value]
         self.length: Callable[..., Sym]
+        self.known_items: Callable[..., tuple[Value, ...]]
         self.list_view: Callable[..., Sym]
         self.new_list: Callable[..., Value]
         self.grow: Callable[..., Any]
         self.extend_list: Callable[..., None]
+        self.listed: Callable[..., Value]
         self.list_arithmetic: Callable[..., Value]
         self.list_from_array: Callable[..., Any]
         self.as_array: Callable[..., Sym]
@@ -251,6 +270,7 @@ class Evaluator:
         self.apply: Callable[..., Value]
         self.decorated: Callable[..., Value]
         self.call_library: Callable[..., Any]
+        self.inline_library: Callable[..., Any]
         self.resolver: Callable[..., Callable[[str], Value | None]]
         self.source_of: Callable[..., FunctionSource]
         self.sym: Callable[[Value], Sym]
@@ -286,13 +306,13 @@ class Evaluator:
     # state
 
     def snapshot(self) -> State:
-        return State(dict(self.frame.env), dict(self.heap), dict(self.dims), dict(self.aligned))
+        return State(dict(self.frame.env), dict(self.heap), dict(self.dims), dict(self.broadcasts))
 
     def restore(self, state: State) -> None:
         self.frame.env = dict(state.env)
         self.heap = dict(state.heap)
         self.dims = dict(state.dims)
-        self.aligned = dict(state.aligned)
+        self.broadcasts = dict(state.broadcasts)
 
     # errors
 
@@ -352,7 +372,14 @@ class Evaluator:
     # emission
 
     def emit(self, stmt: Any) -> None:
+        for array in changed(stmt):
+            for root in self.roots_of(array):
+                self.written[root] = self.written.get(root, 0) + 1
         self.block.append(stmt)
+
+    def roots_of(self, array: str) -> frozenset[str]:
+        """The allocations and parameters whose memory an array may share."""
+        return self.roots.get(array, frozenset({array}))
 
     def assign(self, value: Expr, type_: Type, base: str = "t") -> Sym:
         """Emit `name = value` under a fresh name."""

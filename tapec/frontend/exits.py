@@ -12,14 +12,18 @@ collide with the user's.
 
 Code after an `if` moves into the branch that goes on.  Where a branch leaves on some of its own ways
 only, a number `$exit` remembers how it was left, and the code after it is guarded instead of doubled.
+So it is for what follows a `with` or `try` that may be left.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import gast
+
+from tapec.frontend.matching import without_match
 
 Statements = list[Any]
 
@@ -30,7 +34,7 @@ DONE = "$done"
 
 def tail_exits(body: Statements) -> Statements:
     """The body of a function with all its exits in tail position."""
-    return _Rewriter().sequence(body, None)
+    return _Rewriter().sequence(without_match(body), None)
 
 
 class _Loop:
@@ -78,11 +82,10 @@ class _Rewriter:
                 if _endless(stmt):
                     return [*out, _assign(LEFT, _constant(True, stmt), stmt), *exits]
                 return [*out, _if(_name(LEFT, stmt), exits, self.sequence(rest, loop), stmt)]
-            if isinstance(stmt, gast.If):
-                stmt = _if(stmt.test, self.sequence(stmt.body, loop), self.sequence(stmt.orelse, loop), stmt)
-            elif isinstance(stmt, gast.With):
-                body = self.sequence(stmt.body, loop)
-                stmt = gast.copy_location(gast.With(stmt.items, body, None), stmt)
+            if isinstance(stmt, gast.With | gast.Try) and _leaves([stmt]) and (rest or isinstance(stmt, gast.Try)):
+                return out + self.guarded(stmt, rest, loop)
+            if isinstance(stmt, gast.If | gast.With | gast.Try):
+                stmt = _rebuilt(stmt, lambda block: self.sequence(block, loop))
             out.append(stmt)
         return out
 
@@ -101,13 +104,12 @@ class _Rewriter:
         return self.guarded(stmt, rest, loop)
 
     def guarded(self, stmt: Any, rest: Statements, loop: _Loop | None) -> Statements:
-        """Remember in a number how the `if` was left: 0 not, 1 continue, 2 break, 3 return."""
-        if _returns_from_a_loop(stmt):
+        """Remember in a number how a statement was left: 0 not, 1 continue, 2 break, 3 return."""
+        if isinstance(stmt, gast.If) and _returns_from_a_loop(stmt):
             body, orelse = self.sequence(stmt.body + rest, loop), self.sequence(stmt.orelse + rest, loop)
             return [_if(stmt.test, body, orelse, stmt)]
         flag = f"$exit{next(self.count)}"
-        inner = _if(stmt.test, _flagged(stmt.body, flag), _flagged(stmt.orelse, flag), stmt)
-        [inner] = _tail_flagged([inner], flag)
+        [inner] = _tail_flagged(self.flagged([stmt], flag), flag)
         ways: list[tuple[int, Statements]] = []
         for kind in sorted(_kinds([stmt])):
             if kind == "continue":
@@ -126,6 +128,25 @@ class _Rewriter:
             exits = [_if(_equals(flag, number, stmt), way, exits, stmt)]
         after = _if(_equals(flag, 0, stmt), self.sequence(rest, loop), exits, stmt)
         return [_assign(flag, _constant(0, stmt), stmt), *self.sequence([inner], loop), after]
+
+    def flagged(self, stmts: Statements, flag: str) -> Statements:
+        """Replace the exits of a statement's blocks by assignments to `flag`, marked as leaving the block."""
+        out: Statements = []
+        for stmt in stmts:
+            if isinstance(stmt, gast.Continue | gast.Break | gast.Return):
+                if isinstance(stmt, gast.Return):
+                    out += [_assign(RETURN, stmt.value or _constant(None, stmt), stmt), _done(stmt)]
+                return [*out, _left(flag, {gast.Continue: 1, gast.Break: 2, gast.Return: 3}[type(stmt)], stmt)]
+            if isinstance(stmt, gast.For | gast.While) and "return" in _kinds([stmt]):
+                rewritten, after, _ = self.loop(stmt)
+                out += rewritten
+                left = _left(flag, 3, stmt)
+                if _endless(stmt):
+                    return [*out, left]
+                out += [_if(_name(LEFT, stmt), [left], [], stmt), *self.flagged(after, flag)]
+                continue
+            out.append(_rebuilt(stmt, lambda block: self.flagged(block, flag)))
+        return out
 
     def loop(self, stmt: Any) -> tuple[Statements, Statements, bool]:
         """A loop, its `else` as statements that follow it, and whether it holds a `return`."""
@@ -147,37 +168,33 @@ class _Rewriter:
         return [*before, gast.copy_location(new, stmt)], after, leaves
 
 
-def _flagged(stmts: Statements, flag: str) -> Statements:
-    """Replace the exits of a branch by assignments to `flag`, marked as leaving the branch."""
-    out: Statements = []
-    for stmt in stmts:
-        if isinstance(stmt, (gast.Continue, gast.Break, gast.Return)):
-            number = {gast.Continue: 1, gast.Break: 2, gast.Return: 3}[type(stmt)]
-            if isinstance(stmt, gast.Return):
-                out += [_assign(RETURN, stmt.value or _constant(None, stmt), stmt), _done(stmt)]
-            leave = _assign(flag, _constant(number, stmt), stmt)
-            leave.leaves_branch = True
-            out.append(leave)
-            return out
-        if isinstance(stmt, gast.If):
-            stmt = _if(stmt.test, _flagged(stmt.body, flag), _flagged(stmt.orelse, flag), stmt)
-        out.append(stmt)
-    return out
+def _rebuilt(stmt: Any, change: Callable[[Statements], Statements]) -> Any:
+    """A branch, `with` or `try` with its blocks changed; other statements as they are."""
+    if isinstance(stmt, gast.If):
+        return _if(stmt.test, change(stmt.body), change(stmt.orelse), stmt)
+    if isinstance(stmt, gast.With):
+        return gast.copy_location(gast.With(stmt.items, change(stmt.body), None), stmt)
+    if isinstance(stmt, gast.Try):
+        handlers = [
+            gast.copy_location(gast.ExceptHandler(one.type, one.name, change(one.body)), one) for one in stmt.handlers
+        ]
+        new = gast.Try(change(stmt.body), handlers, change(stmt.orelse), change(stmt.finalbody))
+        return gast.copy_location(new, stmt)
+    return stmt
 
 
 def _tail_flagged(stmts: Statements, flag: str) -> Statements:
-    """Guard what follows a flagged exit inside its branch."""
+    """Guard what follows a flagged exit inside its block."""
     out: Statements = []
     for position, stmt in enumerate(stmts):
         rest = stmts[position + 1 :]
-        if isinstance(stmt, gast.If):
-            new = _if(stmt.test, _tail_flagged(stmt.body, flag), _tail_flagged(stmt.orelse, flag), stmt)
-            out.append(new)
-            if rest and _sets_flag(stmt):
-                out.append(_if(_equals(flag, 0, stmt), _tail_flagged(rest, flag), [], stmt))
-                return out
-            continue
-        out.append(stmt)
+        if isinstance(stmt, gast.Try) and stmt.orelse and any(_sets_flag(one) for one in stmt.body):
+            orelse = [_if(_equals(flag, 0, stmt), stmt.orelse, [], stmt)]
+            stmt = gast.copy_location(gast.Try(stmt.body, stmt.handlers, orelse, stmt.finalbody), stmt)
+        out.append(_rebuilt(stmt, lambda block: _tail_flagged(block, flag)))
+        if rest and isinstance(stmt, gast.If | gast.With | gast.Try) and _sets_flag(stmt):
+            out.append(_if(_equals(flag, 0, stmt), _tail_flagged(rest, flag), [], stmt))
+            return out
     return out
 
 
@@ -207,6 +224,10 @@ def _kinds(stmts: Statements) -> set[str]:
                 found |= {"return"} & (_kinds(stmt.body) | _kinds(stmt.orelse))
             case gast.With():
                 found |= _kinds(stmt.body)
+            case gast.Try():
+                found |= _kinds([*stmt.body, *stmt.orelse, *stmt.finalbody])
+                for handler in stmt.handlers:
+                    found |= _kinds(handler.body)
     return found
 
 
@@ -235,6 +256,13 @@ def _endless(stmt: Any) -> bool:
 def _small(stmts: Statements) -> bool:
     """Short enough to stand twice."""
     return sum(1 for stmt in stmts for _ in gast.walk(stmt)) <= 40
+
+
+def _left(flag: str, kind: int, where: Any) -> Any:
+    """Note in `flag` how a block is left here."""
+    leave = _assign(flag, _constant(kind, where), where)
+    leave.leaves_branch = True
+    return leave
 
 
 def _name(name: str, where: Any, store: bool = False) -> Any:

@@ -9,6 +9,7 @@ from numba.core import types as nt
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts, numba_types
+from tapec.frontend.complexes import each, parts
 from tapec.frontend.elementwise import (
     array_leaves,
     dim,
@@ -16,12 +17,15 @@ from tapec.frontend.elementwise import (
     element,
     elementwise,
     materialise,
+    store_at,
     store_elements,
 )
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend.known import as_tuple, refuse_change
 from tapec.frontend.merge import note_roots
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
+    Complex,
     Dct,
     Growing,
     Instance,
@@ -35,6 +39,8 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_array,
+    is_complex,
+    is_complex_array,
     is_none,
     is_scalar,
     number,
@@ -62,22 +68,38 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         if len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs):
             return element(ev, owner, tuple(ev.scalar(sub) for sub in subs))
         owner = ev.materialise(owner)
-    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+    if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be indexed", node)
     subs = _expanded(ev, owner, index, node)
     if _is_element(owner, subs):
         atoms = tuple(_index(ev, sub, node).atom for sub in subs)
-        return ev.assign(Op("load", (owner.atom, *atoms)), owner.type.element)
+        return _load_at(ev, owner, atoms)
     if any(_is_advanced(sub) for sub in subs):
         return _gather(ev, owner, subs, node)
-    return view(ev, owner, subs, node)
+    return _viewed(ev, owner, subs, node)
+
+
+def _load_at(ev: Evaluator, owner: Sym | Complex, atoms: tuple[Atom, ...]) -> Value:
+    """One element."""
+
+    def load_part(array: Sym) -> Sym:
+        assert isinstance(array.type, Array)
+        return ev.assign(Op("load", (array.atom, *atoms)), array.type.element)
+
+    found: Value = each(ev, owner, load_part)
+    return found
+
+
+def _viewed(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Any:
+    """Basic indexing of any array."""
+    return each(ev, owner, lambda array: view(ev, array, subs, node))
 
 
 def _subs(index: Value) -> tuple[Value, ...]:
     return tuple(map(plain_number, index.items if isinstance(index, Tup) else (index,)))
 
 
-def _expanded(ev: Evaluator, owner: Sym, index: Value, node: Any) -> tuple[Value, ...]:
+def _expanded(ev: Evaluator, owner: Sym | Complex, index: Value, node: Any) -> tuple[Value, ...]:
     """The subscripts with `...` replaced by full slices, one per axis they cover."""
     assert isinstance(owner.type, Array)
     subs = tuple(ev.materialise(sub) if isinstance(sub, Lazy) else sub for sub in _subs(index))
@@ -115,7 +137,7 @@ def _is_advanced(value: Value) -> bool:
     return isinstance(value, Sym) and isinstance(value.type, Array)
 
 
-def _is_element(owner: Sym, subs: tuple[Value, ...]) -> bool:
+def _is_element(owner: Sym | Complex, subs: tuple[Value, ...]) -> bool:
     assert isinstance(owner.type, Array)
     return len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs)
 
@@ -215,6 +237,7 @@ def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any,
     if ev.deciding:
         return tuple_item(ev, items, ev.known(sym, node), node, owner)
     # an index that only the run knows: compare it with each position
+    check_place(ev, sym, number(len(items)), "tuple index out of range" if owner else "list index out of range")
     negative = ev.op("<", sym, number(0))
     wrapped = ev.op("ifelse", negative, ev.op("+", sym, number(len(items))), sym)
     return _choose(ev, items, wrapped, 0, node)
@@ -227,16 +250,51 @@ def _choose(ev: Evaluator, items: tuple[Value, ...], index: Sym, position: int, 
     return ev.select(here, lambda: items[position], lambda: _choose(ev, items, index, position + 1, node), node)
 
 
+def item_of(ev: Evaluator, owner: Value, index: Sym, node: Any) -> Value:
+    """`owner[index]`, for an index that is known to be in range, such as a loop's."""
+    contents = ev.heap[owner] if isinstance(owner, Lst) else None
+    if isinstance(contents, Growing):
+        return load(ev, ev.list_view(contents), index, node)
+    items = contents.values if isinstance(contents, Items) else owner.items if isinstance(owner, Tup) else ()
+    if items and static_int(index) is None and not ev.deciding:
+        return _choose(ev, items, index, 0, node)
+    return load(ev, owner, index, node)
+
+
+def check_place(ev: Evaluator, index: Sym, count: Sym, message: str) -> None:
+    """Raise IndexError, when the program runs, where an index is outside a list or tuple."""
+    first, last = ev.counters.get(index.atom.id, (None, None)) if isinstance(index.atom, Name) else (None, None)
+    inside = last == count.atom or (
+        isinstance(last, Const) and isinstance(last.value, int) and last.value <= (static_int(count) or 0)
+    )
+    if inside and isinstance(first, Const) and isinstance(first.value, int) and first.value >= 0:
+        return
+    outside = ev.op(">=", index, count)
+    assert isinstance(index.type, Scalar)
+    if not index.type.dtype.startswith("uint"):
+        outside = ev.op("or", ev.op("<", index, ev.op("neg", count)), outside)
+    if outside.constant is False:
+        return
+    side: list[Any] = []
+    outer, ev.block = ev.block, side
+    ev.raise_("IndexError", message)
+    ev.block = outer
+    ev.emit(OpenIf(outside.atom, side, [], ev.span))
+
+
 def list_item(ev: Evaluator, owner: Lst, index: Value, node: Any) -> Value:
     contents = ev.heap[owner]
     if isinstance(contents, Items):
         if isinstance(index, Slice) or static_int(index) is not None:
             found = tuple_item(ev, contents.values, index, node)
             return ev.new_list(Items(found.items)) if isinstance(found, Tup) and isinstance(index, Slice) else found
-        return tuple_item(ev, contents.values, index, node)
+        # where only the run knows which item it is, lists of constants may take each other's place
+        return tuple_item(ev, tuple(as_tuple(ev, item) for item in contents.values), index, node)
+    if is_scalar(plain_number(index)):
+        check_place(ev, _index(ev, index, node), contents.count, "list index out of range")
     array = ev.list_view(contents)
     result = load(ev, array, index, node)
-    if is_array(result):
+    if is_array(result) or is_complex_array(result):
         return ev.new_list(ev.list_from_array(result))
     return result
 
@@ -254,14 +312,14 @@ def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         ev.fail(UnsupportedSyntax, f"cannot index {describe(owner)}", node)
 
 
-def _gather(ev: Evaluator, owner: Sym, subs: tuple[Value, ...], node: Any) -> Value:
+def _gather(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Value:
     """Indexing by an integer array or a mask: a copy."""
     base, axis, index = _advanced(ev, owner, subs, node)
     if isinstance(index, tuple):
         return ev.call_library("gather_points", (base, Tup(index)))
     if _is_mask(index):
         return ev.call_library("gather_mask", (base, index, number(axis)))
-    if ev.gathers is not None and axis == 0 and isinstance(base.type, Array) and base.type.is_float:
+    if ev.gathers is not None and axis == 0 and isinstance(base, Sym) and base.type.is_float:
         return _rows(ev, base, index)
     return ev.call_library("gather", (base, index, number(axis)))
 
@@ -281,8 +339,8 @@ def _rows(ev: Evaluator, table: Sym, index: Sym) -> Value:
 
 
 def _advanced(
-    ev: Evaluator, owner: Sym, subs: tuple[Value, ...], node: Any
-) -> tuple[Sym, int, Any]:
+    ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any
+) -> tuple[Sym | Complex, int, Any]:
     """Split subscripts into a basic view and the array that indexes one of its axes."""
     places = [k for k, sub in enumerate(subs) if _is_advanced(sub)]
     if len(places) > 1:
@@ -305,7 +363,7 @@ def _advanced(
     axis = sum(1 for sub in subs[:place] if not is_scalar(sub))
     if all(isinstance(sub, Slice) and sub == full for sub in basic):
         return owner, axis, index
-    return view(ev, owner, basic, node), axis, index
+    return _viewed(ev, owner, basic, node), axis, index
 
 
 def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) -> None:
@@ -320,19 +378,16 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     if live is not None and live.operator("__setitem__", [owner, index, value], node) is not None:
         return
     owner, value = _writable(ev, owner, node), present(ev, value)
-    assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     subs = _expanded(ev, owner, index, node)
     if _is_element(owner, subs):
         atoms = tuple(_index(ev, sub, node).atom for sub in subs)
-        if is_array(value):
-            value = ev.scalar(ev.materialise(value), node)
-        item = ev.cast(ev.scalar(value, node), owner.type.element)
-        ev.emit(Store(owner.atom.id, atoms, item.atom, span=ev.span))
+        store_at(ev, owner, atoms, _number(ev, owner, value, node))
         return
     if isinstance(value, Tup | Lst):
         value = ev.as_array(value, node)
     if any(_is_advanced(sub) for sub in subs):
         base, axis, array = _advanced(ev, owner, subs, node)
+        _refuse_complex(ev, owner, value, node)
         value = separate(ev, owner, ev.materialise(value))
         if isinstance(array, tuple):
             ev.call_library("scatter_points", (base, Tup(array), value))
@@ -341,40 +396,55 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
         else:
             ev.call_library("scatter", (base, array, number(axis), value))
         return
-    target = owner if _is_whole(owner, subs) else view(ev, owner, subs, node)
+    target = owner if _is_whole(owner, subs) else _viewed(ev, owner, subs, node)
     write_into(ev, target, value, node)
 
 
-def _is_whole(owner: Sym, subs: tuple[Value, ...]) -> bool:
+def _number(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> Value:
+    """A number that is stored into an element of `target`."""
+    _refuse_complex(ev, target, value, node)
+    value = ev.materialise(value)
+    if isinstance(value, Complex):
+        return _load_at(ev, value, ()) if value.is_array and value.type.ndim == 0 else value
+    return ev.scalar(value, node)
+
+
+def _refuse_complex(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> None:
+    """Complex values do not go into real arrays."""
+    if is_complex(value) and not isinstance(target, Complex):
+        message = f"cannot store {describe(value)} into an array of {target.type.dtype}"  # type: ignore[union-attr]
+        ev.fail(TypeMismatch, message, node, hint="take .real, .imag or abs(), or make the array complex")
+
+
+def _is_whole(owner: Sym | Complex, subs: tuple[Value, ...]) -> bool:
     assert isinstance(owner.type, Array)
     return len(subs) <= owner.type.ndim and all(sub == Slice(None, None, None) for sub in subs)
 
 
-def write_into(ev: Evaluator, target: Sym, value: Value, node: Any) -> None:
+def write_into(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> None:
     """Store `value` into all elements of `target`, as if it were complete before the first store."""
     assert isinstance(target.type, Array)
     if target.type.ndim == 0:
-        assert isinstance(target.atom, Name)
-        item = ev.cast(ev.scalar(ev.materialise(value), node), target.type.element)
-        ev.emit(Store(target.atom.id, (), item.atom, span=ev.span))
+        store_at(ev, target, (), _number(ev, target, value, node))
         return
-    if is_array(value):
+    _refuse_complex(ev, target, value, node)
+    if is_array(value) or is_complex_array(value):
         value = separate(ev, target, value)
-    elif not is_scalar(value):
+    elif not is_scalar(value) and not is_complex(value):
         ev.fail(TypeMismatch, f"cannot store {describe(value)} into an array", node)
     store_elements(ev, target, value)
 
 
-def separate(ev: Evaluator, target: Sym, value: Value) -> Value:
+def separate(ev: Evaluator, target: Sym | Complex, value: Value) -> Value:
     """`value`, copied first if it reads memory of `target` at other places than it is written to."""
-    assert isinstance(target.atom, Name)
-    roots = ev.roots.get(target.atom.id, frozenset())
+    own = [part.atom.id for part in parts(target)]
+    roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in own))
     for leaf in array_leaves(value):
         assert isinstance(leaf.atom, Name) and isinstance(leaf.type, Array)
-        if leaf.atom == target.atom:
+        if leaf.atom.id in own:
             continue
         if roots & ev.roots.get(leaf.atom.id, frozenset()):
-            copied = elementwise(ev, "pos", (value,)) if isinstance(value, Sym) else value
+            copied = elementwise(ev, "pos", (value,)) if isinstance(value, Sym | Complex) else value
             return materialise(ev, copied)
     return value
 
@@ -389,46 +459,46 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
         store(ev, owner, index, ev.binary(fn, load(ev, owner, index, node), make(), node), node)
         return
     owner = _writable(ev, owner, node)
-    assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
     subs = _expanded(ev, owner, index, node)
     if _is_element(owner, subs):
         atoms = tuple(_index(ev, sub, node).atom for sub in subs)
-        old = _pending_load(ev, owner, atoms)
+        # Python reads the old element before it evaluates the right-hand side
+        old = _load_at(ev, owner, atoms)
         block, place = ev.block, len(ev.block)
         value = make()
-        same = isinstance(value, Sym) and value.type == owner.type.element and owner.type.is_float
+        same = _same_kind(value, old)
         # only plain assignments since: nothing can have changed the element meanwhile
         undisturbed = ev.decider is None and ev.block is block and all(isinstance(s, Assign) for s in block[place:])
         if fn in ("+", "-") and same and undisturbed:
-            del block[place - 1]
-            item = value if fn == "+" else ev.op("neg", value)
-            ev.emit(Store(owner.atom.id, atoms, ev.scalar(item).atom, True, ev.span))
+            del block[place - len(parts(old)) : place]
+            item = value if fn == "+" else elementwise(ev, "neg", (value,))
+            # a real number is added to the real part alone
+            for array, part in zip(parts(owner), parts(item), strict=False):
+                ev.emit(Store(array.atom.id, atoms, part.atom, True, ev.span))
             return
-        loaded = Sym(Name(old.target), owner.type.element)
-        item = ev.cast(ev.scalar(ev.binary(fn, loaded, value, node), node), owner.type.element)
-        ev.emit(Store(owner.atom.id, atoms, item.atom, span=ev.span))
+        store_at(ev, owner, atoms, _number(ev, owner, ev.binary(fn, old, value, node), node))
         return
     if any(_is_advanced(sub) for sub in subs):
         old_values = _gather(ev, owner, subs, node)
         store(ev, owner, index, ev.binary(fn, old_values, make(), node), node)
         return
-    target = owner if _is_whole(owner, subs) else view(ev, owner, subs, node)
+    target = owner if _is_whole(owner, subs) else _viewed(ev, owner, subs, node)
     update_array(ev, target, fn, make(), node)
 
 
-def _pending_load(ev: Evaluator, owner: Sym, atoms: tuple[Atom, ...]) -> Any:
-    """Python reads the old element before it evaluates the right-hand side."""
-    assert isinstance(owner.type, Array)
-    ev.assign(Op("load", (owner.atom, *atoms)), owner.type.element)
-    return ev.block[-1]
+def _same_kind(value: Value, element: Value) -> bool:
+    """Whether a number can be added to an element of a float array in place, without a conversion."""
+    if isinstance(element, Complex):
+        value, element = value.re if isinstance(value, Complex) else value, element.re
+    return isinstance(value, Sym) and isinstance(element, Sym) and value.type == element.type and element.type.is_float
 
 
-def update_array(ev: Evaluator, target: Sym, fn: str, value: Value, node: Any) -> None:
+def update_array(ev: Evaluator, target: Sym | Complex, fn: str, value: Value, node: Any) -> None:
     """`target fn= value` in place, for a whole array or view."""
     assert isinstance(target.type, Array)
     if isinstance(value, Tup | Lst):
         value = ev.as_array(value, node)
-    if is_array(value):
+    if is_array(value) or is_complex_array(value):
         value = separate(ev, target, value)
     result = elementwise(ev, fn, (target, value), node)
     if not isinstance(result, Lazy):
@@ -439,8 +509,8 @@ def update_array(ev: Evaluator, target: Sym, fn: str, value: Value, node: Any) -
     store_elements(ev, target, result)
 
 
-def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym:
-    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:
+    if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):
         ev.fail(TypeMismatch, f"{describe(owner)} does not support item assignment", node)
     if owner.type.readonly:
         ev.fail(TypeMismatch, "cannot store into a read-only array", node)
@@ -448,6 +518,7 @@ def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym:
 
 
 def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any) -> None:
+    refuse_change(ev, owner, node)
     contents = ev.heap[owner]
     if ev.deciding and isinstance(index, Sym):
         index = ev.known(index, node)
@@ -462,4 +533,6 @@ def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any
         return
     grown = ev.grow(owner)
     assert isinstance(grown, Growing)
+    if is_scalar(plain_number(index)):
+        check_place(ev, _index(ev, index, node), grown.count, "list assignment index out of range")
     store(ev, ev.list_view(grown), index, value, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,9 +19,22 @@ from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.exits import DONE, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
+from tapec.frontend.once import fresh
 from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.suspended import Generator, is_generator, outer_names
-from tapec.frontend.values import NONE, Func, Poison, Sym, Tup, Value, is_none
+from tapec.frontend.values import (
+    NONE,
+    Func,
+    Instance,
+    Items,
+    Lst,
+    Poison,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    is_none,
+)
 
 
 def plain(ev: Evaluator, args: list[Value]) -> list[Value]:
@@ -114,7 +127,8 @@ def run(
         _refuse_syntax(ev, frame, definition)
     frame.outer = outer_names(definition)
     if ev.deciding and is_generator(definition):
-        return Generator(frame, definition, bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node))
+        env = bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
+        return Generator(frame, definition, env, fresh(ev))
 
     def bind() -> dict[str, Value]:
         return bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
@@ -124,11 +138,12 @@ def run(
 
     if id(definition) in ev.callees.definitions:
         return recursion.call(ev, frame, definition, bind, evaluate, node)
-    if definition in ev.running and not ev.deciding:
+    shape = (id(frame.function), id(frame.parent), *_structure(ev, [*args, *kwargs.values()]))
+    if not ev.deciding and _repeats(ev, definition, shape):
         raise recursion.Recursive(definition)
     start, entry, block = len(ev.block), ev.snapshot() if ev.frame is not None else None, ev.block
     depth = len(ev.frames)
-    ev.running.append(definition)
+    ev.running.append((definition, shape))
     try:
         return evaluate(ev, frame, bind())
     except recursion.Recursive as found:
@@ -147,6 +162,34 @@ def run(
         return recursion.call(ev, frame, definition, bind, evaluate, node)
     finally:
         ev.running.pop()
+
+
+_DEPTH = 100
+
+
+def _repeats(ev: Evaluator, definition: Any, shape: tuple[Any, ...]) -> bool:
+    """Whether a function calls itself; a model of models, say, calls the same method of other objects."""
+    again = [other for one, other in ev.running if one is definition]
+    return shape in again or len(again) > _DEPTH
+
+
+def _structure(ev: Evaluator, values: Iterable[Value]) -> list[Any]:
+    """What is known of arguments, beside their numbers."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, Lst) and isinstance(contents := ev.heap.get(value), Items):
+            found.append(_structure(ev, contents.values))
+        elif isinstance(value, Tup):
+            found.append(_structure(ev, value.items))
+        elif isinstance(value, Static) and not isinstance(value.obj, str):
+            found.append(id(value.obj))
+        elif isinstance(value, Static):
+            found.append(value.obj)
+        elif isinstance(value, Instance | Func):
+            found.append(id(value))
+        else:
+            found.append(None)
+    return found
 
 
 def _entry_call(ev: Evaluator, frame: Frame, definition: Any, bind: Any, evaluate: Any, node: Any) -> Value:

@@ -6,8 +6,10 @@ from typing import Any
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend import dicts, elementwise, indexing
+from tapec.frontend.complexes import each, lead
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import (
+    Complex,
     Dct,
     Growing,
     Instance,
@@ -22,6 +24,7 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_array,
+    is_complex_array,
     number,
 )
 from tapec.syntax.core import Name
@@ -44,7 +47,7 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
         return value
     if isinstance(value, Dct):
         value = Tup(tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node)))
-    if isinstance(value, Tup | Lst) or is_array(value):
+    if isinstance(value, Tup | Lst) or is_array(value) or is_complex_array(value):
         # computed here, once: what it reads may change in a trip
         return Iteration("items", (ev.materialise(value),))
     message = f"cannot iterate over {describe(value)}"
@@ -58,13 +61,29 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
             return trip_count(ev, *(ev.scalar(arg) for arg in iteration.args))
         case "items":
             return len_(ev, iteration.args[0], node)
-        case "enumerate" | "reversed":
-            return length(ev, _inner(iteration.args[0]), node)
+        case "enumerate":
+            return length(ev, _inner(iteration), node)
+        case "reversed":
+            return ev.scalar(iteration.args[1])
+        case "every":
+            return _turns(ev, iteration, node)
+        case "pairwise":
+            return ev.op("max", number(0), ev.op("-", length(ev, _inner(iteration), node), number(1)))
+        case "chain":
+            sum_ = number(0)
+            for part in parts(iteration):
+                sum_ = ev.op("+", sum_, length(ev, part, node))
+            return sum_
+        case "filter":
+            message = "how many items `filter` keeps is not known here"
+            ev.fail(UnsupportedSyntax, message, node, hint="loop over a list of them: `[v for v in x if keep(v)]`")
+        case "dict.keys" | "dict.values" | "dict.items":
+            return len_(ev, iteration.args[0], node)
         case "flat":
             return ev.scalar(ev.get_attribute(iteration.args[0], "size", node))
-        case "zip":
-            lengths = [length(ev, _inner(arg), node) for arg in iteration.args]
-            result = lengths[0]
+        case "zip" | "map":
+            lengths = [length(ev, part, node) for part in parts(iteration)]
+            result = lengths[0] if lengths else number(0)
             for other in lengths[1:]:
                 result = ev.op("min", result, other)
             return result
@@ -87,8 +106,23 @@ def trip_count(ev: Evaluator, start: Sym, stop: Sym, step: Sym) -> Sym:
     return ev.op("max", number(0), ev.op("neg", ev.op("//", ev.op("neg", span), step)))
 
 
-def _inner(value: Value) -> Iteration:
-    return value if isinstance(value, Iteration) else Iteration("items", (value,))
+def parts(iteration: Iteration) -> tuple[Iteration, ...]:
+    """What an iterator over others takes its items from."""
+    return tuple(arg for arg in iteration.args if isinstance(arg, Iteration))
+
+
+def _inner(iteration: Iteration) -> Iteration:
+    (inner,) = parts(iteration)
+    return inner
+
+
+def _turns(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
+    """How many items there are from the one where `every` starts, in steps."""
+    start, step = map(ev.scalar, iteration.args[1:])
+    left = ev.op("-", length(ev, _inner(iteration), node), start)
+    if step.constant != 1:
+        left = ev.op("//", ev.op("+", left, ev.op("-", step, number(1))), step)
+    return ev.op("max", number(0), left)
 
 
 def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
@@ -99,17 +133,29 @@ def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
             offset = k if step.constant == 1 else ev.op("*", k, step)
             return offset if start.constant == 0 else ev.op("+", start, offset)
         case "items":
-            return indexing.load(ev, iteration.args[0], k, node)
+            return indexing.item_of(ev, iteration.args[0], k, node)
         case "enumerate":
             start = ev.scalar(iteration.args[1])
             count = k if start.constant == 0 else ev.op("+", start, k)
-            return Tup((count, item(ev, _inner(iteration.args[0]), k, node)))
+            return Tup((count, item(ev, _inner(iteration), k, node)))
         case "reversed":
-            inner = _inner(iteration.args[0])
-            last = ev.op("-", length(ev, inner, node), number(1))
-            return item(ev, inner, ev.op("-", last, k), node)
+            last = ev.op("-", ev.scalar(iteration.args[1]), number(1))
+            return item(ev, _inner(iteration), ev.op("-", last, k), node)
+        case "every":
+            first, stride = iteration.args[1:]
+            return item(ev, _inner(iteration), ev.op("+", ev.op("*", k, stride), first), node)
+        case "pairwise":
+            after = ev.op("+", k, number(1))
+            return Tup(tuple(item(ev, _inner(iteration), place, node) for place in (k, after)))
+        case "chain":
+            return _chained_item(ev, parts(iteration), k, node)
         case "zip":
-            return Tup(tuple(item(ev, _inner(arg), k, node) for arg in iteration.args))
+            return Tup(tuple(item(ev, part, k, node) for part in parts(iteration)))
+        case "map":
+            row = [item(ev, part, k, node) for part in parts(iteration)]
+            return ev.materialise(ev.apply(iteration.args[0], row, {}, node))
+        case "dict.keys" | "dict.values" | "dict.items":
+            return indexing.item_of(ev, dicts.viewed(ev, iteration, node), k, node)
         case "flat":
             return flat_item(ev, iteration.args[0], k, node)
         case "ndindex":
@@ -127,10 +173,22 @@ def grid(iteration: Iteration) -> tuple[tuple[Value, ...], Value | None]:
     return tuple(extents), last
 
 
+def _chained_item(ev: Evaluator, rows: tuple[Iteration, ...], k: Sym, node: Any) -> Value:
+    """Item `k` of several iterations, one behind the other."""
+    if len(rows) == 1:
+        return item(ev, rows[0], k, node)
+    extent = length(ev, rows[0], node)
+    here = ev.known(ev.op("<", k, extent))
+    rest = rows[1:]
+    return ev.select(
+        here, lambda: item(ev, rows[0], k, node), lambda: _chained_item(ev, rest, ev.op("-", k, extent), node), node
+    )
+
+
 def flat_item(ev: Evaluator, array: Value, k: Sym, node: Any) -> Value:
     """Element `k` in C order."""
-    assert isinstance(array, Sym) and isinstance(array.type, Array)
-    extents = tuple(elementwise.dim(ev, array, axis) for axis in range(array.type.ndim))
+    assert isinstance(array, Sym | Complex) and isinstance(array.type, Array)
+    extents = tuple(elementwise.dim(ev, lead(array), axis) for axis in range(array.type.ndim))
     return indexing.load(ev, array, _unravelled(ev, extents, k), node)
 
 
@@ -152,11 +210,11 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
         case Lst():
             contents = ev.heap[value]
             return number(len(contents.values)) if isinstance(contents, Items) else contents.count
-        case Sym(type=Array(ndim=ndim)) if ndim > 0:
-            return elementwise.dim(ev, value, 0)
+        case Sym(type=Array(ndim=ndim)) | Complex(type=Array(ndim=ndim)) if ndim > 0:
+            return elementwise.dim(ev, lead(value), 0)
         case Lazy():
             return ev.broadcast_of(value).extents[0]
-        case Iteration():
+        case Iteration(progress=None) | Iteration(kind="flat"):
             return length(ev, value, node)
         case Dct():
             return number(len(dicts.keys_of(ev, value, node)))
@@ -168,8 +226,12 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
     ev.fail(UnsupportedSyntax, f"{describe(value)} has no length", node)
 
 
-def list_view(ev: Evaluator, contents: Growing) -> Sym:
+def list_view(ev: Evaluator, contents: Growing) -> Any:
     """The filled part of a growing list's buffer."""
-    assert isinstance(contents.buffer.atom, Name)
-    ev.list_memory |= ev.roots.get(contents.buffer.atom.id, frozenset())
-    return indexing.view(ev, contents.buffer, (Slice(None, contents.count, None),), None)
+
+    def filled(buffer: Sym) -> Sym:
+        assert isinstance(buffer.atom, Name)
+        ev.list_memory |= ev.roots.get(buffer.atom.id, frozenset())
+        return indexing.view(ev, buffer, (Slice(None, contents.count, None),), None)
+
+    return each(ev, contents.buffer, filled)

@@ -7,14 +7,18 @@ from typing import Any
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import elementwise, indexing, operators
 from tapec.frontend.arguments import Args
+from tapec.frontend.complexes import lead
 from tapec.frontend.creation import as_array, copy, filled
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.lists import element_type, growing, list_number
 from tapec.frontend.values import (
     NONE,
+    Complex,
     Contents,
+    Dct,
     Growing,
     Items,
+    Iteration,
     Lst,
     Sym,
     Tup,
@@ -24,8 +28,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
-from tapec.syntax.core import Name, Store
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.types import Array
 
 
 def new_list(ev: Evaluator, contents: Contents) -> Lst:
@@ -37,13 +40,14 @@ def new_list(ev: Evaluator, contents: Contents) -> Lst:
 def copied(ev: Evaluator, contents: Contents) -> Contents:
     if isinstance(contents, Items):
         return contents
-    return Growing(ev.sym(ev.call_library("copied", (contents.buffer,))), contents.count)
+    return Growing(ev.call_library("copied", (contents.buffer,)), contents.count)
 
 
 def list_from_array(ev: Evaluator, array: Value) -> Growing:
     """A list of the elements of a 1-D array."""
-    assert isinstance(array, Sym)
-    return Growing(ev.sym(copy(ev, array)), elementwise.dim(ev, array, 0))
+    made = copy(ev, array)
+    assert isinstance(made, Sym | Complex)
+    return Growing(made, elementwise.dim(ev, lead(array), 0))
 
 
 def grow(ev: Evaluator, owner: Lst) -> Growing:
@@ -63,10 +67,11 @@ def append(ev: Evaluator, owner: Lst, item: Value, node: Any) -> None:
     element = element_type(ev, contents, Items((value,)))
     buffer = contents.buffer
     if element != contents.buffer.type.element:
-        buffer = ev.sym(copy(ev, buffer, element.dtype, node))
-    room = ev.sym(ev.call_library("grown", (buffer, contents.count)))
-    assert isinstance(room.atom, Name)
-    ev.emit(Store(room.atom.id, (contents.count.atom,), ev.cast(value, element).atom, span=ev.span))
+        widened = copy(ev, buffer, element.dtype, node)
+        assert isinstance(widened, Sym | Complex)
+        buffer = widened
+    room = ev.call_library("grown", (buffer, contents.count))
+    elementwise.store_at(ev, room, (contents.count.atom,), value)
     ev.heap[owner] = Growing(room, ev.op("+", contents.count, number(1)))
 
 
@@ -93,6 +98,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
                 ev.fail(TypeMismatch, "pop from an empty list", node)
             ev.heap[owner] = Items(contents.values[:-1])
             return contents.values[-1]
+        indexing.check_place(ev, number(-1), contents.count, "pop from empty list")
         last = ev.op("-", contents.count, number(1))
         item = indexing.load(ev, ev.list_view(contents), last, node)
         ev.heap[owner] = Growing(contents.buffer, last)
@@ -103,6 +109,8 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
 def extend_list(ev: Evaluator, owner: Lst, value: Value, node: Any) -> None:
     if isinstance(value, Lst) and isinstance(more := ev.heap[value], Items):
         value = Tup(more.values)
+    if isinstance(value, Iteration | Dct):
+        value = Tup(ev.known_items(value, node))
     if not isinstance(value, Tup):
         ev.fail(UnsupportedSyntax, "a list can be extended by a list of known length only", node)
     for item in value.items:
@@ -118,9 +126,8 @@ def list_arithmetic(ev: Evaluator, fn: str, left: Value, right: Value, node: Any
         if times is not None:
             return new_list(ev, Items(contents.values * times))
         if len(contents.values) == 1:
-            value = ev.scalar(contents.values[0], node)
+            value = list_number(ev, contents.values[0], node)
             count = ev.scalar(other, node)
-            assert isinstance(value.type, Scalar)
             return new_list(ev, Growing(filled(ev, (count,), value.type.dtype, value), count))
     if fn == "+" and isinstance(other, Lst) and isinstance(left, Lst) and isinstance(right, Lst):
         first, second = ev.heap[left], ev.heap[right]

@@ -6,9 +6,10 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
+from tapec.frontend.elementwise import allocate, store_at
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.optional import present
-from tapec.frontend.values import Contents, Growing, Sym, Value, describe, number
+from tapec.frontend.values import PART_OF, Complex, Contents, Growing, Sym, Value, describe, number
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import Array, Scalar, Type
 
@@ -20,6 +21,11 @@ def growing(ev: Evaluator, contents: Contents, element: Scalar) -> Growing:
     if isinstance(contents, Growing):
         return contents
     count = len(contents.values)
+    if element.dtype in PART_OF:
+        parts = allocate(ev, element.dtype, (number(count + SPARE),))
+        for k, value in enumerate(contents.values):
+            store_at(ev, parts, (Const(k),), list_number(ev, value))
+        return Growing(parts, number(count))
     type_ = Array(element.dtype, 1, "C")
     name = ev.define("t", type_, temporary=True)
     ev.emit(Assign(name, Op("empty", (Const(element.dtype), Const(count + SPARE))), ev.span))
@@ -30,9 +36,11 @@ def growing(ev: Evaluator, contents: Contents, element: Scalar) -> Growing:
     return Growing(Sym(Name(name), type_), number(count))
 
 
-def list_number(ev: Evaluator, value: Value, node: Any = None) -> Sym:
+def list_number(ev: Evaluator, value: Value, node: Any = None) -> Sym | Complex:
     """An element of a list whose length is not known."""
     value = present(ev, value)
+    if isinstance(value, Complex) and not value.is_array:
+        return value
     if not isinstance(value, Sym) or (isinstance(value.type, Array) and value.type.ndim > 0):
         ev.fail(
             TypeMismatch,

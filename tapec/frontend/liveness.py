@@ -50,6 +50,14 @@ class Liveness:
                 for item in stmt.items:
                     inner = inner | _reads(item.context_expr)
                 return inner
+            case gast.Try():
+                # any of the blocks may be left before its end
+                live = self.block(stmt.finalbody, live, at_break)
+                found = live | self.block(stmt.body + stmt.orelse, live, at_break)
+                for handler in stmt.handlers:
+                    caught = frozenset() if handler.type is None else _reads(handler.type)
+                    found = found | caught | self.block(handler.body, live, at_break)
+                return found
             case gast.FunctionDef():
                 return (live - {stmt.name}) | _reads(stmt.args)
         return (live - _stores(stmt)) | _reads(stmt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -14,8 +15,9 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, OpenLoop
 from tapec.frontend.iteration import as_iteration, grid, iterable
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
+from tapec.frontend.once import LEFT, NOTHING, count, each, note, taken
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
-from tapec.frontend.values import Contents, Items, Iteration, Lst, Sym, Tup, Value, number, static_int
+from tapec.frontend.values import Contents, Dct, Items, Iteration, Lst, Sym, Tup, Value, number, static_int
 from tapec.syntax.core import Atom, Break, Name
 from tapec.syntax.types import Scalar
 
@@ -73,16 +75,17 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     live = ev.frame.liveness.after.get(id(node), frozenset())
     head = ev.frame.liveness.head.get(id(node), frozenset())
     names = assigned([node])
-    # beside an array of unknown length, the items of a tuple are picked by their number
-    count = static_int(ev.iteration_length(iteration, node)) if _unrolls(ev, iteration) else None
-    if count is not None and not _has_break(node.body):
-        for k in range(count):
-            begun = dict(ev.heap)
-            ev.bind_target(node.target, ev.iteration_item(iteration, number(k), node), node)
+    if _unrolls(ev, iteration, node) and not _has_break(node.body):
+        begun = dict(ev.heap)
+        for item in each(ev, iteration, node):
+            ev.bind_target(node.target, item, node)
             ev.statements(node.body)
             if ev.dead:
                 return
             _same_lengths(ev, iteration, begun, ev.heap, node)
+        return
+    progress, iteration = iteration.progress, taken(ev, iteration, node)
+    if iteration == NOTHING:
         return
     # a `break` leaves one loop only: then the whole grid is counted through
     if iteration.kind == "ndindex" and not _has_break(node.body):
@@ -107,6 +110,8 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     for block, _, heap in context.exits:
         if not any(block is left for left in context.broke):
             _same_lengths(ev, iteration, context.lists, heap, node)
+    if context.broke:
+        note(ev, progress, LEFT)
 
 
 def _same_lengths(ev: Evaluator, iteration: Iteration, begun: Heap, ended: Heap, node: gast.For) -> None:
@@ -164,17 +169,22 @@ def _nested_ranges(
     nest(0, ())
 
 
-def _unrolls(ev: Evaluator, iteration: Iteration) -> bool:
+def _unrolls(ev: Evaluator, iteration: Iteration, node: Any) -> bool:
     """Whether a loop runs over structure, trip by trip known."""
-    match iteration.kind:
-        case "items" | "reversed" | "zip" | "enumerate":
-            return any(
-                _unrolls(ev, arg)
-                if isinstance(arg, Iteration)
-                else isinstance(arg, Tup) or (isinstance(arg, Lst) and isinstance(ev.heap[arg], Items))
-                for arg in iteration.args
-            )
-    return False
+    if iteration.kind == "filter" or not _structure(ev, iteration):
+        return iteration.kind == "filter"
+    # beside an array of unknown length, the items of a tuple are picked by their number
+    return count(ev, replace(iteration, progress=None), node) is not None
+
+
+def _structure(ev: Evaluator, iteration: Iteration) -> bool:
+    """Whether items come from a tuple, or from a list of known length."""
+    return any(
+        _structure(ev, arg)
+        if isinstance(arg, Iteration)
+        else isinstance(arg, Tup | Dct) or (isinstance(arg, Lst) and isinstance(ev.heap[arg], Items))
+        for arg in iteration.args
+    )
 
 
 def _has_break(stmts: list[Any]) -> bool:
@@ -224,6 +234,8 @@ def loop(
         ev.block = root
         ev.loops.append(context)
         var = None if header is None else ev.define(header[0], Scalar("int64"))
+        if var is not None and bounds[2].constant == 1:
+            ev.counters[var] = bounds[0].atom, bounds[1].atom
         try:
             body(*(() if var is None else (Sym(Name(var), Scalar("int64")),)))
         except DeadCode:

@@ -30,15 +30,16 @@ from tapec.frontend import (
     loops,
     opaque,
     operators,
+    sequences,
     special,
     suspended,
 )
-from tapec.frontend.comprehension import dictcomp, listcomp
+from tapec.frontend.comprehension import dictcomp, listcomp, listed
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
-from tapec.frontend.values import Contents, Items, Lst, SameAs, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import Complex, Contents, Items, Lst, SameAs, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Block, Function, Name, Return
 from tapec.syntax.types import Array
 
@@ -111,10 +112,12 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.iteration_length = bound(iteration.length)
     ev.iteration_item = bound(iteration.item)
     ev.length = bound(iteration.len_)
+    ev.known_items = bound(sequences.known_items)
     ev.list_view = bound(iteration.list_view)
     ev.new_list = bound(list_methods.new_list)
     ev.grow = bound(list_methods.grow)
     ev.extend_list = bound(list_methods.extend_list)
+    ev.listed = bound(listed)
     ev.list_arithmetic = bound(list_methods.list_arithmetic)
     ev.list_from_array = bound(list_methods.list_from_array)
     ev.as_array = bound(creation.as_array)
@@ -127,6 +130,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.decorated = bound(decorators.decorated)
     ev.call_object = bound(calls.call_object)
     ev.call_library = bound(calls.internal)
+    ev.inline_library = bound(calls.call_library)
     ev.resolver = bound(inline.resolver)
     ev.special = special.SPECIAL
     ev.lazy_methods = calls.READ_ONCE
@@ -173,6 +177,11 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
             return ev.wrap(given.obj)
         if isinstance(given, Tup):
             return Tup(tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items)), given.cls)
+        if isinstance(given, Complex):
+            # its own name is that of the argument in the generated function
+            whole = ev.fresh(label)
+            ev.partners |= {f"{whole}_im": f"{whole}_re"} if given.is_array else {}
+            return Complex(parameter(f"{whole}_re", given.re), parameter(f"{whole}_im", given.im))
         ident = ev.define(label, given)
         params.append(ident)
         if isinstance(given, Array):
@@ -206,6 +215,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
 def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:
     """The structure of a returned value with its leaves numbered."""
     match value:
+        case Complex(re=re, im=im):
+            return ("complex", value.type, [flatten_result(ev, part, leaves, span) for part in (re, im)])
         case Sym():
             leaves.append(value.atom)
             return len(leaves) - 1, value.type

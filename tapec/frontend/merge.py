@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tapec.frontend import numba_types
+from tapec.frontend import complexes, numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.exits import RETURN
 from tapec.frontend.values import (
+    Complex,
     Contents,
     Growing,
     Items,
@@ -29,10 +30,11 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_none,
+    is_scalar,
     number,
 )
 from tapec.syntax.core import Assign, Atom, Const, Name, Op
-from tapec.syntax.types import Array, Scalar, Text, Type
+from tapec.syntax.types import FLOAT64, Array, Scalar, Text, Type
 
 
 @dataclass
@@ -63,10 +65,43 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
             copy_to(ev, way.block, target, value)
         note_roots(ev, target, first, second)
         return Sym(Name(target), type_)
+    if isinstance(first, Complex) or isinstance(second, Complex):
+        return _merge_complex(ev, name, first, second, ways)
     if isinstance(first, Tup) and isinstance(second, Tup) and len(first.items) == len(second.items):
         items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
         return Tup(tuple(item for item in items if item is not None), first.cls)
     return _poison(name, first, second)
+
+
+def _merge_complex(ev: Evaluator, name: str, first: Value, second: Value, ways: tuple[Way, Way]) -> Value:
+    """Complex numbers, of which one may be real, or complex arrays."""
+    a, b = as_complex(first), as_complex(second)
+    if a is None or b is None or a.is_array != b.is_array:
+        return _poison(name, first, second)
+    dtypes = [part.type.dtype for part in (a.re, a.im, b.re, b.im) if not isinstance(part.atom, Const)]
+    if not a.is_array and len({"float64", *dtypes}) > 1 and set(dtypes) != {"float32"}:
+        a, b = (_in_double(ev, one, way) for one, way in zip((a, b), ways, strict=True))
+    labels = (name, name) if name.startswith("$") else (f"{name}_re", f"{name}_im")
+    re = merge(ev, labels[0], a.re, b.re, ways)
+    im = merge(ev, labels[1], a.im, b.im, ways)
+    if not isinstance(re, Sym) or not isinstance(im, Sym):
+        return _poison(name, first, second)
+    return complexes.joined(ev, re, im) if a.is_array else Complex(re, im)
+
+
+def _in_double(ev: Evaluator, value: Complex, way: Way) -> Complex:
+    """A number with parts in double precision, converted on its way."""
+    outer, ev.block = ev.block, way.block
+    made = Complex(ev.cast(value.re, FLOAT64), ev.cast(value.im, FLOAT64))
+    ev.block = outer
+    return made
+
+
+def as_complex(value: Value) -> Complex | None:
+    """A number as a complex one; None for what is neither a number nor complex."""
+    if isinstance(value, Complex):
+        return value
+    return Complex(value, number(0.0)) if is_scalar(value) else None
 
 
 def _text(value: Value) -> Value:
@@ -136,6 +171,10 @@ def _flag(atom: Atom) -> Sym:
 def blank(ev: Evaluator, like: Value, block: list[Any]) -> Value | None:
     """A value of the same structure, zero or empty, for a way on which there is none."""
     match like:
+        case Complex(re=re, im=im):
+            first, second = blank(ev, re, block), blank(ev, im, block)
+            assert isinstance(first, Sym) and isinstance(second, Sym)
+            return complexes.joined(ev, first, second) if like.is_array else Complex(first, second)
         case Sym(type=Scalar(dtype=dtype)):
             zero: Any = False if dtype == "bool" else 0.0 if dtype in ("float32", "float64") else 0
             return number(zero)
@@ -162,7 +201,9 @@ def copy_to(ev: Evaluator, block: list[Any], target: str, value: Sym) -> None:
     """Append `target = value`, converted to the target's type."""
     type_ = ev.types[target]
     outer, ev.block = ev.block, block
-    converted = ev.cast(value, type_)
+    # a literal is of the type that it is written with
+    plain = number(value.atom.value) if isinstance(value.atom, Const) and type_ == Scalar("float32") else value
+    converted = ev.cast(plain, type_)
     ev.emit(Assign(target, converted.atom, ev.span))
     ev.block = outer
 
@@ -207,12 +248,14 @@ def leaves(value: Value | Contents | None, path: tuple[Any, ...] = ()) -> list[t
     match value:
         case Sym():
             return [(path, value)]
+        case Complex(re=re, im=im):
+            return [((*path, "re"), re), ((*path, "im"), im)]
         case Tup(items=items) | Items(values=items):
             return [leaf for k, item in enumerate(items) for leaf in leaves(item, (*path, k))]
         case Maybe(value=inner, flag=flag) | MaybeNone(value=inner, present=flag):
             return [*leaves(inner, (*path, "value")), ((*path, "flag"), _flag(flag))]
         case Growing(buffer=buffer, count=count):
-            return [((*path, "buffer"), buffer), ((*path, "count"), count)]
+            return [*leaves(buffer, (*path, "buffer")), ((*path, "count"), count)]
     return []
 
 
@@ -221,6 +264,8 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
     match value:
         case Sym():
             return new(path, value)
+        case Complex(re=re, im=im):
+            return Complex(new((*path, "re"), re), new((*path, "im"), im))
         case Tup(items=items, cls=cls):
             return Tup(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
         case Maybe(value=inner, flag=flag, name=name):
@@ -230,7 +275,7 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
             flag_sym = new((*path, "flag"), _flag(flag))
             return MaybeNone(rebuild(inner, new, (*path, "value")), flag_sym.atom)
         case Growing(buffer=buffer, count=count):
-            return Growing(new((*path, "buffer"), buffer), new((*path, "count"), count))
+            return Growing(rebuild(buffer, new, (*path, "buffer")), new((*path, "count"), count))
         case Items(values=values):
             return Items(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(values)))
     return value

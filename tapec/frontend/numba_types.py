@@ -33,7 +33,12 @@ _SCALARS: dict[nt.Type, Scalar] = {
     **{getattr(nt, name): Scalar(name) for name in ("int8", "int16", "int32", "int64")},
     **{getattr(nt, name): Scalar(name) for name in ("uint8", "uint16", "uint32", "uint64")},
 }
-_NUMBA_SCALARS = {scalar.dtype: numba_type for numba_type, scalar in _SCALARS.items()}
+_NUMBA_SCALARS: dict[str, nt.Type] = {
+    **{scalar.dtype: numba_type for numba_type, scalar in _SCALARS.items()},
+    # no type of core; only asked about
+    "complex64": nt.complex64,
+    "complex128": nt.complex128,
+}
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
@@ -149,7 +154,7 @@ def unify_scalars(first: Scalar, second: Scalar) -> Scalar | None:
     if known is not None:
         return Scalar(known)
     unified = _context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
-    return _SCALARS.get(unified)
+    return Scalar(str(unified)) if isinstance(unified, nt.Complex) else _SCALARS.get(unified)
 
 
 def unify(first: Type, second: Type) -> Type | None:

@@ -10,10 +10,12 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedType
 from tapec.frontend import matrix_types, numba_types, operators
 from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.complexes import joined, parts
 from tapec.frontend.creation import as_array, copy
 from tapec.frontend.elementwise import dim
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Lst, Static, Sym, Tup, Value, describe, is_array, is_scalar
+from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_complex, is_scalar
+from tapec.rules.arrays_product import vdot
 from tapec.syntax.core import Call, Name, Op
 from tapec.syntax.types import Array
 
@@ -89,12 +91,30 @@ def _note_extents(ev: Evaluator, product: Value, sides: Args) -> None:
         ev.dims[product.atom.id, axis] = dim(ev, side, which).atom
 
 
+def _complex_product(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:
+    """A product of complex matrices or vectors, by real products of their parts."""
+    for side in (left, right):
+        if not isinstance(side, Sym | Complex) or not isinstance(side.type, Array):
+            ev.fail(TypeMismatch, f"cannot compute `@` of {describe(left)} and {describe(right)}", node)
+    if left.type.ndim == right.type.ndim == 1:  # type: ignore[attr-defined]
+        found: Value = ev.inline_library(vdot, [left, right], {}, node)
+        return found
+    real = {(j, k): ev.matmul(a, b, node) for j, a in enumerate(parts(left)) for k, b in enumerate(parts(right))}
+    if len(real) == 2:
+        return joined(ev, *(ev.sym(part) for part in real.values()))
+    re = ev.materialise(ev.binary("-", real[0, 0], real[1, 1], node))
+    im = ev.materialise(ev.binary("+", real[0, 1], real[1, 0], node))
+    return joined(ev, re, im)
+
+
 def _rank(value: Sym) -> int:
     return value.type.ndim if isinstance(value.type, Array) else 0
 
 
 def matmul(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:
     """`left @ right`."""
+    if is_complex(left) or is_complex(right):
+        return _complex_product(ev, ev.materialise(left), ev.materialise(right), node)
     for side in (left, right):
         if not is_array(side):
             ev.fail(TypeMismatch, f"cannot compute `@` of {describe(left)} and {describe(right)}", node)

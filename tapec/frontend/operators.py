@@ -10,16 +10,18 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType
-from tapec.frontend import dicts, elementwise, indexing, numba_types
+from tapec.frontend import complexes, dicts, elementwise, indexing, numba_types
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
     NONE,
+    Complex,
     Dct,
     Func,
     Instance,
     Items,
+    Iteration,
     Lazy,
     Lst,
     Maybe,
@@ -77,7 +79,7 @@ def constant(ev: Evaluator, node: gast.Constant) -> Value:
             ev.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         return number(value)
     if isinstance(value, complex):
-        ev.fail(UnsupportedType, "complex numbers are not supported yet", node)
+        return complexes.literal(value)
     return Static(value)
 
 
@@ -195,7 +197,7 @@ def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
             return own
     if fn == "not":
         return ev.op("not", truth(ev, value, node))
-    if fn == "pos" and is_scalar(value):
+    if fn == "pos" and (is_scalar(value) or isinstance(value, Complex)):
         return value
     return elementwise.elementwise(ev, fn, (value,), node)
 
@@ -298,6 +300,8 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
         return number(item.obj in container.obj)
     if isinstance(container, Dct):
         return number(dicts.key_of(ev, item, node) in dicts.keys_of(ev, container, node))
+    if isinstance(container, Iteration) and container.kind.startswith("dict."):
+        container = Tup(ev.known_items(container, node))
     items = container.items if isinstance(container, Tup) else None
     if isinstance(container, Lst) and isinstance(contents := ev.heap[container], Items):
         items = contents.values
@@ -328,10 +332,7 @@ def _starred(ev: Evaluator, elts: list[Any]) -> list[Value]:
     out: list[Value] = []
     for elt in elts:
         if isinstance(elt, gast.Starred):
-            value = ev.expr(elt.value)
-            if not isinstance(value, Tup):
-                ev.fail(UnsupportedSyntax, "only a tuple can be unpacked by `*`", elt)
-            out += value.items
+            out += ev.known_items(ev.expr(elt.value), elt)
         else:
             out.append(ev.materialise(ev.expr(elt)))
     return out

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tapec.errors import RecursionUnsupported
+from tapec.frontend.complexes import joined
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
-from tapec.frontend.values import Static, Sym, Tup, Value, is_scalar
+from tapec.frontend.merge import leaves, rebuild
+from tapec.frontend.values import Complex, Static, Sym, Tup, Value, is_scalar
 from tapec.syntax.core import (
-    Atom,
     Block,
     Call,
     Function,
@@ -72,9 +73,9 @@ def call(
     """
     env: dict[str, Value] = bind()
     label = getattr(definition, "name", "function")
-    params = [(key, value) for key, value in env.items() if isinstance(value, Sym)]
+    params = [leaf for key, value in env.items() for leaf in _passed(key, value)]
     known = tuple((key, value.obj) for key, value in env.items() if isinstance(value, Static))
-    if len(params) + len(known) != len(env):
+    if not all(isinstance(value, Sym | Complex | Static) for value in env.values()):
         ev.fail(
             RecursionUnsupported,
             f"`{label}` calls itself and takes arguments that are neither numbers nor arrays",
@@ -98,10 +99,16 @@ def call(
         raise DeadCode  # not known yet: the ways without recursion tell
     targets = tuple(ev.define("t", type_, temporary=True) for type_ in callee.results)
     ev.emit(Call(targets, callee.name, tuple(v.atom for _, v in params), ev.span))
-    items = [Sym(Name(t), type_) for t, type_ in zip(targets, callee.results, strict=True)]
-    if isinstance(callee.structure, Tup):
-        return Tup(tuple(items))
-    return items[0] if items else Static(None)
+    items = iter([Sym(Name(t), type_) for t, type_ in zip(targets, callee.results, strict=True)])
+    returned: Value = rebuild(callee.structure, lambda path, leaf: next(items))
+    return returned
+
+
+def _passed(key: str, value: Value) -> list[tuple[str, Sym]]:
+    """The numbers and arrays of an argument, with their names; a complex one has two."""
+    if isinstance(value, Complex):
+        return [(f"{key}_re", value.re), (f"{key}_im", value.im)]
+    return [(key, value)] if isinstance(value, Sym) else []
 
 
 def _fresh(ev: Evaluator, label: str) -> str:
@@ -120,14 +127,17 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
     params: list[str] = []
     inner: dict[str, Value] = {}
     for key, value in env.items():
-        if isinstance(value, Sym):
-            name = sub.define(key, value.type)
+        own = []
+        for label, leaf in _passed(key, value):
+            name = sub.define(label, leaf.type)
             params.append(name)
-            inner[key] = Sym(Name(name), value.type)
-            if isinstance(value.type, Array):
+            own.append(Sym(Name(name), leaf.type))
+            if isinstance(leaf.type, Array):
                 sub.roots[name] = frozenset({name})
+        if isinstance(value, Complex):
+            inner[key] = joined(sub, *own) if value.is_array else Complex(*own)
         else:
-            inner[key] = value
+            inner[key] = own[0] if own else value
     fresh = Frame(frame.source, frame.names, frame.parent)
     sub.span = ev.span
     try:
@@ -135,15 +145,15 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
     except DeadCode:
         return
     items = result.items if isinstance(result, Tup) else () if result == Static(None) else (result,)
-    if not all(is_scalar(item) for item in items):
+    if not all(is_scalar(item) or (isinstance(item, Complex) and not item.is_array) for item in items):
         ev.fail(
             RecursionUnsupported,
             f"`{callee.name}` calls itself and returns something else than numbers or nothing",
             node,
             hint="write the results into an array of the caller's, or use a loop",
         )
-    leaves: list[Atom] = [item.atom for item in items if isinstance(item, Sym)]
-    block = (*freeze(sub.root), Return(tuple(leaves)))
+    found = [leaf for _, leaf in leaves(result)]
+    block = (*freeze(sub.root), Return(tuple(leaf.atom for leaf in found)))
     foreign = next((name for stmt in walk(block) for name in reads(stmt) if name not in sub.types), None)
     if foreign is not None:
         ev.fail(
@@ -153,7 +163,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
             hint="pass it as an argument",
         )
     callee.structure = result
-    callee.results = [item.type for item in items if isinstance(item, Sym)]
+    callee.results = [leaf.type for leaf in found]
     callee.function = Function(callee.name, tuple(params), block, sub.types)
     callee.roots = sub.roots
     ev.constants.update(sub.constants)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
@@ -11,6 +13,7 @@ from tapec.frontend import conditions, dicts
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.iteration import iterable
+from tapec.frontend.once import LEFT, count, each, ended, iter_, next_, once, sources, taken
 from tapec.frontend.suspended import Generator, collected
 from tapec.frontend.values import (
     NONE,
@@ -45,9 +48,11 @@ def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None
     if is_array(value):
         value = Iteration("items", (ev.materialise(value),))
     if isinstance(value, Iteration):
-        count = static_int(ev.known(ev.iteration_length(value, node), node))
-        if count is not None and count <= 10_000:
-            return tuple(ev.iteration_item(value, number(k), node) for k in range(count))
+        if value.kind == "filter" or ended(ev, value):
+            return tuple(each(ev, value, node))
+        total = count(ev, replace(value, progress=None), node)
+        if total is not None and total <= 10_000:
+            return tuple(each(ev, value, node))
     return None
 
 
@@ -55,6 +60,8 @@ def known_items(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...]:
     """The items; an error if their number is not known."""
     found = items_of(ev, value, node)
     if found is None:
+        if not isinstance(value, Iteration | Lst) and not is_array(value):
+            ev.fail(UnsupportedSyntax, f"cannot iterate over {describe(value)}", node)
         ev.fail(UnsupportedSyntax, f"how many items {describe(value)} has is not known here", node)
     return found
 
@@ -155,6 +162,11 @@ def all_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def _combined(ev: Evaluator, value: Value, conjunction: bool, node: Any) -> Value:
+    value = iterable(ev, value, node)
+    if isinstance(value, Iteration):
+        # what follows the item that decides is not asked for
+        items = each(ev, taken(ev, value, node, LEFT), node)
+        return _first(ev, items, conjunction, node)
     result: Value = number(conjunction)
     for item in known_items(ev, value, node):
         test = ev.truth(item, node)
@@ -162,22 +174,23 @@ def _combined(ev: Evaluator, value: Value, conjunction: bool, node: Any) -> Valu
     return result
 
 
-def map_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    function, *rest = args
-    columns = [known_items(ev, one, node) for one in rest]
-    return Tup(tuple(ev.materialise(ev.apply(function, list(row), {}, node)) for row in zip(*columns, strict=False)))
+def _first(ev: Evaluator, items: Iterator[Value], conjunction: bool, node: Any) -> Value:
+    """Whether all items are true, or one of them is, each computed only if those before it do not tell."""
+    item = next(items, None)
+    if item is None:
+        return number(conjunction)
+    test = ev.known(ev.truth(item, node), node)
+    ways: list[Callable[[], Value]] = [lambda: _first(ev, items, conjunction, node), lambda: number(not conjunction)]
+    return ev.select(test, *(ways if conjunction else ways[::-1]), node)
 
 
-def filter_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    kept: list[Value] = []
-    for item in known_items(ev, args[1], node):
-        verdict = item if is_none(args[0]) else ev.apply(args[0], [item], {}, node)
-        test = ev.known(ev.truth(verdict), node)
-        if not isinstance(test.constant, bool):
-            ev.fail(UnsupportedSyntax, "which items `filter` keeps is not known here", node)
-        if test.constant:
-            kept.append(item)
-    return Tup(tuple(kept))
+def mapped(kind: str) -> Any:
+    """`map` and `filter`."""
+
+    def make(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+        return once(ev, kind, args[0], *sources(ev, args[1:], node))
+
+    return make
 
 
 def reduce(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -195,13 +208,22 @@ def reduce(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return result
 
 
-def iter_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`iter(value)`, for a loop: what it is taken from."""
-    return args[0]
+def pairwise(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`itertools.pairwise(sequence)`."""
+    (inner,) = sources(ev, args, node)
+    if inner.kind not in ("items", "range"):
+        # an item is part of two pairs, and must be made once
+        inner = Iteration("items", (Tup(known_items(ev, inner, node)),))
+    return once(ev, "pairwise", inner)
+
+
+def chain(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`itertools.chain(...)`."""
+    return once(ev, "chain", *sources(ev, args, node))
 
 
 def chosen(name: str) -> Any:
-    """A function of itertools that puts items of known sequences together."""
+    """A function of itertools that takes all items of known sequences and puts them together."""
     function = getattr(itertools, name)
     counted = name in ("combinations", "permutations")
 
@@ -210,15 +232,14 @@ def chosen(name: str) -> Any:
         rest = [_place(ev, count, node) for count in args[1:]] if counted else []
         known = {key: _place(ev, value, node) for key, value in kwargs.items()}
         found = function(*(known_items(ev, one, node) for one in sequences), *rest, **known)
-        return Tup(tuple(Tup(one) if isinstance(one, tuple) else one for one in found))
+        return once(ev, "items", Tup(tuple(Tup(one) for one in found)))
 
     return select
 
 
 def chained(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`itertools.chain.from_iterable(sequences)`."""
-    rows = [known_items(ev, one, node) for one in known_items(ev, args[0], node)]
-    return Tup(tuple(item for row in rows for item in row))
+    return chain(ev, list(known_items(ev, args[0], node)), kwargs, node)
 
 
 # lowered as if the user had written them
@@ -243,13 +264,13 @@ SPECIAL: dict[Any, Any] = {
     sorted: sorted_,
     any: any_,
     all: all_,
-    map: map_,
-    filter: filter_,
+    map: mapped("map"),
+    filter: mapped("filter"),
     functools.reduce: reduce,
     iter: iter_,
-    **{
-        getattr(itertools, name): chosen(name)
-        for name in ("chain", "combinations", "pairwise", "permutations", "product")
-    },
+    next: next_,
+    **{getattr(itertools, name): chosen(name) for name in ("combinations", "permutations", "product")},
+    itertools.pairwise: pairwise,
+    itertools.chain: chain,
     itertools.chain.from_iterable: chained,
 }

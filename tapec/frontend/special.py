@@ -11,7 +11,7 @@ from numba.misc.special import literally
 
 import tapec_runtime
 from tapec.errors import TypeMismatch
-from tapec.frontend import decorators, dicts, indexing, iteration, sequences
+from tapec.frontend import complex_calls, context, decorators, dicts, indexing, iteration, matching, sequences
 from tapec.frontend.arguments import DTYPES, Args, Kwargs
 from tapec.frontend.builtins import (
     divmod_,
@@ -50,10 +50,23 @@ from tapec.frontend.creation import (
     zeros_like,
 )
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.known import refuse_change
 from tapec.frontend.list_methods import list_method
 from tapec.frontend.opaque import primitive
 from tapec.frontend.shapes import expand_dims, flatten, ndim, ravel, reshape, shape, size, swapaxes, transpose
-from tapec.frontend.values import NONE, Dct, Lst, Sym, Tup, Value, is_array, is_scalar, number
+from tapec.frontend.values import (
+    NONE,
+    Complex,
+    Dct,
+    Lst,
+    Sym,
+    Tup,
+    Value,
+    is_array,
+    is_complex_array,
+    is_scalar,
+    number,
+)
 from tapec.rules import arrays_common
 
 
@@ -62,6 +75,8 @@ def method(
 ) -> Value | None:
     """Methods that need more than the library."""
     if isinstance(owner, Lst):
+        if name not in ("copy", "index", "count"):
+            refuse_change(ev, owner, node)
         own = list_method(ev, owner, name, args, node)
         return sequences.list_method(ev, owner, name, args, kwargs, node) if own is None else own
     if isinstance(owner, Dct):
@@ -71,13 +86,14 @@ def method(
         items = tuple(kwargs.get(field, item) for field, item in zip(fields, owner.items, strict=True))
         return Tup(items, owner.cls)
     handler = METHOD_HANDLERS.get(name)
-    if handler is not None and (is_array(owner) or is_scalar(owner)):
+    if handler is not None and (is_array(owner) or is_scalar(owner) or isinstance(owner, Complex)):
         result: Value = handler(ev, [owner, *args], kwargs, node)
         return result
-    if name == "fill" and isinstance(owner, Sym):
-        indexing.write_into(ev, owner, ev.scalar(args[0], node), node)
+    if name == "fill" and isinstance(owner, Sym | Complex):
+        number_ = args[0] if isinstance(args[0], Complex) and not args[0].is_array else ev.scalar(args[0], node)
+        indexing.write_into(ev, owner, number_, node)
         return NONE
-    if name == "item" and isinstance(owner, Sym):
+    if name == "item" and isinstance(owner, Sym | Complex):
         if args:
             return iteration.flat_item(ev, owner, ev.scalar(args[0], node), node)
         return indexing.load(ev, owner, Tup((number(0),) * getattr(owner.type, "ndim", 0)), node)
@@ -102,7 +118,7 @@ METHOD_HANDLERS: dict[str, Any] = {
 
 
 def write_out(ev: Evaluator, out: Value, value: Value, node: Any) -> None:
-    if not isinstance(out, Sym) or not is_array(out):
+    if not is_array(out) and not is_complex_array(out):
         ev.fail(TypeMismatch, "`out` must be an array", node)
     indexing.write_into(ev, out, value, node)
 
@@ -143,6 +159,11 @@ SPECIAL: dict[Any, Any] = {
     enumerate: enumerate_,
     zip: zip_,
     reversed: reversed_,
+    **complex_calls.SPECIAL,
+    np.complex64: caster("complex64"),
+    np.complex128: caster("complex128"),
+    numba.complex64: caster("complex64"),
+    numba.complex128: caster("complex128"),
     max: min_max("max"),
     min: min_max("min"),
     sum: sum_,
@@ -151,6 +172,8 @@ SPECIAL: dict[Any, Any] = {
     list: list_,
     dict: dicts.dict_,
     **sequences.SPECIAL,
+    **matching.SPECIAL,
+    **context.SPECIAL,
     print: print_call,
     type: type_,
     divmod: divmod_,

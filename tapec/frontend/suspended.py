@@ -18,18 +18,20 @@ from tapec.frontend.evaluator import Evaluator, Frame, Raised
 from tapec.frontend.exits import tail_exits
 from tapec.frontend.iteration import as_iteration
 from tapec.frontend.liveness import Liveness, assigned
-from tapec.frontend.values import Items, Lst, Poison, Static, Tup, Value, number, static_int
+from tapec.frontend.once import END, LEFT, each, note, position
+from tapec.frontend.values import Items, Lst, Poison, Progress, Static, Tup, Value
 
 _TRIPS = 5000
 
 
 @dataclass(frozen=True, eq=False)
 class Generator(Value):
-    """A call of a generator function that has not begun."""
+    """A call of a generator function."""
 
     frame: Frame
     definition: Any
     env: dict[str, Value]
+    progress: Progress
 
 
 class Stop(Exception):
@@ -79,6 +81,9 @@ def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], None])
     """Run a generator; `consume` gets each value that it yields."""
     if not ev.deciding:
         ev.fail(LoweringError, "a generator inside a loop over numbers")
+    if position(ev, generator, generator.progress, None) is None:
+        return
+    note(ev, generator.progress, LEFT)
     frame = generator.frame
     body = tail_exits(list(generator.definition.body))
     frame.env = dict(generator.env)
@@ -90,6 +95,7 @@ def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], None])
     ev.frame = frame
     try:
         ev.statements(body)
+        note(ev, generator.progress, END)
     except Stop:
         pass
     finally:
@@ -111,8 +117,8 @@ def consume_in(ev: Evaluator, trip: Callable[[Value], bool]) -> Callable[[Value]
     return consume
 
 
-def collected(ev: Evaluator, value: Value) -> Value:
-    """A generator's values as a tuple; anything else as it is."""
+def collected(ev: Evaluator, value: Value, then: Static = END) -> Value:
+    """A generator's values as a tuple, and `then` left of it; anything else as it is."""
     if not isinstance(value, Generator):
         return value
     found: list[Value] = []
@@ -123,6 +129,7 @@ def collected(ev: Evaluator, value: Value) -> Value:
         return True
 
     drive(ev, value, consume_in(ev, take))
+    note(ev, value.progress, then)
     return Tup(tuple(found))
 
 
@@ -153,11 +160,8 @@ def yield_from(ev: Evaluator, node: gast.YieldFrom) -> Value:
     if isinstance(value, Generator):
         drive(ev, value, consumer)
         return Static(None)
-    iteration = as_iteration(ev, value, node)
-    count = static_int(ev.known(ev.iteration_length(iteration, node), node))
-    assert count is not None
-    for k in range(count):
-        consumer(ev.iteration_item(iteration, number(k), node))
+    for item in each(ev, as_iteration(ev, value, node), node):
+        consumer(item)
     return Static(None)
 
 

@@ -8,8 +8,9 @@ import gast
 
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import as_iteration
+from tapec.frontend.once import each
 from tapec.frontend.suspended import Generator, consume_in, count_trip, drive
-from tapec.frontend.values import Items, Iteration, Lst, Value, number, static_int
+from tapec.frontend.values import Value
 
 
 def unrolled_while(ev: Evaluator, node: gast.While) -> None:
@@ -29,23 +30,10 @@ def unrolled_for(ev: Evaluator, value: Value, node: gast.For) -> None:
         drive(ev, value, consume_in(ev, trip))
         return
     iteration = as_iteration(ev, value, node.iter)
-    growing = iteration.kind == "items" and isinstance(iteration.args[0], Lst)
-    count = _length(ev, iteration, node)
-    k = 0
-    while k < (_length(ev, iteration, node) if growing else count):
-        ev.bind_target(node.target, ev.iteration_item(iteration, number(k), node), node)
+    for item in each(ev, iteration, node):
+        ev.bind_target(node.target, item, node)
         if not _trip(ev, node):
             return
-        k += 1
-
-
-def _length(ev: Evaluator, iteration: Iteration, node: Any) -> int:
-    owner = iteration.args[0] if iteration.args else None
-    if iteration.kind == "items" and isinstance(owner, Lst) and isinstance(contents := ev.heap[owner], Items):
-        return len(contents.values)
-    count = static_int(ev.known(ev.iteration_length(iteration, node), node))
-    assert count is not None
-    return count
 
 
 def _trip(ev: Evaluator, node: Any) -> bool:

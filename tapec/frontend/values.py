@@ -47,6 +47,34 @@ class MaybeNone(Value):
 
 
 @dataclass(frozen=True)
+class Complex(Value):
+    """A complex number or array: its real and imaginary parts, two numbers or two arrays of one shape.
+
+    It is structure, as a tuple is: core has the parts alone.  A `Lazy` of a complex dtype is what has not been
+    written yet.  As the type of an argument it holds the types of the parts.
+    """
+
+    re: Any
+    im: Any
+
+    @property
+    def type(self) -> Any:
+        """The type of the whole, which no name of core has."""
+        part = self._part
+        if isinstance(part, Array):
+            return Array(COMPLEX_OF[part.dtype], part.ndim, part.layout, part.readonly)
+        return Scalar(COMPLEX_OF[part.dtype])
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self._part, Array)
+
+    @property
+    def _part(self) -> Any:
+        return self.re.type if isinstance(self.re, Sym) else self.re
+
+
+@dataclass(frozen=True)
 class Lazy(Value):
     """An elementwise expression on arrays that has not been written into memory yet."""
 
@@ -79,6 +107,16 @@ class Lst(Value):
     """A list; its contents are state of the evaluator, since lists are mutable."""
 
     label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Progress(Lst):
+    """How far an iterator has run, which is state like a list's contents (`once.py`).
+
+    loops  how many loops were around the place where it was made
+    """
+
+    loops: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +158,15 @@ class Method(Value):
     name: str
 
 
+@dataclass(frozen=True, eq=False)
+class Partial(Value):
+    """A function with its first arguments, and some by name: what `functools.partial` makes."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
+
+
 @dataclass(frozen=True)
 class SameAs(Value):
     """An argument that is the very array of an earlier one."""
@@ -138,13 +185,15 @@ class Slice(Value):
 class Iteration(Value):
     """Something that a `for` can run over: range, enumerate, zip, reversed, ndindex, items.
 
-    slots  how many snapshots the reverse sweep of a checkpointed range may keep
+    slots     how many snapshots the reverse sweep of a checkpointed range may keep
+    progress  how far an iterator has run; None for what can be run over again and again, such as a range
     """
 
     kind: str
     args: tuple[Value, ...]
     parallel: bool = False
     slots: Atom | None = None
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True)
@@ -180,11 +229,16 @@ class Items:
 class Growing:
     """Contents of a list whose length is a number: a buffer and a count."""
 
-    buffer: Sym
+    buffer: Sym | Complex
     count: Sym
 
 
 Contents = Items | Growing
+
+
+# complex dtypes by those of their parts, and the other way round
+COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
+PART_OF = {whole: part for part, whole in COMPLEX_OF.items()}
 
 
 @dataclass
@@ -194,7 +248,7 @@ class State:
     env: dict[str, Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
     dims: dict[tuple[str, int], Atom] = field(default_factory=dict)
-    aligned: dict[tuple[str, ...], dict[str, Sym]] = field(default_factory=dict)
+    broadcasts: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
 
 def number(value: int | float | bool) -> Sym:
@@ -216,6 +270,16 @@ def is_scalar(value: Value) -> bool:
 def is_array(value: Value) -> bool:
     """Whether a value is an array, written to memory or not."""
     return isinstance(value, Lazy) or (isinstance(value, Sym) and isinstance(value.type, Array))
+
+
+def is_complex(value: Value) -> bool:
+    """Whether a value is a complex number or array, written to memory or not."""
+    return isinstance(value, Complex) or (isinstance(value, Lazy) and value.type.dtype in PART_OF)
+
+
+def is_complex_array(value: Value) -> bool:
+    """Whether a value is a complex array that is in memory."""
+    return isinstance(value, Complex) and value.is_array
 
 
 def plain_number(value: Value) -> Value:
@@ -240,6 +304,8 @@ def describe(value: Value) -> str:
     match value:
         case Sym(type=type_) | Lazy(type=type_):
             return str(type_)
+        case Complex():
+            return str(value.type)
         case Tup(items=items):
             return "(" + ", ".join(describe(item) for item in items) + ")"
         case Static(obj=types.ModuleType() as module):
@@ -258,4 +324,20 @@ def describe(value: Value) -> str:
             return describe(inner)
         case MaybeNone(value=inner):
             return f"None or {describe(inner)}"
+        case Iteration(kind="range"):
+            return "a range"
+        case Iteration(kind=kind):
+            return _ITERATORS.get(kind, f"the iterator `{kind}`")
+        case Method(name=name):
+            return f"the method `{name}`"
+        case Func(node=node):
+            return f"the function `{getattr(node, 'name', '<lambda>')}`"
+        case Partial():
+            return "a partial function"
+        case Slice():
+            return "a slice"
     return type(value).__name__.lower()
+
+
+# kinds of iterations that have no name of Python's
+_ITERATORS = {"items": "an iterator", "every": "an iterator", "ndindex": "an iterator over an array's subscripts"}

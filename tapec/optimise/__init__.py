@@ -10,6 +10,7 @@ from collections.abc import Callable
 from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
 from tapec.optimise.branches import straighten
+from tapec.optimise.chosen import hide_choices
 from tapec.optimise.coalesce import coalesce
 from tapec.optimise.counters import count_by_formula
 from tapec.optimise.dead import drop_dead
@@ -73,7 +74,7 @@ SPEED: tuple[Pass, ...] = (
 )
 ALLOCATED: tuple[Pass, ...] = (hoist_allocations, *CLEAN)
 # what only the runtime makes fast
-VECTORS: tuple[Pass, ...] = (stage_functions, vectorise_functions, keep_in_line, hide_descent)
+VECTORS: tuple[Pass, ...] = (stage_functions, vectorise_functions, keep_in_line, hide_descent, hide_choices)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 # those that take a listener, too, and tell it what they decide
@@ -91,6 +92,11 @@ def prepare(
 ) -> Function:
     """Rewrite a program so that its derivative is faster; core form stays what the transforms expect."""
     return _run(PREPARE, function, constants, listener)
+
+
+def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """A program with constants folded and one name per value, for analyses."""
+    return _run((*CLEAN, *CLEAN), function, constants, None)
 
 
 def tidy(

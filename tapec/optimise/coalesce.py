@@ -165,6 +165,8 @@ class _Naming:
         self.taken = set(function.params) | avoid | _RESERVED
         self.params = frozenset(function.params)
         self.names: dict[int, str] = {}
+        # the last number that a stem was given: large programs have thousands of one stem
+        self.last: dict[str, int] = {}
         self.read = {name for stmt in walk(function.body) for name in reads(stmt)}
 
     def run(self) -> dict[str, str]:
@@ -196,12 +198,13 @@ class _Naming:
         return min(one.members, key=lambda name: (not self.words.is_users(name), len(name)))
 
     def free(self, stem: str) -> str:
-        name, count = stem, 0
         if stem == "return":
-            name = stem = "result"
+            stem = "result"
+        name, count = stem, self.last.get(stem, 0)
         while name in self.taken:
             count += 1
             name = f"{stem}_{count}"
+        self.last[stem] = count
         self.taken.add(name)
         return name
 

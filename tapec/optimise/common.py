@@ -43,9 +43,8 @@ class Available:
             self._last += 1
             self._versions[cls] = self._last
 
-    def find(self, value: Expr) -> Atom | None:
-        """The name that holds `value` already."""
-        key = self._key(value)
+    def find(self, key: Hashable) -> Atom | None:
+        """The name that holds the value of a key already."""
         if key is None:
             return None
         for scope in reversed(self._scopes):
@@ -53,10 +52,14 @@ class Available:
                 return scope[key]
         return None
 
-    def add(self, value: Expr, atom: Atom) -> None:
-        key = self._key(value)
+    def put(self, key: Hashable, atom: Atom) -> None:
+        """Let a name hold the value of a key from now on."""
         if key is not None:
             self._scopes[-1][key] = atom
+
+    def add(self, value: Expr, atom: Atom) -> None:
+        """Let a name hold a value from now on."""
+        self.put(self.key(value), atom)
 
     def assume(self, test: Expr | None, holds: bool) -> None:
         """Note what a comparison came out as: the same one again need not be made."""
@@ -69,19 +72,28 @@ class Available:
             self.add(Op(_OPPOSITE[test.fn], test.args), Const(not holds))
             self.add(Op(_OPPOSITE[test.fn], turned), Const(not holds))
 
-    def _key(self, value: Expr) -> Hashable:
-        if not isinstance(value, Op) or value.fn.startswith(_UNSHARED):
+    def key(self, value: Expr) -> Hashable:
+        """What is equal for operations that give the same value here and now; None where that is not known."""
+        if not isinstance(value, Op):
             return None
-        names = [arg.id for arg in value.args if isinstance(arg, Name)]
-        literal = value.fn.startswith("cast.") and value.args
-        if (not names and not literal) or any(isinstance(arg, Op) for arg in value.args):
+        fn = value.fn
+        parts: list[str | Const] = []
+        names: list[str] = []
+        for arg in value.args:
+            if isinstance(arg, Name):
+                parts.append(arg.id)
+                names.append(arg.id)
+            elif isinstance(arg, Const):
+                parts.append(arg)
+            else:
+                return None
+        if fn.startswith(_UNSHARED) or (not names and not (fn.startswith("cast.") and parts)):
             return None
-        if value.fn == "dim":
-            return value
-        if value.fn == "load":
-            array = value.args[0]
-            assert isinstance(array, Name)
-            if array.id not in self.classes:
+        if fn == "load":
+            array = names[0]
+            if array not in self.classes:
                 return None  # set on another way only: nothing is known of its memory
-            return value, self._versions.get(self.classes[array.id], 0)
-        return value if all(isinstance(self.types.get(name), Scalar) for name in names) else None
+            return fn, *parts, self._versions.get(self.classes[array], 0)
+        if fn != "dim" and not all(isinstance(self.types.get(name), Scalar) for name in names):
+            return None
+        return fn, *parts

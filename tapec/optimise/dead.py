@@ -14,6 +14,7 @@ from dataclasses import replace
 from tapec.analyses.dependence import Affine, Dependence
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, aliases, is_memory
 from tapec.analyses.regions import regions
+from tapec.optimise.liveness import Names, distinct
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -34,20 +35,21 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     changed,
-    names_in,
     reads,
     walk,
     writes,
 )
 from tapec.syntax.types import Type
 
-Live = frozenset[str]
+# a mask of names, and of classes of arrays for their contents
+Live = int
 
 
 def drop_dead(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function without statements whose effect nobody sees."""
+    function = replace(function, body=distinct(function.body))
     worker = _Dead(function, constants)
-    body, _ = worker.block(function.body, frozenset())
+    body, _ = worker.block(function.body, 0)
     return replace(function, body=body)
 
 
@@ -57,27 +59,43 @@ class _Dead:
         self.dependence: Dependence | None = None
         self.types: dict[str, Type] = function.types
         self.aliases: Aliases = aliases(function)
-        self.visible = frozenset(
+        self.names = Names()
+        self.visible = self.names.mask(
             self.key(name) for name in (*function.params, *constants) if is_memory(self.types.get(name))
         )
+        # of the function's own statements, each of which is an object of its own: what it reads; for a loop, the
+        # contents that trips keep apart, and what was needed at its head when it was visited last
+        self.read: dict[int, Live] = {}
+        self.own: dict[int, Live] = {}
+        self.heads: dict[int, Live] = {}
 
     def key(self, name: str) -> str:
         """The liveness of an array's contents is that of its class."""
         return f"[{self.aliases.find(name)}]"
 
-    def reads(self, stmt: Stmt) -> set[str]:
-        found = set(reads(stmt))
-        contents = {self.key(n) for n in found if is_memory(self.types.get(n))}
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
-            fn = stmt.value.fn
-            if fn in VIEWS or fn in ("dim", "stride") or fn in ALLOCATIONS:
-                # the contents matter only if the view's contents do: one class
-                return found
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Name):
-            return found
+    def bit(self, name: str) -> Live:
+        return self.names.bit(name)
+
+    def contents(self, name: str) -> Live:
+        return self.names.bit(self.key(name))
+
+    def reads(self, stmt: Stmt) -> Live:
+        found = self.read.get(id(stmt))
+        if found is None:
+            found = self.read[id(stmt)] = self.names.mask(self.needs(stmt))
+        return found
+
+    def needs(self, stmt: Stmt) -> Iterator[str]:
+        """The names that a statement reads, and the classes whose contents it does."""
+        yield from reads(stmt)
         if isinstance(stmt, Store):
-            return found
-        return found | contents
+            return
+        if isinstance(stmt, Assign) and not isinstance(stmt.value, Const):
+            fn = stmt.value.fn if isinstance(stmt.value, Op) else ""
+            if not fn or fn in VIEWS or fn in ("dim", "stride") or fn in ALLOCATIONS:
+                # the contents matter only if the view's contents do: one class
+                return
+        yield from (self.key(name) for name in reads(stmt) if is_memory(self.types.get(name)))
 
     def block(self, block: Block, live: Live) -> tuple[Block, Live]:
         out: list[Stmt] = []
@@ -90,20 +108,19 @@ class _Dead:
         match stmt:
             case Assign(target=target):
                 pops = isinstance(stmt.value, Op) and stmt.value.fn == "pop"
-                if target not in live and not pops:
+                if not live & self.bit(target) and not pops:
                     return [], live
-                return [stmt], (live - {target}) | self.reads(stmt)
+                return [stmt], live & ~self.bit(target) | self.reads(stmt)
             case Call(targets=targets):
                 # draws advance a stream; some callees write into what they are given
                 random = stmt.function.startswith("np.random")
-                needed = any(t in live or self.key(t) in live for t in targets)
-                written = {self.key(array) for array in changed(stmt)}
-                if not random and not needed and written.isdisjoint(live | self.visible):
+                needed = any(live & (self.bit(t) | self.contents(t)) for t in targets)
+                seen = any((live | self.visible) & self.contents(array) for array in changed(stmt))
+                if not random and not needed and not seen:
                     return [], live
-                return [stmt], (live - set(targets)) | self.reads(stmt)
+                return [stmt], live & ~self.names.mask(targets) | self.reads(stmt)
             case Store(array=array):
-                key = self.key(array)
-                if key not in live and key not in self.visible:
+                if not (live | self.visible) & self.contents(array):
                     return [], live
                 return [stmt], live | self.reads(stmt)
             case If():
@@ -113,18 +130,18 @@ class _Dead:
             case Loop():
                 return self.endless(stmt, live)
             case Push(stack=stack):
-                if stack not in live:
+                if not live & self.bit(stack):
                     return [], live
                 return [stmt], live | self.reads(stmt)
             case Break():
                 return [stmt], self.at_break
             case Raise():
-                return [stmt], frozenset(self.reads(stmt)) | self.visible
+                return [stmt], self.reads(stmt) | self.visible
             case Return() | Print():
                 return [stmt], live | self.reads(stmt)
         return [stmt], live | self.reads(stmt)
 
-    at_break: Live = frozenset()
+    at_break: Live = 0
 
     def conditional(self, stmt: If, live: Live) -> tuple[list[Stmt], Live]:
         body, live_body = self.block(stmt.body, live)
@@ -133,31 +150,35 @@ class _Dead:
             return (list(body), live_body) if stmt.test.value else (list(orelse), live_else)
         if not body and not orelse:
             return [], live
-        return [If(stmt.test, body, orelse, stmt.span)], live_body | live_else | set(names_in(stmt.test))
+        return [If(stmt.test, body, orelse, stmt.span)], live_body | live_else | self.reads(stmt)
 
     def counted(self, stmt: For, live: Live) -> tuple[list[Stmt], Live]:
         outer, self.at_break = self.at_break, live
-        own = self.apart(stmt)
-        head = live
+        if id(stmt) not in self.own:
+            self.own[id(stmt)] = self.apart(stmt)
+        own = self.own[id(stmt)]
+        # what is needed around a loop only grows while the loops around it are visited anew
+        head = live | self.heads.get(id(stmt), 0)
         while True:
             body, before = self.block(stmt.body, head)
-            new = head | (before - own - {stmt.var})
+            new = head | before & ~own & ~self.bit(stmt.var)
             if new == head:
                 break
             head = new
+        self.heads[id(stmt)] = head
         head |= before & own
         self.at_break = outer
         # without a body it only leaves its variable behind, where that is one with what is read later
-        if stmt.var not in live and all(isinstance(s, Break) for s in body):
+        if not live & self.bit(stmt.var) and all(isinstance(s, Break) for s in body):
             return [], live
-        return [replace(stmt, body=body)], head | set(reads(stmt))
+        return [replace(stmt, body=body)], head | self.reads(stmt)
 
     def apart(self, stmt: For) -> Live:
         """Contents that no trip leaves to another: every access has the loop's variable as one subscript."""
         places: dict[str, set[tuple[str, int]]] = {}
         for inner in walk(stmt.body):
             if stmt.var in writes(inner):
-                return frozenset()
+                return 0
             for array, index in self.accesses(inner):
                 here = {(array, k) for k, sub in enumerate(index) if sub == Name(stmt.var)}
                 key = self.key(array)
@@ -165,9 +186,9 @@ class _Dead:
             for name in writes(inner):
                 if is_memory(self.types.get(name)):
                     places[self.key(name)] = set()
-        own = frozenset(key for key, found in places.items() if found)
+        own = self.names.mask(key for key, found in places.items() if found)
         # a variable that is below zero counts from the end: two trips may mean one element
-        return own if own and self.natural(stmt.var) else frozenset()
+        return own if own and self.natural(stmt.var) else 0
 
     def natural(self, counter: str) -> bool:
         """Whether a loop's variable is known not to be negative."""
@@ -191,12 +212,13 @@ class _Dead:
 
     def endless(self, stmt: Loop, live: Live) -> tuple[list[Stmt], Live]:
         outer, self.at_break = self.at_break, live
-        head: Live = frozenset()
+        head = self.heads.get(id(stmt), 0)
         while True:
             body, before = self.block(stmt.body, head)
-            if before <= head:
+            if before | head == head:
                 break
-            head = head | before
+            head |= before
+        self.heads[id(stmt)] = head
         self.at_break = outer
         useless = not any(isinstance(s, Assign | Store | Push | Raise | Print | Call) for s in walk(body))
         if useless:

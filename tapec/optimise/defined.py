@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.optimise.liveness import Names
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -34,13 +35,14 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Scalar, Stack, Text, Type
 
-Known = frozenset[str] | None
+# a mask of names
+Known = int | None
 
 
 def define_copied(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with first values where copies need them; see the module."""
     worker = _Defined()
-    worker.block(function.body, frozenset((*function.params, *constants)))
+    worker.block(function.body, worker.names.mask((*function.params, *constants)))
     first = tuple(Assign(name, blank(function.types[name])) for name in worker.unset)
     return replace(function, body=(*first, *function.body))
 
@@ -49,6 +51,7 @@ class _Defined:
     """Walks all ways; `None` stands for the names that are set where nothing arrives."""
 
     def __init__(self) -> None:
+        self.names = Names()
         self.unset: dict[str, None] = {}
         self.exits: list[Known] = []
 
@@ -62,18 +65,18 @@ class _Defined:
             return None
         match stmt:
             case Assign(target=target, value=Name(id=source)):
-                if source not in known:
+                if not known & self.names.bit(source):
                     self.unset[source] = None
-                return known | {target}
+                return known | self.names.bit(target)
             case Return(values=values):
                 for value in values:
-                    if isinstance(value, Name) and value.id not in known:
+                    if isinstance(value, Name) and not known & self.names.bit(value.id):
                         self.unset[value.id] = None
             case If(body=body, orelse=orelse):
                 return _meet(self.block(body, known), self.block(orelse, known))
             case For(var=var, body=body):
                 self.exits.append(known)
-                self.block(body, known | {var})
+                self.block(body, known | self.names.bit(var))
                 return self.exits.pop()
             case Loop(body=body):
                 self.exits.append(None)
@@ -84,8 +87,7 @@ class _Defined:
                 return None
             case Raise():
                 return None
-        made = writes(stmt)
-        return known.union(made) if made else known
+        return known | self.names.mask(writes(stmt))
 
 
 def _meet(one: Known, other: Known) -> Known:

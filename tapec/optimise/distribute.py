@@ -12,6 +12,7 @@ afterwards, from a buffer.
                                                   x_bar[i + 1] += s_kept[i]
 
 Refused where a later trip, or a later statement, reads or overwrites what the addition changes.
+Additions to several neighbours share a loop where `gathered` can write one.
 """
 
 from __future__ import annotations
@@ -21,12 +22,11 @@ from dataclasses import replace
 from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
+from tapec.optimise.gathered import Addition, Gathering, Index, moved, padding, reach, standing, together
 from tapec.optimise.names import Fresh
 from tapec.optimise.ranges import extent_of
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Loop, Name, Op, Stmt, Store, writes
 from tapec.syntax.types import INT64, Array
-
-Index = tuple[Affine, ...]
 
 
 def distribute(
@@ -71,23 +71,36 @@ class _Distribute:
         extent = extent_of(self.trips, loop, around[0]) if moved else None
         if extent is None:
             return [loop]
+        waiting = [
+            Addition(stmt, moved[id(stmt)]) for stmt in loop.body if isinstance(stmt, Store) and id(stmt) in moved
+        ]
+        span = standing(self.trips, loop, around[0])
+        groups = [] if span is None else together(waiting)
+        pad = max((padding(self.trips, loop, group) for group in groups), default=0)
         size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
+        room = pad + max(map(reach, groups), default=0)
+        if room > 0:
+            size = self.computed(Op("+", (size, Const(room))), loop)
+        gathered = [one for group in groups for one in group]
         buffers: dict[Atom, str] = {}
         kept: list[Stmt] = []
-        after: list[Stmt] = []
         for stmt in loop.body:
-            index = moved.get(id(stmt))
-            if index is None:
+            if id(stmt) not in moved:
                 kept.append(stmt)
                 continue
             assert isinstance(stmt, Store)
             if stmt.value not in buffers:
-                buffers[stmt.value] = self.buffer(stmt, size)
-                kept.append(Store(buffers[stmt.value], (Name(loop.var),), stmt.value, False, stmt.span))
-            after.append(self.addition(loop, stmt, index, buffers[stmt.value]))
+                buffers[stmt.value] = self.buffer(stmt, size, "zeros" if groups else "empty")
+                kept += self.keep(buffers[stmt.value], loop, stmt, pad)
             if self.listener is not None:
                 why = "an addition to `{0}` waits, so that the trips are independent: it is made by a loop of its own"
                 self.listener.decide(loop.span, "distribute", "split", why, Named(stmt.array))
+        after: list[Stmt] = [
+            self.addition(loop, one, buffers[one.stmt.value], pad) for one in waiting if one not in gathered
+        ]
+        if span is not None:
+            gathering = Gathering(self.trips, self.fresh, self.computed)
+            after += [gathering.loop(loop, span, group, buffers, pad) for group in groups]
         return [replace(loop, body=tuple(kept)), *after]
 
     # which additions can wait
@@ -170,33 +183,34 @@ class _Distribute:
         self.before.append(Assign(name, value, loop.span))
         return Name(name)
 
-    def buffer(self, stmt: Store, size: Atom) -> str:
+    def buffer(self, stmt: Store, size: Atom, made: str) -> str:
         type_ = self.fresh.types[stmt.array]
         assert isinstance(type_, Array)
         stem = stmt.value.id if isinstance(stmt.value, Name) else "t"
         name = self.fresh(f"{stem}_kept", Array(type_.dtype, 1))
-        self.before.append(Assign(name, Op("empty", (Const(type_.dtype), size)), stmt.span))
+        self.before.append(Assign(name, Op(made, (Const(type_.dtype), size)), stmt.span))
         return name
 
-    def addition(self, loop: For, stmt: Store, index: Index, buffer: str) -> For:
+    def keep(self, buffer: str, loop: For, stmt: Store, pad: int) -> list[Stmt]:
+        """Keep the value that is added, `pad` places behind the trip's number."""
+        out: list[Stmt] = []
+        place = moved(self.fresh, Name(loop.var), pad, stmt, out)
+        return [*out, Store(buffer, (place,), stmt.value, False, stmt.span)]
+
+    def addition(self, loop: For, one: Addition, buffer: str, pad: int) -> For:
         """The loop that makes one addition."""
+        stmt = one.stmt
         type_ = self.fresh.types[stmt.array]
         assert isinstance(type_, Array)
         var = self.fresh(loop.var, INT64)
         body: list[Stmt] = []
+        place = moved(self.fresh, Name(var), pad, stmt, body)
         value = self.fresh("t", type_.element)
-        body.append(Assign(value, Op("load", (Name(buffer), Name(var))), stmt.span))
-        subs: list[Atom] = []
-        for one in index:
-            base = var if one.base == loop.var else one.base
-            if base is None:
-                subs.append(Const(one.offset))
-            elif one.offset == 0:
-                subs.append(Name(base))
-            else:
-                sign, step = ("+", one.offset) if one.offset > 0 else ("-", -one.offset)
-                name = self.fresh("t", INT64)
-                body.append(Assign(name, Op(sign, (Name(base), Const(step))), stmt.span))
-                subs.append(Name(name))
+        body.append(Assign(value, Op("load", (Name(buffer), place)), stmt.span))
+        bases = (var if sub.base == loop.var else sub.base for sub in one.index)
+        subs = [
+            Const(sub.offset) if base is None else moved(self.fresh, Name(base), sub.offset, stmt, body)
+            for base, sub in zip(bases, one.index, strict=True)
+        ]
         body.append(Store(stmt.array, tuple(subs), Name(value), True, stmt.span))
         return replace(loop, var=var, body=tuple(body))

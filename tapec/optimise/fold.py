@@ -67,6 +67,11 @@ class _Row:
     def wanted(self) -> Scalar:
         return INT64 if self.kind == "int" else FLOAT64
 
+    @property
+    def literal(self) -> bool:
+        """Whether an operand must be a number of the pattern's."""
+        return any(isinstance(arg, Const) for arg in self.pattern.args)
+
 
 def _read_table(text: str) -> dict[str, tuple[_Row, ...]]:
     table: dict[str, tuple[_Row, ...]] = {}
@@ -96,6 +101,8 @@ def _read(node: ast.expr) -> Expr:
 
 
 _TABLE = _read_table(_ROWS)
+# most operations have no literal operand, and then few rows come into question
+_OF_NAMES = {fn: tuple(row for row in rows if not row.literal) for fn, rows in _TABLE.items()}
 
 
 def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
@@ -113,6 +120,8 @@ def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
         return _extent(op, facts)
     if op.fn in ("max", "min") and len(op.args) == 2:
         return _extreme(op, facts)
+    if op.fn in _COMPARISONS and op.args[0] == op.args[1] and _typed(op.args[0], INT64, facts):
+        return Const(bool(_COMPARISONS[op.fn](0, 0)))
     if op.fn in ("+", "-"):
         shifted = _shift(op, facts)
         if shifted is not None:
@@ -121,7 +130,8 @@ def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
         for zero, other in ((op.args[0], op.args[1]), (op.args[1], op.args[0])):
             if _is_single_zero(zero, facts) and _typed(other, _FLOAT32, facts):
                 return other
-    for row in _TABLE.get(op.fn, ()):
+    literal_operand = any(isinstance(arg, Const) for arg in op.args)
+    for row in (_TABLE if literal_operand else _OF_NAMES).get(op.fn, ()):
         if row.kind == "adjoint" and not adjoint:
             continue
         bound: dict[str, Expr] = {}

@@ -38,9 +38,9 @@ class Names:
         return found
 
     def mask(self, names: Iterable[str]) -> int:
-        total = 0
+        total, bits = 0, self._bits
         for name in names:
-            total |= self.bit(name)
+            total |= bits.get(name) or self.bit(name)
         return total
 
 
@@ -58,6 +58,8 @@ class Liveness:
         self.after: dict[int, int] = {}
         self.head: dict[int, int] = {}
         self.trip: dict[int, int] = {}
+        # of each statement: what it reads, and all but what it sets; loops visit theirs again and again
+        self._own: dict[int, tuple[int, int]] = {}
         self.entry = self._block(function.body, 0, 0)
 
     def live_after(self, stmt: Stmt, name: str) -> bool:
@@ -70,27 +72,29 @@ class Liveness:
         return live
 
     def _statement(self, stmt: Stmt, live: int, at_break: int) -> int:
-        mask = self.names.mask
+        own = self._own.get(id(stmt))
+        if own is None:
+            own = self._own[id(stmt)] = self.names.mask(reads(stmt)), ~self.names.mask(writes(stmt))
+        read, unset = own
         match stmt:
             case If(body=body, orelse=orelse):
-                sides = self._block(body, live, at_break) | self._block(orelse, live, at_break)
-                return sides | mask(reads(stmt))
+                return self._block(body, live, at_break) | self._block(orelse, live, at_break) | read
             case For(body=body) | Loop(body=body):
                 # the loop's own statements keep what an earlier pass over it found: the head only grows
                 head = self.head.get(id(stmt), 0) | (live if isinstance(stmt, For) else 0)
                 while True:
                     self.trip[id(stmt)] = self._block(body, head, live)
-                    before = self.trip[id(stmt)] & ~mask(writes(stmt))
+                    before = self.trip[id(stmt)] & unset
                     if before | head == head:
                         break
                     head |= before
                 self.head[id(stmt)] = head
-                return head | mask(reads(stmt))
+                return head | read
             case Break():
                 return at_break
             case Raise():
-                return mask(reads(stmt))
-        return (live & ~mask(writes(stmt))) | mask(reads(stmt))
+                return read
+        return live & unset | read
 
 
 def distinct(block: Block, seen: set[int] | None = None) -> Block:

@@ -81,11 +81,14 @@ class Fresh:
 
     def __init__(self, types: dict[str, Type]) -> None:
         self.types = dict(types)
+        # the last number that a base was given: a large program asks for thousands of one base
+        self._last: dict[str, int] = {}
 
     def __call__(self, base: str, type_: Type) -> str:
-        name, count = base, 0
+        name, count = base, self._last.get(base, 0)
         while name in self.types:
             count += 1
             name = f"{base}_{count}"
+        self._last[base] = count
         self.types[name] = type_
         return name

@@ -53,24 +53,28 @@ def privatise(
     counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
     counted = {stmt.var for stmt in walk(function.body) if isinstance(stmt, For)}
     fixed = frozenset(name for name in function.types if counts[name] <= 1 or name in counted)
-    body = list(function.body)
-    for made in function.body:
+    body: list[Stmt | None] = list(function.body)
+    users: dict[str, list[int]] = {}
+    for place, stmt in enumerate(function.body):
+        for name in _mentioned(stmt):
+            users.setdefault(name, []).append(place)
+    for place, made in enumerate(function.body):
         if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn not in ("empty", "zeros"):
             continue
-        users = [stmt for stmt in body if stmt is not made and made.target in _mentioned(stmt)]
-        loop = users[0] if len(users) == 1 else None
+        others = [other for other in users[made.target] if other != place]
+        loop = body[others[0]] if len(others) == 1 else None
         if sizes[classes.find(made.target)] != 1 or not isinstance(loop, For):
             continue
         coverage = _Coverage(made.target, made.value.args[1:], fixed)
         if made.target not in reads(loop) and coverage.holds(loop.body):
             own = replace(made, value=replace(made.value, fn="empty"))
-            body[body.index(loop)] = replace(loop, body=(own, *loop.body))
-            body.remove(made)
+            body[others[0]] = replace(loop, body=(own, *loop.body))
+            body[place] = None
             if listener is not None:
                 why = "every trip of {1} writes all of it before it reads any"
                 about = Named(made.target, made.span), loop.span
                 listener.decide(made.span, "privatise", "`{0}` belongs to a trip", why, *about)
-    return replace(function, body=tuple(body))
+    return replace(function, body=tuple(stmt for stmt in body if stmt is not None))
 
 
 def _mentioned(stmt: Stmt) -> set[str]:

@@ -241,6 +241,7 @@ class _Renest:
         one.left -= 1
         if one.left == 0:
             one.place.gone = True
+            del waiting[name]
         return one.value
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.trips import Access, Trips
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -55,27 +55,35 @@ class _Waiting:
     store: Store
 
 
+# by class of arrays
+Stores = dict[str, list[_Waiting]]
+
+
 class _Settle:
     def __init__(self, function: Function) -> None:
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
+        # what has one value was set before a store that reads it
+        params = frozenset(function.params)
+        self.changing = {n for n, defs in self.trips.regions.defs.items() if len(defs) > 1 or n in params}
 
     def block(self, block: Block) -> Block:
         out: list[Stmt | None] = []
-        waiting: list[_Waiting] = []
+        waiting: Stores = {}
         for stmt in block:
             if isinstance(stmt, Store):
                 stmt = self.store(stmt, waiting, out)
             else:
                 stmt = map_blocks(stmt, self.block)
-                waiting[:] = [one for one in waiting if not self.disturbs(stmt, one.store)]
+                self.drop_disturbed(stmt, waiting)
             out.append(stmt)
             if isinstance(stmt, Store):
-                waiting.append(_Waiting(len(out) - 1, stmt))
+                waiting.setdefault(self.trips.aliases.find(stmt.array), []).append(_Waiting(len(out) - 1, stmt))
         return tuple(stmt for stmt in out if stmt is not None)
 
-    def store(self, stmt: Store, waiting: list[_Waiting], out: list[Stmt | None]) -> Store:
+    def store(self, stmt: Store, stores: Stores, out: list[Stmt | None]) -> Store:
         """The statement with what an earlier store of the same element put there."""
+        waiting = stores.get(self.trips.aliases.find(stmt.array), [])
         for one in list(waiting):
             earlier = one.store
             if not self.trips.may_share(earlier.array, stmt.array):
@@ -110,18 +118,31 @@ class _Settle:
             return self.fresh.types.get(atom.id)
         return FLOAT64 if isinstance(atom.value, float) else INT64
 
-    def disturbs(self, stmt: Stmt, store: Store) -> bool:
-        """Whether a store cannot move down past a statement."""
-        needed = set(reads(store))
+    def drop_disturbed(self, stmt: Stmt, waiting: Stores) -> None:
+        """Let the stores that cannot move down past a statement wait no longer."""
+        if not waiting:
+            return
+        written: set[str] = set()
         for inner in walk((stmt,)):
             # a callee may raise, too
-            if isinstance(inner, Raise | Break | Call) or not needed.isdisjoint(writes(inner)):
-                return True
+            if isinstance(inner, Raise | Break | Call):
+                waiting.clear()
+                return
+            written.update(name for name in writes(inner) if name in self.changing)
+        if written:
+            for found in waiting.values():
+                found[:] = [one for one in found if written.isdisjoint(reads(one.store))]
         for access in self.trips.accesses((stmt,)):
-            if not self.trips.may_share(access.array, store.array):
-                continue
-            plain = isinstance(stmt, Assign) and access.array == store.array and access.index is not None
-            if not plain or access.index is None or not self.trips.different(access.index, store.index):
-                return True
-        return False
+            cls = self.trips.aliases.find(access.array)
+            if waiting.get(cls):
+                plain = isinstance(stmt, Assign)
+                waiting[cls] = [one for one in waiting[cls] if not self.meets(access, one.store, plain)]
+
+    def meets(self, access: Access, store: Store, plain: bool) -> bool:
+        """Whether an access may be one of the element that a store sets; `plain` if it is a load at the same time."""
+        if not self.trips.may_share(access.array, store.array):
+            return False
+        if not plain or access.array != store.array or access.index is None:
+            return True
+        return not self.trips.different(access.index, store.index)
 

@@ -211,17 +211,19 @@ class _Single:
         value = self.expr(stmt.value, env, is_adjoint(stmt.target))
         type_ = self.old[stmt.target]
         known: Atom | None = None
+        key = None
         if isinstance(value, Name | Const):
             known = value
         elif isinstance(type_, Scalar):
-            known = self.available.find(value)
+            key = self.available.key(value)
+            known = self.available.find(key)
         if known is not None and self.type_of(known) == type_ and not self._names_it(stmt.target, known):
             env[stmt.target] = known
             return
         new = self.define(stmt.target)
         self.definitions[new] = value
-        if isinstance(type_, Scalar):
-            self.available.add(value, Name(new))
+        if key is not None:
+            self.available.put(key, Name(new))
         out.append(Assign(new, value, stmt.span))
         env[stmt.target] = Name(new)
 

@@ -47,8 +47,8 @@ def accumulator(dtype):
 
 
 def float_type(dtype):
-    """The type of a mean: that of the elements if it is a float type."""
-    if dtype.kind == "f":
+    """The type of a mean: that of the elements if it is a float or complex type."""
+    if dtype.kind == "f" or dtype.kind == "c":
         return dtype.type
     return np.float64
 

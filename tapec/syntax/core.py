@@ -46,7 +46,10 @@ class Const:
     value: int | float | bool | str | None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Const) and self._key() == other._key()
+        if not isinstance(other, Const):
+            return False
+        one, two = self.value, other.value
+        return one is two or (type(one) is type(two) and repr(one) == repr(two))
 
     def __hash__(self) -> int:
         return hash(self._key())

@@ -28,6 +28,7 @@ from tapec.options import DEFAULT, Options
 from tapec.pipeline import callees_text
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
 from tapec.tape.decider import Decisions, checks, warn_of_trips
+from tapec.tape.effects import effects
 from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
 from tapec.tape.outcome import Outcome
 from tapec.tape.plan import PLANS_PER_PLACE, warn_of_many
@@ -196,15 +197,9 @@ def _attempt(
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)
     result = _called(ev, f, arguments)
-    for obj, _, made in live.lists:
-        contents = ev.heap[made]
-        if not isinstance(contents, Items) or len(contents.values) != len(obj):
-            raise LoweringError(
-                f"`{f.__name__}` changes a list that it did not make", hint="return the new list instead"
-            )
     warn_of_trips(ev, f"`{f.__name__}`", f.__code__.co_filename, f.__code__.co_firstlineno)
     outcome = Outcome(ev, live)
-    text = outcome.text(result)
+    text, changes = outcome.text(result), effects(outcome)
     assigned = _assigned(ev, live)
     block: Block = (*freeze(ev.root), Return((*outcome.atoms, *assigned.values())))
     leaves = tuple(live.leaves)
@@ -217,7 +212,10 @@ def _attempt(
     program = Program(name, source_text, ev.constants, final, lowered, core.params, options=options)
     if callees:
         program = replace(program, prelude=callees_text(program, lowered, options))
-    enter = live.recipe.finish([leaf.slot for leaf in leaves], outcome.slots) if live.recipe.complete else None
+    enter = None
+    if live.recipe.complete:
+        places = [leaf.slot for leaf in leaves]
+        enter = live.recipe.finish(places, outcome.slots, bool(live.objects.written))
     stored = frozenset(root for s in walk(block) if isinstance(s, Store) for root in ev.roots.get(s.array, ()))
     live.check_writes(stored)
     live.check_callees()
@@ -226,7 +224,11 @@ def _attempt(
         compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if shared.decide else None,
         tuple(replace(leaf, obj=None) for leaf in leaves),
         outcome.caller(
-            text, compile_function(program), assigned, tuple(k for k, leaf in enumerate(leaves) if leaf.name in stored)
+            text,
+            changes,
+            compile_function(program),
+            assigned,
+            tuple(k for k, leaf in enumerate(leaves) if leaf.name in stored),
         ),
         source_text,
     )

@@ -56,9 +56,11 @@ class Decisions:
             if name in self.ev.constants:
                 self.values[name] = self.ev.constants[name]
             else:
-                leaf = next(leaf for leaf in self.live.leaves if leaf.name == name)
-                self.values[name] = snapshot(leaf.obj)
+                self.values[name] = snapshot(self._leaf(name).obj)
         return self.values[name]
+
+    def _leaf(self, name: str) -> Any:
+        return next((leaf for leaf in self.live.leaves if leaf.name == name), None)
 
     def _run(self) -> None:
         """Run the statements that were written since the last time."""
@@ -71,6 +73,13 @@ class Decisions:
         # a temporary that was computed here keeps its name
         ev.temporary -= defined
         inputs = tuple(dict.fromkeys(n for stmt in walk(block) for n in reads(stmt) if n not in defined))
+        known = {*self.values, *ev.constants}
+        if any(name not in known and self._leaf(name) is None for name in inputs):
+            # what stood before has been written anew, with other names: a watch does that
+            self.values.clear()
+            block = freeze(ev.root)
+            defined = {name for stmt in walk(block) for name in writes(stmt)}
+            inputs = tuple(dict.fromkeys(n for stmt in walk(block) for n in reads(stmt) if n not in defined))
         outputs = tuple(dict.fromkeys(n for stmt in block for n in writes(stmt)))
         values = [self._value(name) for name in inputs]
         results = _run(block, inputs, outputs, values, ev)

@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
+from tapec.analyses.examples import independent_examples, of_several
 from tapec.analyses.memory import aliases, origins
 from tapec.errors import LoweringError, Span
+from tapec.optimise import simple
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -125,7 +127,9 @@ def derive(request: Request) -> Derivative:
     constants = request.constants & set(inputs)
     if request.form != "gradient":
         batch = request.form == "batch"
-        blocks = jacobian(function, tuple(connected.values()), constants, values=True, batch=batch)
+        by = tuple(connected.values())
+        independent = batch and _independent(function, by, constants)
+        blocks = jacobian(function, by, constants, values=True, batch=batch, independent=independent)
         return Derivative(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints)
     swept = reverse(function, tuple(connected.values()), constants)
     results = (*swept.values, *swept.adjoints)
@@ -136,6 +140,15 @@ def derive(request: Request) -> Derivative:
         swept.types,
     )
     return Derivative(made, inputs, zeros, swept.seeds, adjoints)
+
+
+def _independent(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> bool:
+    """Whether the examples of a batch are proved not to depend on one another."""
+    function = simple(function, constants)
+    # an answer may lead to others
+    for _ in range(3):
+        function = simple(of_several(function, sources), constants)
+    return independent_examples(function, sources)
 
 
 def _id(atom: Name) -> str:

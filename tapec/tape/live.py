@@ -10,7 +10,6 @@ from __future__ import annotations
 import enum
 import functools
 import types
-import warnings
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numba import typeof
 
 from tapec.errors import LoweringError
+from tapec.frontend.context import SURROUNDINGS
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
@@ -42,13 +42,12 @@ from tapec.tape.outer import OuterVariables
 from tapec.tape.randomness import GENERATORS, Draws
 from tapec.tape.recipe import Recipe
 from tapec.tape.snapshots import array_type
-from tapec.tape.standins import DictMethod, ForeignTape, Refusing, Surroundings
+from tapec.tape.standins import DictMethod, ForeignTape, Refusing
 from tapec.tape.versions import Versions, name_of
 from tapec_runtime.variables import Variable
 
 _IDENTITY = (np.ndarray, np.floating, Variable, list, dict)
 _KEYS = 256
-_SURROUNDINGS = (np.errstate, np.printoptions, warnings.catch_warnings)
 # modules whose functions change nothing that a block computes with
 _OUTSIDE = frozenset(
     ("_io", "_thread", "csv", "datetime", "gc", "io", "json", "logging", "os", "pathlib", "pickle", "pprint", "queue")
@@ -91,7 +90,7 @@ class Shared:
     preload  objects whose state must exist from the beginning, each with its owners before it
     pin      whether integers are structure; otherwise those of variables and attributes are inputs
     decide   whether branches are decided and loops unrolled
-    overlays whether attributes and items of live objects may be set
+    overlays whether the code that is lowered runs by itself, too: a tape's block does, a compiled function does not
     cell_names the frame's variables that functions inside it may share
     tracked  the objects that the tape knows from an earlier block, and that depend on watched ones
     """
@@ -120,6 +119,8 @@ class LiveObjects(Versions, OuterVariables):
         self.by_slot: dict[int, Value] = {}
         self.kept: list[Any] = []
         self.lists: list[tuple[Any, int, Lst]] = []
+        # what lists and dicts held at entry
+        self.contents: dict[Lst | Dct, Any] = {}
         self.tapes: dict[int, Any] = {}
         self.regions: list[Any] = []
         # every tape that was entered so far
@@ -249,6 +250,7 @@ class LiveObjects(Versions, OuterVariables):
         items = tuple(ev.wrap(item, None, ("item", obj, k)) for k, item in enumerate(obj))
         made = Lst("list")
         ev.heap[made] = Items(items)
+        self.contents[made] = items
         self.values[id(obj)] = made
         self.lists.append((obj, slot, made))
         self.recipe.distinct.append(slot)
@@ -257,7 +259,9 @@ class LiveObjects(Versions, OuterVariables):
     def _dict(self, obj: dict[Any, Any], slot: int) -> Dct:
         """A dict as it is at entry."""
         self.at_the_top(obj)
-        made = new_dict(self.ev, {key: self.ev.wrap(obj[key], None, ("item", obj, key)) for key in obj})
+        items = {key: self.ev.materialise(self.ev.wrap(obj[key], None, ("item", obj, key))) for key in obj}
+        made = new_dict(self.ev, items)
+        self.contents[made] = items
         self.values[id(obj)] = made
         self.dicts[made] = obj, slot
         self.recipe.distinct.append(slot)
@@ -330,8 +334,8 @@ class LiveObjects(Versions, OuterVariables):
         """Let go of every object of the running program; the evaluator is part of reference cycles."""
         ev = self.ev
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
-                      self.begun, self.entry, self.dicts, self.outer, self.objects.written, self.recipe.held,
-                      self.recipe.owners, ev.frames, ev.reads, ev.functions):
+                      self.begun, self.entry, self.dicts, self.contents, self.outer, self.objects.written,
+                      self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions):
             table.clear()
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]
 
@@ -366,8 +370,6 @@ class LiveObjects(Versions, OuterVariables):
         return self.objects.attribute(obj, name, node)
 
     def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:
-        if not self.overlays and not isinstance(owner, Instance):
-            self.ev.fail(LoweringError, f"the attribute `{name}` is set in a compiled function", node)
         self.objects.store(owner, name, value, node)
 
     def instance_attribute(self, owner: Instance, name: str, node: Any) -> Value:
@@ -380,14 +382,14 @@ class LiveObjects(Versions, OuterVariables):
 
     def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         if not self.overlays:
-            return None
+            return self.draws.call(function, args, kwargs, node)
         if function is np.take and (rows := self._rows(args, kwargs)) is not None:
             return self.ev.load(*rows, node)
         if function is print:
             # the block prints when it runs
             return NONE
-        if function in _SURROUNDINGS:
-            return Static(Surroundings())
+        if function in SURROUNDINGS:
+            return None
         module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
         if str(module).partition(".")[0] in _OUTSIDE:
             name = getattr(function, "__qualname__", "a call")
@@ -410,8 +412,7 @@ class LiveObjects(Versions, OuterVariables):
         return self.objects.operator(name, args, node)
 
     def changed(self, owner: Dct) -> None:
-        if owner in self.dicts and not self.overlays:
-            self.ev.fail(LoweringError, "a dict from outside is changed in a compiled function")
+        """What the block does to a dict is found again in the picture that it leaves."""
 
     # tapes
 

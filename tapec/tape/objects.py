@@ -18,6 +18,7 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedFunction
 from tapec.frontend.dicts import cell_value
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.matching import has_attribute
 from tapec.frontend.values import (
     NONE,
     Dct,
@@ -25,14 +26,15 @@ from tapec.frontend.values import (
     Instance,
     Items,
     Lst,
-    Method,
     Static,
+    Sym,
     Template,
     Tup,
     Value,
     describe,
     number,
 )
+from tapec.syntax.core import Name
 
 if TYPE_CHECKING:
     from tapec.tape.live import LiveObjects
@@ -293,19 +295,23 @@ class Objects:
 
     def _getattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         name = _text(ev, args[1], node)
-        if len(args) > 2 and not self._has(args[0], name):
+        if len(args) > 2 and not self._has(args[0], name, node):
             return args[2]
         return ev.get_attribute(args[0], name, node)
 
     def _hasattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
-        return number(self._has(args[0], _text(ev, args[1], node)))
+        return number(self._has(args[0], _text(ev, args[1], node), node))
 
-    def _has(self, owner: Value, name: str) -> bool:
+    def _has(self, owner: Value, name: str, node: Any) -> bool:
         if isinstance(owner, Instance):
             cell = owner.cells.get(name)
             return (cell is not None and cell in self.ev.heap) or static_lookup(owner.cls, name) is not UNDEFINED
         if not isinstance(owner, Static):
-            return not isinstance(self.ev.get_attribute(owner, name, None), Method)
+            known = [leaf.obj for leaf in self.live.leaves if isinstance(owner, Sym) and owner.atom == Name(leaf.name)]
+            if known or hasattr(owner, "variable"):
+                return hasattr(known[0] if known else owner.variable, name)
+            found = has_attribute(self.ev, [owner, Static(name)], {}, node)
+            return isinstance(found, Sym) and found.constant is True
         cell = self.cells.get((id(owner.obj), name))
         if cell is not None and cell in self.ev.heap:
             return True

@@ -11,7 +11,7 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Dct, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import Dct, Instance, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array
 from tapec.tape.live import LiveObjects
@@ -27,6 +27,7 @@ class Outcome:
 
     atoms    what the program returns: `results`
     slots    the recipe's places of objects that are handed through: `extra`; `objects` are those of now
+    lines    statements that make lists, dicts, objects and variables, each once
     """
 
     def __init__(self, ev: Evaluator, live: LiveObjects) -> None:
@@ -34,22 +35,23 @@ class Outcome:
         self.atoms: list[Atom] = []
         self.slots: list[int] = []
         self.objects: list[Any] = []
-        self.namespace: dict[str, Any] = {}
+        self.namespace: dict[str, Any] = {"Variable": Variable, "set_attribute": object.__setattr__}
+        self.lines: list[str] = []
+        self.made: dict[int, str] = {}
         # an array or variable that comes out as it went in is the same object
         self.inputs = {
             leaf.name: k for k, leaf in enumerate(live.leaves) if isinstance(leaf.obj, np.ndarray)
         }
         self.variables = {id(leaf.obj): k for k, leaf in enumerate(live.leaves) if isinstance(leaf.obj, Variable)}
-        self.lists = {id(made): (obj, slot) for obj, slot, made in live.lists}
+        self.held = {id(made): (obj, slot) for obj, slot, made in live.lists}
+        self.held |= {id(made): held for made, held in live.dicts.items()}
 
     def text(self, value: Value) -> str:
         """The Python expression of a value."""
         match value:
             case VariableSym():
                 place = self.variables.get(id(value.variable))
-                if place is None:
-                    self.refuse("a variable that it has made")
-                return f"o{place}"
+                return self.variable(value) if place is None else f"o{place}"
             case MaybeNone(value=inner, present=present):
                 return f"({self.text(inner)} if {self.result(present)} else None)"
             case Sym(atom=Name(id=name), type=Array()) if name in self.inputs:
@@ -61,12 +63,10 @@ class Outcome:
                 if cls is not None:
                     return f"{self.constant(cls)}({', '.join(parts)})"
                 return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-            case Lst():
-                return self.list(value)
-            case Dct():
-                keys = dicts.keys_of(self.ev, value)
-                pairs = [f"{self.constant(key)}: {self.text(dicts.get(self.ev, value, key, None))}" for key in keys]
-                return f"{{{', '.join(pairs)}}}"
+            case Lst() | Dct() if id(value) in self.held:
+                return self.through(*self.held[id(value)])
+            case Lst() | Dct() | Instance():
+                return self.made.get(id(value)) or self.make(value)
             case Static(obj=obj):
                 return self.known(obj)
         self.refuse(describe(value))
@@ -77,14 +77,39 @@ class Outcome:
             self.atoms.append(atom)
         return f"r{self.atoms.index(atom)}"
 
-    def list(self, value: Lst) -> str:
-        if id(value) in self.lists:
-            return self.through(*self.lists[id(value)])
-        contents = self.ev.heap[value]
-        if isinstance(contents, Items):
-            return f"[{', '.join(self.text(item) for item in contents.values)}]"
-        array = self.ev.as_array(value, None)
-        return f"list({self.text(array)})"
+    def make(self, value: Lst | Dct | Instance) -> str:
+        """The name of a new list, dict or object: filled where it has its name, since they may refer to one another."""
+        ev = self.ev
+        name = self.made[id(value)] = f"m{len(self.made)}"
+        if isinstance(value, Instance):
+            self.lines.append(f"{name} = object.__new__({self.constant(value.cls)})")
+            for label, cell in value.cells.items():
+                contents = ev.heap.get(cell)
+                if isinstance(contents, Items):
+                    self.lines.append(f"set_attribute({name}, {label!r}, {self.text(contents.values[0])})")
+        elif isinstance(value, Dct):
+            self.lines.append(f"{name} = {{}}")
+            for key in dicts.keys_of(ev, value):
+                text = self.text(dicts.get(ev, value, key, None))
+                self.lines.append(f"{name}[{self.constant(key)}] = {text}")
+        elif isinstance(contents := ev.heap[value], Items):
+            self.lines.append(f"{name} = []")
+            self.lines += [f"{name}.append({self.text(item)})" for item in contents.values]
+        else:
+            self.lines.append(f"{name} = list({self.text(ev.as_array(value, None))})")
+        return name
+
+    def variable(self, value: VariableSym) -> str:
+        """A variable that the function makes."""
+        stand_in = value.variable
+        if id(stand_in) not in self.made:
+            contents = self.ev.heap[value.cell]
+            assert isinstance(contents, Items)
+            label = f", name={stand_in.name!r}" if stand_in in self.live.named else ""
+            made = f"Variable({self.text(contents.values[0])}, trainable={stand_in.trainable}{label})"
+            name = self.made[id(stand_in)] = f"m{len(self.made)}"
+            self.lines.append(f"{name} = {made}")
+        return self.made[id(stand_in)]
 
     def known(self, obj: Any) -> str:
         """An object that was known when the function was lowered."""
@@ -113,10 +138,13 @@ class Outcome:
         hint = "return numbers, arrays, variables, or tuples, lists and dicts of those"
         self.ev.fail(UnsupportedSyntax, f"a compiled function returns {what}", hint=hint)
 
-    def caller(self, text: str, run: Any, assigned: dict[int, Atom], written: tuple[int, ...]) -> Any:
+    def caller(
+        self, text: str, effects: list[str], run: Any, assigned: dict[int, Atom], written: tuple[int, ...]
+    ) -> Any:
         """The function (objects, extra) -> what the user gets.
 
         text      the expression of that
+        effects   statements that change objects of the caller's
         run       the compiled program: it returns `atoms`, then new values of variables
         assigned  the new values, by the variables' places among the objects
         written   the places of arrays that are written
@@ -145,7 +173,7 @@ class Outcome:
         if written:
             body.append(f"check_sharing({written!r}, objects)")
         left = f"{', '.join(results)} = " if results else ""
-        body += [f"{left}run({', '.join(values)})", *lines, f"return {text}"]
+        body += [f"{left}run({', '.join(values)})", *lines, *self.lines, *effects, f"return {text}"]
         source = "def call(objects, extra):\n" + "\n".join(f"    {line}" for line in body) + "\n"
         self.namespace.update(run=run, active=active, announce=_announce, check_sharing=_check_sharing)
         exec(compile(source, f"<tapec call {next(_serial)}>", "exec"), self.namespace)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Items, Lst, Value
 from tapec.tape.recipe import Recipe
@@ -21,7 +20,6 @@ class OuterVariables:
 
     ev: Evaluator
     recipe: Recipe
-    overlays: bool
     entry: dict[str, Any]
     globals: dict[str, Any] | None
     cell_names: frozenset[str]
@@ -61,8 +59,6 @@ class OuterVariables:
             self.ev.frames[0].env[ident] = value
             self.rebound.add(ident)
             return
-        if not self.overlays:
-            self.ev.fail(LoweringError, f"`{ident}` of an outer function is assigned in a compiled function")
         if id(holder) not in self.outer:
             place = self.recipe.owners.get(id(function), -1)
             reached = place >= 0 or path == "module"

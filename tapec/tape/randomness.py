@@ -1,7 +1,8 @@
 """Random numbers that a tape's block draws.
 
 The block draws them itself when it runs.  For the program they are inputs, drawn at entry from
-copies of the generators, whose state is then what the block will find.
+copies of the generators, whose state is then what the block will find.  A compiled function does not
+draw: behind it the generators take over the states of their copies.
 """
 
 from __future__ import annotations
@@ -34,11 +35,23 @@ def twin(generator: Any) -> Any:
     return copy.deepcopy(generator)
 
 
+def take_state(generator: Any, other: Any) -> None:
+    """Bring a generator into the state of its copy."""
+    if isinstance(generator, random.Random):
+        generator.setstate(other.getstate())
+    elif isinstance(generator, np.random.RandomState):
+        generator.set_state(other.get_state())
+    else:
+        generator.bit_generator.state = other.bit_generator.state
+
+
 class Draws:
     """The draws of one lowering."""
 
     def __init__(self, ev: Evaluator, live: Any) -> None:
         self.ev, self.live = ev, live
+        # by identity: the generators, and their copies with the names that those have in the recipe
+        self.originals: dict[int, Any] = {}
         self.twins: dict[int, tuple[Any, str]] = {}
 
     def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
@@ -47,6 +60,9 @@ class Draws:
         if function in _MAKERS:
             return self._made(function, args, kwargs, node)
         if not isinstance(owner, GENERATORS):
+            return None
+        if not self.live.overlays and owner is np.random.mtrand._rand:
+            # compiled code has a generator of its own behind NumPy's functions
             return None
         ev, recipe = self.ev, self.live.recipe
         if ev.block is not ev.root or name in _CHANGES:
@@ -59,6 +75,7 @@ class Draws:
         given = [self._known(arg, node) for arg in args]
         named = {key: self._known(value, node) for key, value in kwargs.items()}
         if id(owner) not in self.twins:
+            self.originals[id(owner)] = owner
             self.twins[id(owner)] = twin(owner), self._twin_name(owner)
         own, label = self.twins[id(owner)]
         value = getattr(own, name)(*given, **named)
@@ -82,6 +99,14 @@ class Draws:
         generator = maker(*given)
         recipe.new(generator, f"{recipe.constant(maker)}(*{recipe.constant(given)})")
         return Static(generator)
+
+    def drawn(self) -> list[tuple[Any, int | None, Any, int]]:
+        """The generators that were drawn from: each with its place, its copy and the copy's place."""
+        owners = self.live.recipe.owners
+        return [
+            (self.originals[key], owners.get(key), own, self.live.recipe.new(own, label))
+            for key, (own, label) in self.twins.items()
+        ]
 
     def _twin_name(self, owner: Any) -> str:
         recipe = self.live.recipe

@@ -30,15 +30,6 @@ class ForeignTape:
     __tapec_exit__ = __tapec_enter__
 
 
-class Surroundings:
-    """A context that changes nothing that a block computes, such as `np.errstate`."""
-
-    def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
-        """Nothing that the program would notice."""
-
-    __tapec_exit__ = __tapec_enter__
-
-
 class _Elsewhere:
     """The pause of a tape of another block."""
 

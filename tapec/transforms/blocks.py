@@ -1,4 +1,9 @@
-"""Blocks of derivatives: loops over unit vectors, and what each run gives stored in its row or column."""
+"""Blocks of derivatives: loops over unit vectors, and what each run gives stored in its row or column.
+
+Of batches, by their first axis, only the blocks where result and source belong to one example are kept.  Where
+examples depend on one another, a run serves a single one.  Where they do not, a run's vector is the same unit
+vector for each of them, and what it gives are rows, or columns, of all examples.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,9 @@ from tapec.transforms.reverse import Reversed
 from tapec.transforms.split import ListOfArrays, split
 
 Index = tuple[Atom, ...]
+
+# how many examples of a batch a run serves: one, or all of them
+APART, TOGETHER = "apart", "together"
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def halves(swept: Reversed, constants: frozenset[str]) -> Row | None:
 
 
 def fill_rows(
-    out: Emitter, value: Atom, row: Row, blocks: list[Name], constants: frozenset[str], batch: bool = False
+    out: Emitter, value: Atom, row: Row, blocks: list[Name], constants: frozenset[str], examples: str | None = None
 ) -> None:
     """Pull each unit vector of `value` back, into one line of each block."""
     first: dict[str, Atom] = {}
@@ -78,9 +86,12 @@ def fill_rows(
         for name in row.state:
             bound[name] = inner.let(name, Op("copy", (first[name],)), row.run.types[name])
         for block, adjoint in zip(blocks, inline(inner, row.run, bound, constants), strict=True):
-            fill(inner, block, adjoint, lambda rest: (*index, *rest), index[:1] if batch else ())
+            if examples == TOGETHER:
+                fill(inner, block, adjoint, lambda rest: (rest[0], *index, *rest[1:]))
+            else:
+                fill(inner, block, adjoint, lambda rest: (*index, *rest), index[:1] if examples else ())
 
-    directions(out, f"{row.seed}_unit", value, row.run, body)
+    directions(out, f"{row.seed}_unit", value, row.run, body, examples)
 
 
 def fill_columns(
@@ -90,22 +101,30 @@ def fill_columns(
     dot: str,
     blocks: list[Name],
     constants: frozenset[str],
-    batch: bool = False,
+    examples: str | None = None,
 ) -> None:
     """Push each unit vector of `source` forward by `column`, into one column of each block."""
 
     def body(inner: Emitter, unit: Atom, index: Index) -> None:
-        example = index[:1] if batch else ()
+        example = index[:1] if examples == APART else ()
         for block, tangent in zip(blocks, inline(inner, column, {dot: unit}, constants), strict=True):
             fill(inner, block, tangent, lambda rest: (*example, *rest, *index[len(example) :]), example)
 
-    directions(out, f"{dot}_unit", Name(source), column, body)
+    directions(out, f"{dot}_unit", Name(source), column, body, examples)
 
 
 def directions(
-    out: Emitter, label: str, like: Atom, run: Function, body: Callable[[Emitter, Atom, Index], None]
+    out: Emitter,
+    label: str,
+    like: Atom,
+    run: Function,
+    body: Callable[[Emitter, Atom, Index], None],
+    examples: str | None = None,
 ) -> None:
-    """Loops over the unit vectors of the space of `like`; `body` gets each one and its place."""
+    """Loops over the unit vectors of the space of `like`; `body` gets each one and its place.
+
+    Of a batch whose examples are served together: over those of an example's space, for all examples at once.
+    """
     type_ = out.type_of(like)
     assert isinstance(type_, Scalar | Array)
     if isinstance(type_, Scalar):
@@ -114,15 +133,36 @@ def directions(
     assert isinstance(like, Name)
     # a name of its own within the run as well
     out.taken |= set(run.types)
-    unit = out.zeros_like(label, like.id)
-    element = type_.element
+    unit = Name(out.zeros_like(label, like.id))
+    element, bounds = type_.element, extents(out, like)
 
-    def inside(inner: Emitter, index: Index) -> None:
-        inner.add(Store(unit, index, inner.cast(Const(1.0), element), False, out.span))
-        body(inner, Name(unit), index)
-        inner.add(Store(unit, index, inner.cast(Const(0.0), element), False, out.span))
+    def store(inner: Emitter, index: Index, value: float) -> None:
+        inner.add(Store(unit.id, index, inner.cast(Const(value), element), False, out.span))
 
-    out.each(like.id, inside)
+    def single(inner: Emitter, index: Index) -> None:
+        store(inner, index, 1.0)
+        body(inner, unit, index)
+        store(inner, index, 0.0)
+
+    def together(inner: Emitter, index: Index) -> None:
+        loops(inner, bounds[:1], lambda one, example: store(one, (*example, *index), 1.0))
+        body(inner, unit, index)
+        loops(inner, bounds[:1], lambda one, example: store(one, (*example, *index), 0.0))
+
+    if examples == TOGETHER:
+        loops(out, bounds[1:], together)
+    else:
+        loops(out, bounds, single)
+
+
+def loops(out: Emitter, bounds: list[Atom], body: Callable[[Emitter, Index], None]) -> None:
+    """Nested loops from zero to each of the bounds."""
+    index = tuple(Name(out.fresh("ijklmn"[axis % 6], INT64)) for axis in range(len(bounds)))
+    emitters = [out, *(out.child() for _ in bounds)]
+    body(emitters[-1], index)
+    for axis in reversed(range(len(bounds))):
+        inner = tuple(emitters[axis + 1].out)
+        emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), inner, span=out.span))
 
 
 def extents(out: Emitter, atom: Atom) -> list[Atom]:
@@ -155,12 +195,9 @@ def fill(out: Emitter, block: Name, value: Atom, place: Callable[[Index], Index]
         out.add(Store(block.id, place(()), out.cast(value, target.element), False, out.span))
         return
     assert isinstance(value, Name) and isinstance(type_, Array)
-    bounds = extents(out, value)[len(example) :]
-    index = tuple(Name(out.fresh("ijklmn"[axis % 6], INT64)) for axis in range(len(bounds)))
-    emitters = [out, *(out.child() for _ in bounds)]
-    inner = emitters[-1]
-    item = inner.let("t", Op("load", (value, *example, *index)), type_.element)
-    inner.add(Store(block.id, place(index), inner.cast(item, target.element), False, out.span))
-    for axis in reversed(range(len(bounds))):
-        body = tuple(emitters[axis + 1].out)
-        emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), body, span=out.span))
+
+    def body(inner: Emitter, index: Index) -> None:
+        item = inner.let("t", Op("load", (value, *example, *index)), type_.element)
+        inner.add(Store(block.id, place(index), inner.cast(item, target.element), False, out.span))
+
+    loops(out, extents(out, value)[len(example) :], body)

@@ -30,7 +30,7 @@ from tapec.syntax.core import (
     walk,
 )
 from tapec.syntax.types import Array, Scalar
-from tapec.transforms.blocks import Row, allocated, extents, fill, fill_columns, fill_rows, halves
+from tapec.transforms.blocks import APART, TOGETHER, Row, allocated, extents, fill, fill_columns, fill_rows, halves
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
 from tapec.transforms.inline import inline
@@ -87,6 +87,7 @@ def jacobian(
     mode: str = "auto",
     values: bool = False,
     batch: bool = False,
+    independent: bool = False,
 ) -> Function:
     """The function that returns, for each float result of `function`, a block for each source.
 
@@ -95,18 +96,20 @@ def jacobian(
     values   return the float results themselves before the blocks
     batch    all sources and results are batches, by their first axis: of a block only the part where
              result and source belong to one example, of shape (batch, result's rest, source's rest)
+    independent  the examples of a batch do not depend on one another: a run serves all of them at once
     returns  a function of the same parameters, in single assignment.  A block has the shape of the
              result followed by that of the source, and the dtype of the source
     raises   NotDifferentiable  for functions that draw random numbers
     """
-    return _Jacobian(function, sources, constants, mode, batch).run(values)
+    examples = None if not batch else TOGETHER if independent else APART
+    return _Jacobian(function, sources, constants, mode, examples).run(values)
 
 
 class _Jacobian:
     def __init__(
-        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], mode: str, batch: bool
+        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], mode: str, examples: str | None
     ) -> None:
-        self.batch = batch
+        self.examples = examples
         self.function = function = _on_copies(function, constants)
         last = function.body[-1]
         assert isinstance(last, Return)
@@ -213,11 +216,11 @@ class _Jacobian:
         by_rows, by_columns = out.child(), out.child()
         if rows is not None:
             for value, line, row in zip(self.values, grid, rows, strict=True):
-                fill_rows(by_rows, value, row, line, self.constants, self.batch)
+                fill_rows(by_rows, value, row, line, self.constants, self.examples)
         if columns is not None:
             for k, (source, (column, dot)) in enumerate(zip(self.sources, columns, strict=True)):
                 lines = [line[k] for line in grid]
-                fill_columns(by_columns, source, column, dot, lines, self.constants, self.batch)
+                fill_columns(by_columns, source, column, dot, lines, self.constants, self.examples)
         if rows is None or columns is None:
             out.extend(by_rows.out or by_columns.out)
         else:
@@ -230,7 +233,7 @@ class _Jacobian:
         label = f"{value.id if isinstance(value, Name) else 'result'}_by_{source}"
         type_ = self.out.types[source]
         assert isinstance(type_, Scalar | Array)
-        return allocated(self.out, label, value, Name(source), type_.dtype, self.batch)
+        return allocated(self.out, label, value, Name(source), type_.dtype, self.examples is not None)
 
     def size(self, atoms: tuple[Atom, ...]) -> Atom:
         """How many numbers there are in all of `atoms`."""

@@ -95,8 +95,8 @@ def filtered_by_the_run(x):
 
 
 @refused(VECTOR)
-def mapped_over_an_array(x):
-    return list(map(lambda v: v * v, x))[0]
+def tuple_of_unknown_length(x):
+    return tuple(map(lambda v: v * v, x))[0]
 
 
 @refused(VECTOR)
@@ -162,3 +162,117 @@ def an_order_of_the_run(x, n):
 @refused(1.0)
 def numbers_in_an_order_of_the_run(x):
     return sorted([x * x, x])[0]
+
+
+@refused(VECTOR)
+def iterator_made_outside_the_loop(x):
+    pairs = enumerate(x)
+    s = 0.0
+    for k in range(3):
+        for i, v in pairs:
+            s += v * (k + i)
+    return s
+
+
+@refused(VECTOR)
+def iterator_of_a_loop_left_early(x):
+    pairs = zip(x, x)
+    s = 0.0
+    for a, b in pairs:
+        if a > 2.0:
+            break
+        s += a * b
+    for a, b in pairs:
+        s += a
+    return s
+
+
+@refused(VECTOR)
+def iterator_used_in_its_own_loop(x):
+    it = iter(x)
+    s = 0.0
+    for a in it:
+        s += a * next(it)
+    return s
+
+
+@refused(VECTOR)
+def iterator_handed_to_another(x):
+    it = iter(x)
+    pairs = zip(it, x)
+    return next(it) * sum([a * b for a, b in pairs])
+
+
+@refused(VECTOR)
+def iterator_that_a_branch_takes_from(x):
+    it = iter((x[0], x[1], x[2]))
+    s = x[0]
+    if x[0] > 0.5:
+        s = next(it)
+    return s * next(it)
+
+
+@refused(VECTOR)
+def reversed_iterator(x):
+    return sum(reversed(map(np.sin, x)))
+
+
+@refused(VECTOR)
+def next_of_a_list(x):
+    return next([x[0], x[1]])
+
+
+@refused(VECTOR)
+def iter_with_a_sentinel(x):
+    return sum(iter(lambda: x[0], 0.0))
+
+
+@refused(VECTOR)
+def filter_left_by_break(x):
+    s = 0.0
+    for k in filter(lambda k: k % 2, (1, 2, 3)):
+        if x[0] > k:
+            break
+        s += x[k - 1]
+    return s
+
+
+OUTSIDE = [1.0, 2.0]
+SETTINGS = {"rate": 0.1}
+
+
+@refused(1.0)
+def list_of_a_module_appended_to(x):
+    OUTSIDE.append(3.0)
+    return x * OUTSIDE[0]
+
+
+@refused(1.0)
+def element_of_a_module_list_set(x):
+    kept = OUTSIDE
+    kept[0] = x
+    return kept[0]
+
+
+@refused(1.0)
+def module_list_extended_under_another_name(x):
+    kept = OUTSIDE
+    kept += [x]
+    return x
+
+
+@refused(1.0)
+def item_of_a_module_dict_set(x):
+    SETTINGS["rate"] = x
+    return x
+
+
+@refused(1.0)
+def module_dict_updated(x):
+    SETTINGS.update(low=x)
+    return x
+
+
+@refused((1.0, 2.0))
+def attribute_of_a_tuple(p):
+    return p.first * 2.0

@@ -12,9 +12,15 @@ import numba
 import pytest
 
 from tests.oracles import check
-from tests.programs import semantics_arrays, semantics_calls, semantics_flow
+from tests.programs import semantics_arrays, semantics_calls, semantics_flow, semantics_iterators, semantics_outside
 
-CASES = [*semantics_flow.CASES, *semantics_arrays.CASES, *semantics_calls.CASES]
+CASES = [
+    *semantics_flow.CASES,
+    *semantics_arrays.CASES,
+    *semantics_calls.CASES,
+    *semantics_iterators.CASES,
+    *semantics_outside.CASES,
+]
 
 
 @pytest.mark.parametrize(("f", "args"), CASES, ids=lambda value: getattr(value, "__name__", ""))

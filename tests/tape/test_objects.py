@@ -202,6 +202,21 @@ def test_a_generator_feeds_the_block():
     assert tape.gradient(loss, w) == 15.0
 
 
+def test_a_generator_gives_its_values_once():
+    w, data = Variable(2.0), np.arange(6.0)
+    with GradientTape() as tape:
+        rows = batches(data, 2)
+        loss = 0.0
+        for _ in range(2):
+            for batch in rows:
+                loss = loss + np.sum(w * batch)
+        rest = batches(data, 3)
+        sums = [np.sum(w * batch) for batch in rest]
+        loss = loss + sums[0] + sum(rest, 0.0) + len([row for row in rows])
+    assert float(loss) == 2 * 15.0 + 2 * 3.0
+    assert tape.gradient(loss, w) == 18.0
+
+
 def test_dicts_of_parameters():
     params = {"w": np.array([1.0, 2.0]), "b": constant(0.5), "deep": {"k": constant(3.0)}}
     with GradientTape() as tape:

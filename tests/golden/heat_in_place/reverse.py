@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -33,8 +34,9 @@ def heat_in_place_value_and_grad(u, steps):
         total += t_3 * t_3
 
     # reverse sweep
-    # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-    t_5_kept = np.empty(max(n - 1, 0))
+    # for i in range(1, v.size - 1):
+    n_1 = tapec_runtime.unforeseen(n if n - 1 > 1 else 0)
+    t_5_kept = np.zeros(max(n - 1, 0) + 3)
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
         # w = v.copy()
@@ -45,16 +47,12 @@ def heat_in_place_value_and_grad(u, steps):
             t_4 = t_bar[i]
             t_bar[i] = 0.0
             t_5 = 0.1 * t_4
-            t_5_kept[i] = t_5
+            t_5_kept[i + 1] = t_5
             t_1_bar[i] += t_4 - 2.0 * t_5
         # for i in range(1, v.size - 1):
-        for i in range(1, n - 1):
+        for i in range(n_1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_1_bar[i + 1] += t_5_kept[i]
-        # for i in range(1, v.size - 1):
-        for i in range(1, n - 1):
-            # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_1_bar[i - 1] += t_5_kept[i]
+            t_1_bar[i] += t_5_kept[i] + t_5_kept[i + 2]
         # w = v.copy()
         for i in range(n):
             t_6 = t_1_bar[i]

@@ -1,0 +1,311 @@
+"""Run many trips of a loop side by side, so that its inner loops run on vectors.
+
+    for i in range(n):                             for first in range(0, n, 64):
+        image = np.empty(d)                            lanes = min(64, n - first)
+        for c in range(d):                             image = np.empty((d, 64))
+            w = icf[c]                  ->             for c in range(d):
+            image[c] += w * x[c, i]                        w = icf[c]
+        total = total + image[0]                           for lane in range(lanes):
+                                                               i = first + lane
+                                                               image[c, lane] += w * x[c, i]
+                                                       for lane in range(lanes):
+                                                           total = total + image[0, lane]
+
+LLVM runs innermost loops on vectors only.  Where those are short, or need one trip after the other, the trips of a
+loop around them do not: each is a lane of a vector.  The loop's trips must commute; loops inside must take the same
+way in all of them, or they stay whole in a lane (`analyses/lanes.py`).  What a trip makes for itself gets an axis of
+lanes, the last one; what lanes add to one element is added up in a variable, lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from tapec.analyses.lanes import Lanes
+from tapec.analyses.trips import Trips
+from tapec.journal import Listener
+from tapec.optimise.lane_gain import few, gains
+from tapec.optimise.names import Fresh
+from tapec.optimise.packed import Packed
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    changed,
+    map_blocks,
+    names_in,
+    reads,
+    substitute,
+    walk,
+    writes,
+)
+from tapec.syntax.types import INT64, Array, Scalar
+
+# trips side by side
+_LANES = Const(64)
+
+
+def in_lanes(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such loops in lanes; see the module.  Afterwards a name may have several values."""
+    trips = Trips(function)
+    fresh = Fresh(function.types)
+
+    def block(stmts: Block) -> Block:
+        return tuple(new for stmt in stmts for new in statement(stmt))
+
+    def statement(stmt: Stmt) -> Iterable[Stmt]:
+        planned = _planned(stmt, trips, fresh)
+        if planned is None:
+            return (map_blocks(stmt, block),)
+        if listener is not None:
+            why = "its inner loops do not run on vectors, its trips can"
+            listener.decide(stmt.span, "lanes", "64 trips side by side", why)
+        return planned.loop()
+
+    return replace(function, body=block(function.body), types=fresh.types)
+
+
+def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> _Rewriting | None:
+    """How a loop runs in lanes, if it can, and gains by it."""
+    if not isinstance(stmt, For) or stmt.parallel or stmt.step != Const(1) or few(stmt) or not trips.commute(stmt):
+        return None
+    lanes = Lanes(stmt, trips)
+    if not lanes.separate():
+        return None
+    packed = Packed(lanes, fresh)
+    return _Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
+
+
+@dataclass
+class _Run:
+    """Statements that each lane runs by itself, one after another; the loop over lanes stands for them."""
+
+    body: list[Stmt] = field(default_factory=list)
+
+    def touches(self, stmt: Stmt) -> bool:
+        """Whether a statement may have to stay behind the run."""
+        mine, theirs = tuple(walk(self.body)), tuple(walk((stmt,)))
+        uses = {name for s in mine for name in (*reads(s), *writes(s))}
+        return any(name in uses for s in theirs for name in (*writes(s), *changed(s)))
+
+
+class _Rewriting:
+    """One loop, on its way into lanes."""
+
+    def __init__(self, lanes: Lanes, packed: Packed, fresh: Fresh) -> None:
+        self.lanes = lanes
+        self.packed = packed
+        self.fresh = fresh
+        self.runs: dict[int, _Run] = {}
+        # in how many runs a name stands that differs
+        self.places: dict[str, int] = {}
+        self.kept: dict[str, str] = {}
+        var = lanes.loop.var
+        self.first = fresh(f"{var}_first", INT64)
+        self.count = fresh("lanes", INT64)
+
+    def loop(self) -> list[Stmt]:
+        loop = self.lanes.loop
+        body = self.outer(loop.body)
+        for run in self.runs.values():
+            for name in {name for s in walk(run.body) for name in (*reads(s), *writes(s))}:
+                self.places[name] = self.places.get(name, 0) + 1
+        for name, number in self.places.items():
+            if number > 1 and name in self.lanes.names and name != loop.var:
+                type_ = self.fresh.types[name]
+                assert isinstance(type_, Scalar)
+                self.kept[name] = self.fresh(f"{name}_lanes", Array(type_.dtype, 1))
+        for name, type_ in self.lanes.trips.types.items():
+            if isinstance(type_, Array) and self.lanes.widened(name):
+                self.fresh.types[name] = replace(type_, ndim=type_.ndim + 1)
+        before = [
+            Assign(buffer, Op("empty", (Const(self.dtype(name)), _LANES)), loop.span)
+            for name, buffer in self.kept.items()
+        ]
+        rest = self.fresh("n", INT64)
+        head: list[Stmt] = [
+            Assign(rest, Op("-", (loop.stop, Name(self.first))), loop.span),
+            Assign(self.count, Op("min", (Name(rest), _LANES)), loop.span),
+        ]
+        for made, filled in self.packed.made(self.first, self.count, _LANES):
+            before += made
+            head.append(filled)
+        new = replace(loop, var=self.first, step=_LANES, body=(*head, *self.inner(body)))
+        return [*before, new]
+
+    def dtype(self, name: str) -> str:
+        type_ = self.fresh.types[name]
+        assert isinstance(type_, Scalar)
+        return type_.dtype
+
+    # where each lane goes its own way
+
+    def outer(self, block: Block) -> Block:
+        """The block with runs, which stand behind what need not wait for them."""
+        out: list[Stmt] = []
+        run = _Run()
+        for stmt in block:
+            if isinstance(stmt, Assign) and (stmt.target in self.lanes.rows or self.copies_sum(stmt)):
+                continue
+            if self.lanes.differs(stmt):
+                run.body.append(stmt)
+                continue
+            alike = not any(self.lanes.differs(s) for s in walk((stmt,)))
+            if run.body and (not alike or run.touches(stmt)):
+                out.append(self.placed(run))
+                run = _Run()
+            out.append(self.widened(stmt) if alike else map_blocks(stmt, self.outer))
+        if run.body:
+            out.append(self.placed(run))
+        return tuple(out)
+
+    def copies_sum(self, stmt: Assign) -> bool:
+        return stmt.target in self.lanes.sums and isinstance(stmt.value, Name)
+
+    def widened(self, stmt: Stmt) -> Stmt:
+        """A statement that runs once for all lanes; memory that it makes has a last axis for them."""
+        match stmt:
+            case Assign(target=target, value=Op(fn="empty" | "zeros" as fn, args=args)) if self.lanes.widened(target):
+                return replace(stmt, value=Op(fn, (*args, _LANES)))
+        return map_blocks(stmt, lambda block: tuple(self.widened(s) for s in block))
+
+    def placed(self, run: _Run) -> Stmt:
+        stmt = For("", Const(0), Name(self.count), Const(1), tuple(run.body), span=run.body[0].span)
+        self.runs[id(stmt)] = run
+        return stmt
+
+    # what a lane does
+
+    def inner(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            run = self.runs.get(id(stmt))
+            if run is None:
+                out.append(map_blocks(stmt, self.inner))
+            else:
+                out += self.side_by_side(stmt, run)
+        return tuple(out)
+
+    def side_by_side(self, loop: Stmt, run: _Run) -> list[Stmt]:
+        """The loop over lanes of a run."""
+        assert isinstance(loop, For)
+        lane = self.fresh("lane", INT64)
+        writer = _Lane(self, lane)
+        body = writer.block(tuple(run.body), top=True)
+        used = {name for s in walk(run.body) for name in reads(s)}
+        head: list[Stmt] = []
+        if writer.trip in {name for s in walk(body) for name in reads(s)}:
+            head.append(Assign(writer.trip, Op("+", (Name(self.first), Name(lane))), loop.span))
+        tail: list[Stmt] = []
+        for name, buffer in self.kept.items():
+            own = writer.names.get(name)
+            if own is None:
+                continue
+            if name in used and not self.set_first(name, run.body):
+                head.append(Assign(own, Op("load", (Name(buffer), Name(lane))), loop.span))
+            if any(name in writes(s) for s in walk(run.body)):
+                tail.append(Store(buffer, (Name(lane),), Name(own), span=loop.span))
+        new = replace(loop, var=lane, body=(*head, *body, *tail))
+        return [*writer.before, new, *writer.after]
+
+    def set_first(self, name: str, block: Iterable[Stmt]) -> bool:
+        """Whether a run sets a name before it reads it."""
+        for stmt in block:
+            if any(name in reads(s) for s in walk((stmt,))):
+                return False
+            if name in writes(stmt) and isinstance(stmt, Assign):
+                return True
+        return False
+
+
+class _Lane:
+    """The statements of a run for one lane, with names of its own for what is kept between runs."""
+
+    def __init__(self, whole: _Rewriting, lane: str) -> None:
+        self.whole = whole
+        self.lanes = whole.lanes
+        self.lane = Name(lane)
+        self.trip = whole.fresh(self.lanes.loop.var, INT64)
+        self.names: dict[str, str] = {self.lanes.loop.var: self.trip}
+        self.sums: dict[tuple[str, tuple[Expr, ...]], str] = {}
+        self.before: list[Stmt] = []
+        self.after: list[Stmt] = []
+
+    def name(self, name: str) -> str:
+        if name in self.lanes.sums:
+            return self.lanes.sums[name]
+        if name in self.whole.kept and name not in self.names:
+            self.names[name] = self.whole.fresh(name, self.whole.fresh.types[name])
+        return self.names.get(name, name)
+
+    def renamed(self, value: Expr) -> Expr:
+        return substitute(value, {name: Name(self.name(name)) for name in names_in(value)})
+
+    def atom(self, value: Expr) -> Atom:
+        new = self.renamed(value)
+        assert isinstance(new, Name | Const)
+        return new
+
+    def block(self, block: Block, top: bool = False) -> Block:
+        return tuple(new for stmt in block if (new := self.statement(stmt, top)) is not None)
+
+    def statement(self, stmt: Stmt, top: bool = False) -> Stmt | None:
+        match stmt:
+            case Assign(target=target, value=value):
+                if target in self.lanes.rows or self.whole.copies_sum(stmt):
+                    return None
+                if isinstance(value, Op) and value.fn == "load":
+                    assert isinstance(value.args[0], Name)
+                    array, index = self.element(value.args[0].id, value.args[1:], stmt)
+                    return replace(stmt, target=self.name(target), value=Op("load", (Name(array), *index)))
+                return replace(stmt, target=self.name(target), value=self.renamed(value))
+            case Store(array=array, index=index):
+                new = self.store(stmt, *self.element(array, index))
+                return self.added_up(new) if top and new.accumulate else new
+            case For(var=var, start=start, stop=stop, step=step):
+                first, last, by = (self.atom(bound) for bound in (start, stop, step))
+                stmt = replace(stmt, var=self.name(var), start=first, stop=last, step=by)
+            case If(test=test):
+                stmt = replace(stmt, test=self.atom(test))
+        return map_blocks(stmt, self.block)
+
+    def element(self, array: str, index: tuple[Expr, ...], load: Stmt | None = None) -> tuple[str, tuple[Atom, ...]]:
+        """An element as this lane finds it."""
+        found = self.lanes.element(array, index)
+        assert found is not None
+        array, subs = found[0], tuple(self.atom(sub) for sub in found[1])
+        copied = None if load is None else self.whole.packed.element(load, subs, self.lane)
+        return copied or (array, (*subs, self.lane) if self.lanes.widened(array) else subs)
+
+    def store(self, stmt: Store, array: str, index: tuple[Atom, ...]) -> Store:
+        return replace(stmt, array=array, index=index, value=self.atom(stmt.value))
+
+    def added_up(self, stmt: Store) -> Stmt:
+        """An addition, to a variable where all lanes add to one element."""
+        array = self.whole.fresh.types[stmt.array]
+        assert isinstance(array, Array)
+        differing = {*self.names.values(), self.lane.id, *self.lanes.names}
+        if not array.is_float or any(name in differing for sub in stmt.index for name in names_in(sub)):
+            return stmt
+        if isinstance(stmt.value, Const) or self.whole.fresh.types[stmt.value.id] != array.element:
+            return stmt
+        key = stmt.array, stmt.index
+        if key not in self.sums:
+            self.sums[key] = self.whole.fresh(f"{stmt.array}_sum", array.element)
+            zero: Expr = Const(0.0) if array.dtype == "float64" else Op(f"cast.{array.dtype}", (Const(0.0),))
+            self.before.append(Assign(self.sums[key], zero, stmt.span))
+            self.after.append(replace(stmt, value=Name(self.sums[key])))
+        name = Name(self.sums[key])
+        return Assign(name.id, Op("+", (name, stmt.value)), stmt.span)
