@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from tapec.bound import BoundDerivative, unbound
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.options import DEFAULT, Keywords, Options, chosen
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
     """The gradient of a function that returns one float.
 
-    f        a Python function, lambda, closure or Numba dispatcher
+    f        a Python function, lambda, closure, Numba dispatcher, method, partial function or object that is called;
+             a method's object is as it is at each call
     wrt      position or name of a parameter, or a tuple of those
     options  opt_level=0, 1 or 2, the default: how much is done for speed; math="libm": elementary
              functions are all the C library's, instead of vectorised ones with errors of up to 2
@@ -63,7 +65,11 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     """A derivative of some kind (`pipeline.KINDS`); for no function a decorator that makes it."""
     if f is None:
         return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
-    function = plain_function(f)
+    bound = unbound(f)
+    function = plain_function(bound.function)
+    if not bound.is_free:
+        inner = derivative(bound.function, bound.wrt(wrt, parameters(function)), kind, options)
+        return BoundDerivative(inner, bound, (derivative, f, wrt, kind, options))
     wrt = tuple(wrt) if isinstance(wrt, list) else wrt
     from tapec.backend.program import resolve_wrt
 

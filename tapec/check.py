@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tapec.api import grad
+from tapec.bound import unbound
 from tapec.errors import GradientMismatch, UsageError
 from tapec.frontend.source import parameters
 from tapec.products import jvp, plain_function, vjp
@@ -30,7 +31,7 @@ def check_grads(
     """Check the derivatives of `f` at `args`, in a random direction.
 
     args     the arguments, a tuple
-    wrt      positions of the arguments to move; by default all floats and arrays of floats
+    wrt      positions of the arguments to move; by default all floats and arrays of floats, real or complex
     order    derivatives to check: 2 checks the gradient's derivative too, and so on
     rtol     relative tolerance against central differences; by default 1e-6, 1e-2 for float32.
              Reverse is held to forward mode a thousand times more tightly
@@ -103,10 +104,11 @@ def compare(
         raise UsageError(f"order must be at least 1, not {order}")
     args = tuple(args)
     positions = _positions(args, wrt)
-    single = any(leaf.dtype == np.float32 for k in positions for leaf in _leaves(args[k]))
+    single = any(leaf.dtype in (np.float32, np.complex64) for k in positions for leaf in _leaves(args[k]))
     rtol = (1e-2 if single else 1e-6) if rtol is None else rtol
     atol = rtol if atol is None else atol
-    names = list(parameters(plain_function(f)))
+    bound = unbound(f)
+    names = bound.free(parameters(plain_function(bound.function)))
     moves = {"all": positions}
     if apart and len(positions) > 1:
         moves = {names[min(k, len(names) - 1)]: (k,) for k in positions} | moves
@@ -139,7 +141,7 @@ def _positions(args: tuple[Any, ...], wrt: Any) -> tuple[int, ...]:
 
 def _is_float(arg: Any) -> bool:
     leaves = _leaves(arg)
-    return bool(leaves) and all(leaf.dtype.kind == "f" for leaf in leaves)
+    return bool(leaves) and all(leaf.dtype.kind in "fc" for leaf in leaves)
 
 
 def _leaves(tree: Any) -> list[Any]:
@@ -161,12 +163,17 @@ def _clone(leaf: Any) -> Any:
 
 def _random(rng: np.random.Generator, leaf: Any) -> Any:
     drawn = rng.standard_normal(np.shape(leaf))
+    if np.iscomplexobj(leaf):
+        drawn = drawn + 1j * rng.standard_normal(np.shape(leaf))
     return drawn.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else type(leaf)(drawn)
 
 
 def _inner(first: Any, second: Any) -> float:
+    """The inner product; a complex number counts as two real ones."""
     pairs = zip(_leaves(first), _leaves(second), strict=True)
-    return float(sum(np.vdot(a.astype(np.float64), b.astype(np.float64)) for a, b in pairs if a.dtype.kind == "f"))
+    return float(
+        sum(np.vdot(a.astype(np.complex128), b.astype(np.complex128)).real for a, b in pairs if a.dtype.kind in "fc")
+    )
 
 
 def _compared(
@@ -181,7 +188,7 @@ def _compared(
     rng = np.random.default_rng(_SEED)
     drawn = tuple(_map(lambda leaf: _random(rng, leaf), arg) if k in positions else None for k, arg in enumerate(args))
     value, pullback = vjp(f, *_map(_clone, args))
-    weights = _map(lambda leaf: _random(rng, leaf) if np.asarray(leaf).dtype.kind == "f" else 0.0, value)
+    weights = _map(lambda leaf: _random(rng, leaf) if np.asarray(leaf).dtype.kind in "fc" else 0.0, value)
     pulled = pullback(weights)
     step = float(np.cbrt(np.finfo(_coarsest(args, positions)).eps))
     for moved, chosen in moves.items():

@@ -22,7 +22,7 @@ from tapec.journal import Listener, stage
 from tapec.optimise import prepare, tidy
 from tapec.optimise.defined import define_copied
 from tapec.options import Options, no_limit
-from tapec.syntax.core import Atom, Expr, Function, Name, Note, Return
+from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks
 from tapec.syntax.types import FLOAT64, Array, Scalar, Stack, Type
 from tapec.transforms.callees import called
 from tapec.transforms.forward import forward
@@ -365,6 +365,20 @@ def _pullback(
     return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, None, seeds)
 
 
+def _same_extents(block: Block, partners: dict[str, str]) -> Block:
+    """A block that asks for the extents of real parts in place of those of imaginary parts, `partners`."""
+    if not partners:
+        return block
+
+    def same(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Assign(value=Op(fn="dim", args=(Name(id=array), axis))) if array in partners:
+                return replace(stmt, value=Op("dim", (Name(partners[array]), axis)))
+        return map_blocks(stmt, lambda inner: _same_extents(inner, partners))
+
+    return tuple(same(stmt) for stmt in block)
+
+
 def _complex_results(lowered: Lowered) -> list[tuple[int, int]]:
     """The positions of the parts of each complex result, among the results that are floats."""
     floats = [_is_float(value, lowered.function.types) for value in _results(lowered.function)]
@@ -406,7 +420,8 @@ def _finish(
     pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
     seeds, taken_apart = grouped(seeds, pairs, core.types)
     labels = (*structure.labels, *seeds)
-    taken = (*lowered.constants, *structure.namespace, *labels)
+    taken = (*lowered.constants, *structure.namespace, *labels, *(pair.whole for pair in structure.pairs()))
+    core = replace(core, body=_same_extents(core.body, {pair.im: pair.re for pair in structure.pairs()}))
     core = tidy(core, frozenset(taken).difference(core.params), options, listener)
     # for the classes of named tuples, whose names are taken
     result = returned(_results(core))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import itertools
 import linecache
 import types
@@ -12,6 +13,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from tapec.bound import unbound
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters, undecorated
 from tapec.options import Keywords, Options, chosen
@@ -25,9 +27,12 @@ def plain_function(f: Any) -> types.FunctionType:
     """The Python function behind `f`, one that calls it for a derivative; UsageError if there is none."""
     if hasattr(f, "__tapec_lower__") and hasattr(f, "__tapec_key__"):
         return _calling(f)
+    if isinstance(f, types.MethodType) and isinstance(f.__self__, type):
+        return _calling(f)
     if isinstance(f, types.MethodType):
         raise UsageError(
-            f"`{f.__qualname__}` is a bound method", hint="differentiate a function of the arrays it uses"
+            f"`{f.__qualname__}` is a method of an object, which has no type that could be written",
+            hint="call tapec.grad, or take a function of the arrays it uses",
         )
     function = undecorated(f)
     if function is None:
@@ -37,9 +42,13 @@ def plain_function(f: Any) -> types.FunctionType:
 
 @functools.lru_cache(maxsize=_KEPT)
 def _calling(derivative: Any) -> types.FunctionType:
-    """A function with source that calls a derivative."""
-    carrier: types.FunctionType = getattr(derivative, "py_func", None) or derivative.carrier
-    own = parameters(carrier)
+    """A function with source that calls a derivative, or a method of a class."""
+    if isinstance(derivative, types.MethodType):
+        carrier: Any = derivative.__func__
+        own = inspect.signature(derivative).parameters
+    else:
+        carrier = getattr(derivative, "py_func", None) or derivative.carrier
+        own = parameters(carrier)
     call = "derivative"
     while call in own:
         call += "_"
@@ -106,11 +115,17 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
     >>> jvp(lambda x: x ** 3, (2.0,), (1.0,))
     (8.0, 12.0)
     """
-    function = plain_function(f)
+    bound = unbound(f)
+    function = plain_function(bound.function)
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise UsageError("primals and tangents must be tuples")
     if len(primals) != len(tangents):
         raise UsageError(f"{len(primals)} primals but {len(tangents)} tangents")
+    if not bound.is_free:
+        names = parameters(function)
+        moved = dict(zip(bound.positions(names, len(tangents)), tangents, strict=True))
+        primals = bound.arguments(names, tuple(primals))
+        tangents = tuple(map(moved.get, range(len(primals))))
     primals, tangents = (_plain(function, variables.plain(tuple(given))) for given in (primals, tangents))
     moving = tuple(k for k, t in enumerate(tangents) if t is not None)
     seeds = []
@@ -178,9 +193,12 @@ def vjp(
     """
     from tapec.backend import structured
 
-    function = plain_function(f)
+    bound = unbound(f)
+    function = plain_function(bound.function)
+    own = bound.positions(parameters(function), len(primals))
+    primals = primals if bound.is_free else bound.arguments(parameters(function), primals)
     plain = _plain(function, primals)
-    wrt = tuple(k for k, p in enumerate(plain) if _differentiable(p, k))
+    wrt = tuple(k for k in own if _differentiable(plain[k], k))
     asked = chosen(options)
     value, pull = _split_reversal(function, wrt, plain, asked) or _joint_reversal(function, wrt, plain, asked)
     like = _flat(value)
@@ -193,7 +211,7 @@ def vjp(
         pairs = zip(theirs, shapes, strict=True)
         adjoints = pull([_shaped(c, v, "the cotangent") for c, v in pairs if _is_float(v)])
         found = {k: structured.like(primals[k], one) for k, one in zip(wrt, adjoints, strict=True)}
-        return tuple(found.get(k) for k in range(len(primals)))
+        return tuple(map(found.get, own))
 
     return value, pullback
 

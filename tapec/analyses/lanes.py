@@ -86,8 +86,8 @@ class Lanes:
 
     def widened(self, name: str) -> bool:
         """Whether a name stands for memory that has to be made once per trip."""
-        return is_memory(self.trips.types.get(name)) and self.own(name) and (
-            self.trips.aliases.find(name) in self.classes
+        return (
+            is_memory(self.trips.types.get(name)) and self.own(name) and (self.trips.aliases.find(name) in self.classes)
         )
 
     def element(self, array: str, index: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]] | None:

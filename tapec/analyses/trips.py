@@ -250,6 +250,18 @@ class Trips:
                         if is_memory(self.types.get(name)):
                             yield Access(stmt, name, None, kind)
 
+    def never_negative(self, number: Atom) -> bool:
+        """Whether an integer is a number, an extent, a loop's variable or a sum of such, none below zero."""
+        affine = self.subscript(number)
+        if affine is not None and self.dependence.minimum(affine) >= 0:
+            return True
+        made = self.definition(number)
+        if not isinstance(made, Op):
+            return False
+        if made.fn == "+":
+            return all(isinstance(arg, Name | Const) and self.never_negative(arg) for arg in made.args)
+        return made.fn == "dim"
+
     def fixed(self, atom: Atom) -> bool:
         """Whether an atom has one value wherever it is defined."""
         return isinstance(atom, Const) or len(self.regions.defs.get(atom.id, ())) <= 1

@@ -1,4 +1,4 @@
-"""Complex numbers at the boundary of a generated function: taken apart where they enter, put together where they leave."""
+"""Complex numbers at the boundary of a generated function: taken apart on the way in, put together on the way out."""
 
 from __future__ import annotations
 

@@ -1,22 +1,22 @@
 """Arguments that Numba has no type for, at the Python boundary.
 
-Lists are passed on as tuples, dataclasses and dicts as named tuples; a gradient by such an argument
+Lists are passed on as tuples, dicts and objects as named tuples; a gradient by such an argument
 comes back as what it was.  Every call is converted, so this is for convenience, not for speed.
 """
 
 from __future__ import annotations
 
 import collections
-import dataclasses
 import functools
 from typing import Any
 
+from tapec.backend import objects
 from tapec.errors import UnsupportedType
 from tapec_runtime.variables import Variable
 
 
 def plain(value: Any, label: str) -> Any:
-    """`value` with tuples for its lists, named tuples for its dataclasses and dicts, values for its variables.
+    """`value` with tuples for its lists, named tuples for its dicts and objects, values for its variables.
 
     raises  UnsupportedType for other containers
     """
@@ -26,9 +26,6 @@ def plain(value: Any, label: str) -> Any:
         return type(value)(*(plain(item, label) for item in value))
     if isinstance(value, list | tuple):
         return tuple(plain(item, label) for item in value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = _fields(type(value))
-        return _named(type(value))(*(plain(getattr(value, name), label) for name in names))
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return _mapping(tuple(value))(*(plain(item, label) for item in value.values()))
     if isinstance(value, dict | set | frozenset):
@@ -36,7 +33,7 @@ def plain(value: Any, label: str) -> Any:
             f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
             hint="pass a tuple, a dataclass, or a dict with strings as keys",
         )
-    return value
+    return objects.plain(value, label, plain) if objects.is_object(value) else value
 
 
 def like(original: Any, found: Any) -> Any:
@@ -48,11 +45,7 @@ def like(original: Any, found: Any) -> Any:
         return type(original)(*items) if hasattr(original, "_fields") else tuple(items)
     if isinstance(original, dict):
         return {key: like(item, inner) for (key, item), inner in zip(original.items(), found, strict=True)}
-    if dataclasses.is_dataclass(original) and not isinstance(original, type):
-        names = _fields(type(original))
-        changed = {name: like(getattr(original, name), getattr(found, name)) for name in names}
-        return dataclasses.replace(original, **changed)
-    return found
+    return objects.like(original, found, like) if objects.is_object(original) else found
 
 
 def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any:
@@ -81,16 +74,6 @@ def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:
     if isinstance(source, list):
         raise UnsupportedType("a Jacobian with respect to a list", hint="pass a tuple")
     return like(source, made)
-
-
-def _fields(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(cls))
-
-
-@functools.cache
-def _named(cls: type) -> Any:
-    """The named tuple that stands for a dataclass."""
-    return collections.namedtuple(cls.__name__, _fields(cls))
 
 
 @functools.cache

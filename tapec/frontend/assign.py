@@ -11,13 +11,14 @@ from tapec.frontend import dicts, elementwise, indexing, operators
 from tapec.frontend.evaluator import Evaluator, OpenIf, Raised
 from tapec.frontend.known import refuse_change
 from tapec.frontend.merge import leaves
-from tapec.frontend.suspended import store_outer
+from tapec.frontend.suspended import Generator, store_outer
 from tapec.frontend.values import (
     NONE,
     Complex,
     Contents,
     Dct,
     Growing,
+    Instance,
     Items,
     Iteration,
     Lazy,
@@ -130,6 +131,8 @@ def _around_middle(ev: Evaluator, value: Value, place: int, after: int, node: An
 
 def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value, ...]:
     """The items of a value that is unpacked into `count` names."""
+    if isinstance(value, Static | Instance | Generator):
+        value = Tup(ev.known_items(value, node))
     if isinstance(value, Tup):
         return value.items
     contents = ev.heap[value] if isinstance(value, Lst) else None
@@ -178,6 +181,8 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
         return value
     new = ev.define(ident, value.type)
     ev.block[-1] = Assign(new, last.value, last.span)
+    if old in ev.detached:
+        ev.detached[new] = ev.detached.pop(old)
     _rename(ev.dims, old, new)
     _rename(ev.dim_keys, old, new)
     for key, extent in ev.dims.items():
@@ -193,7 +198,7 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
 
 
 def _renamed_part(ev: Evaluator, part: Sym, ident: str) -> Sym:
-    """A part of a complex number with the user's name, if it was computed by the last statements and is not read yet."""
+    """A part of a complex number with the user's name, if the last statements computed it and none reads it."""
     own = part.atom.id if isinstance(part.atom, Name) else ""
     place = next((k for k in range(len(ev.block) - 1, -1, -1) if _target(ev.block[k]) in ("", own)), -1)
     if place < 0 or _target(ev.block[place]) != own or any(own in reads(s) for s in ev.block[place + 1 :]):
@@ -261,6 +266,10 @@ def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> 
             ev.fail(TypeMismatch, "cannot store into a read-only array", node)
         indexing.update_array(ev, old, fn, value, node)
         return old
+    if ev.live is not None and isinstance(old, Static | Instance):
+        own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)
+        if own is not None:
+            return own
     if isinstance(old, Lst) and fn == "+":
         refuse_change(ev, old, node)
         ev.extend_list(old, value, node)

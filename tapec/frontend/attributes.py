@@ -10,7 +10,7 @@ import gast
 import numpy as np
 
 from tapec.errors import UndefinedName, UnsupportedType
-from tapec.frontend import complexes, elementwise, known, numba_types
+from tapec.frontend import complexes, elementwise, known, numba_types, records
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
 from tapec.frontend.once import once
@@ -21,6 +21,7 @@ from tapec.frontend.values import (
     Instance,
     Lazy,
     Method,
+    Record,
     Static,
     Sym,
     Tup,
@@ -32,9 +33,12 @@ from tapec.frontend.values import (
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
 
-
 # attributes of named tuples, beside their fields, and of the dicts that an argument holds
 _OF_TUPLES = frozenset({*dir(tuple), "_replace", "_asdict", *dir(dict)})
+
+
+class Flags(types.SimpleNamespace):
+    """The `flags` of an array, which do not change."""
 
 
 def attribute(ev: Evaluator, node: gast.Attribute) -> Value:
@@ -45,6 +49,10 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
     owner = present(ev, owner)
     if isinstance(owner, Static):
         return _static_attribute(ev, owner.obj, attr, node)
+    if isinstance(owner, Record):
+        return records.attribute(ev, owner, attr, node)
+    if isinstance(owner, records.Super):
+        return records.super_attribute(ev, owner, attr, node)
     if isinstance(owner, Instance):
         assert ev.live is not None
         return ev.live.instance_attribute(owner, attr, node)
@@ -153,7 +161,7 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
             return once(ev, "flat", owner)
         case "flags":
             columns = type_.layout == "F" or (type_.layout == "C" and type_.ndim < 2)
-            flags = types.SimpleNamespace(
+            flags = Flags(
                 c_contiguous=type_.layout == "C", f_contiguous=columns, contiguous=type_.layout in "CF"
             )
             return Static(flags)
@@ -219,7 +227,7 @@ def _numpy_scalar(ev: Evaluator, obj: Any, node: Any) -> Value:
         plain = number(float(obj) if obj.dtype.kind == "f" else int(obj))
         return ev.assign(Op(f"cast.{dtype}", (plain.atom,)), Scalar(dtype))
     if dtype in PART_OF:
-        return complexes.converted(ev, complexes.literal(complex(obj)), dtype)  # type: ignore[no-any-return]
+        return complexes.converted(ev, complexes.literal(complex(obj)), dtype)
     ev.fail(UnsupportedType, f"a value of dtype {dtype} is not supported", node)
 
 

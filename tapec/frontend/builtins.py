@@ -23,6 +23,7 @@ from tapec.frontend.values import (
     Items,
     Iteration,
     Lst,
+    Record,
     Static,
     Sym,
     Tup,
@@ -84,7 +85,7 @@ def ndenumerate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _collection(ev: Evaluator, value: Value, node: Any) -> Value:
     """What a built-in function that goes through all items works on: an array, a list or a tuple."""
-    value = ev.materialise(value)
+    value = ev.materialise(iteration.iterable(ev, value, node))
     if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
         return Tup(contents.values)
     if not isinstance(value, Iteration | Dct | Static):
@@ -147,9 +148,11 @@ def _is_instance(value: Value, kind: Any) -> bool:
     if isinstance(value, Lst):
         return kind is list
     if isinstance(value, Dct):
-        return kind is dict
+        return isinstance(kind, type) and issubclass(value.cls, kind)
     if isinstance(value, Instance):
         return isinstance(kind, type) and issubclass(value.cls, kind)
+    if isinstance(value, Record):
+        return isinstance(kind, type) and issubclass(value.cls.object_class, kind)
     return isinstance(value, Static) and isinstance(kind, type) and isinstance(value.obj, kind)
 
 

@@ -16,6 +16,7 @@ from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend import complex_calls, dicts
 from tapec.frontend.attributes import wrap
 from tapec.frontend.context import is_manager, managed
+from tapec.frontend.detached import COPIES, detach
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
@@ -33,6 +34,7 @@ from tapec.frontend.values import (
     Lazy,
     Method,
     Partial,
+    Record,
     Static,
     Template,
     Tup,
@@ -92,7 +94,7 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
     """Call `func`."""
     if isinstance(func, Func):
         return call_closure(ev, func, args, kwargs, node)
-    if isinstance(func, Instance):
+    if isinstance(func, Instance | Record):
         return apply(ev, ev.get_attribute(func, "__call__", node), args, kwargs, node)
     if isinstance(func, Method):
         return call_method(ev, func, args, kwargs, node)
@@ -294,7 +296,11 @@ def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[s
     if node is not None:
         ev.span = ev.where(node)
     try:
-        return call_function(ev, function, args, kwargs, node, library=True)
+        made = call_function(ev, function, args, kwargs, node, library=True)
+        if function.__name__ in COPIES and args and not ev.frame.library:
+            source = Tup(tuple(args)) if function.__name__ == "broadcast_arrays" else args[0]
+            made = detach(ev, made, source, f"np.{function.__name__}")
+        return made
     finally:
         ev.span = outer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ from tapec.frontend.creation import copy
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.values import (
     Complex,
+    Dct,
+    Deque,
+    Instance,
+    Lst,
+    Record,
     Static,
     Sym,
     Tup,
@@ -32,14 +38,14 @@ from tapec.syntax.types import Scalar
 def caster(dtype: str) -> Any:
     def cast(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         if not args:
-            return converted(ev, number(0), dtype)  # type: ignore[no-any-return]
+            return converted(ev, number(0), dtype)
         value = args[0]
         if isinstance(value, Static) and isinstance(value.obj, str):
             return _parsed(ev, value.obj, float if dtype.startswith("float") else int)
         if dtype == "bool" and not is_array(value) and not is_complex_array(value):
             return ev.truth(value, node)
         if isinstance(value, Sym) and isinstance(value.atom, Const):
-            return converted(ev, value, dtype)  # type: ignore[no-any-return]
+            return converted(ev, value, dtype)
         return elementwise.elementwise(ev, f"cast.{dtype}", (value,), node)
 
     return cast
@@ -57,12 +63,24 @@ def _parsed(ev: Evaluator, text: str, kind: type[float] | type[int]) -> Value:
 
 
 def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`type(x)` of a number: what converts to its type."""
+    """`type(x)`; of a number, what converts to its type."""
     value = args[0]
+    if (variable := getattr(value, "variable", None)) is not None:
+        return Static(type(variable))
     if isinstance(value, Sym | Complex) and isinstance(value.type, Scalar):
         return Static(np.dtype(value.type.dtype).type)
     if isinstance(value, Tup):
         return Static(value.cls or tuple)
+    if isinstance(value, Instance | Dct):
+        return Static(value.cls)
+    if isinstance(value, Record):
+        return Static(value.cls.object_class)
+    if isinstance(value, Lst):
+        return Static(collections.deque if isinstance(value, Deque) else list)
+    if isinstance(value, Static):
+        return Static(type(value.obj))
+    if is_array(value):
+        return Static(np.ndarray)
     ev.fail(UnsupportedSyntax, f"cannot take the type of {describe(value)}", node)
 
 

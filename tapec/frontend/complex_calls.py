@@ -69,8 +69,6 @@ _MOVING_METHODS: dict[str, Any] = {
     **{name: _MOVED[getattr(np, name)] for name in ("reshape", "ravel", "transpose", "swapaxes")},
     "flatten": shapes.flatten,
 }
-# those that give a view where Numba knows the array to be contiguous
-_RESHAPING = frozenset({shapes.reshape, shapes.ravel})
 
 
 def holds_complex(ev: Evaluator, value: Value) -> bool:
@@ -130,16 +128,7 @@ def _refuse(ev: Evaluator, name: str, node: Any) -> None:
 def _moved(ev: Evaluator, handler: Any, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = ev.materialise(args[0])
     result: Value = each(ev, owner, lambda part: handler(ev, [part, *args[1:]], kwargs, node))
-    if handler in _RESHAPING and not ev.frame.library:
-        note_copy(ev, owner, node)
     return result
-
-
-def note_copy(ev: Evaluator, owner: Value, node: Any) -> None:
-    """Remember that the parts of an argument were copied, of which Numba might make a view: no one may write them."""
-    if isinstance(owner, Complex) and owner.type.layout == "A":
-        roots = frozenset().union(*(ev.roots.get(part.atom.id, frozenset()) for part in (owner.re, owner.im)))
-        ev.parted.append((roots, ev.where(node)))
 
 
 # functions of their own

@@ -7,6 +7,7 @@ side of a branch cut.  An imaginary literal times a real number has no real part
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -212,10 +213,13 @@ def _divide(ev: Evaluator, left: Value, right: Value) -> Value:
     (a, b), (c, d) = _parts(left), _parts(right)
     if d is None:
         assert b is not None
-        re = a if _is_zero(a) else ev.op("/", a, c)
+        if _is_zero(a):
+            return Complex(a, ev.op("/", b, c))
         # Numba's zero imaginary part of the divisor, over its real part
-        ratio = ev.op("np.copysign", _zero(ev, c), c)
-        return Complex(re, ev.op("/", ev.op("-", b, ev.op("stop_gradient", ev.op("*", a, ratio))), c))
+        known = c.constant
+        ratio = ev.op("np.copysign", _zero(ev, c), c) if known is None else number(math.copysign(0.0, known))
+        across = ev.op("stop_gradient", ev.op("*", a, ev.cast(ratio, a.type)))
+        return Complex(ev.op("/", a, c), ev.op("/", ev.op("-", b, across), c))
     if b is None:
         found = ev.inline_library(complex_numbers.real_quotient, [a, c, d], {})
     else:

@@ -31,6 +31,13 @@ def listed(ev: Evaluator, iteration: Value, node: Any) -> Value:
     return made
 
 
+def setcomp(ev: Evaluator, node: gast.SetComp) -> Value:
+    """Evaluate `{elt for target in iter if test}`, whose elements are known."""
+    add = gast.Attribute(_at(gast.Name("$set", gast.Load(), None, None), node), "add", gast.Load())
+    step = gast.Expr(_at(gast.Call(_at(add, node), [node.elt], []), node))
+    return _filled(ev, node, "$set", dicts.new_dict(ev, {}, set), _at(step, node))
+
+
 def dictcomp(ev: Evaluator, node: gast.DictComp) -> Value:
     """Evaluate `{key: value for target in iter if test}`, in the blocks of tapes."""
     if ev.live is None:

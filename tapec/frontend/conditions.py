@@ -38,6 +38,11 @@ from tapec.syntax.types import BOOL, Array, Scalar
 def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
     """Whether a value counts as true: a literal if that is known."""
     value = present(ev, value) if isinstance(value, Unseen) else value
+    if ev.live is not None and isinstance(value, Static | Instance):
+        for method in ("__bool__", "__len__"):
+            own = ev.live.operator(method, [value], node)
+            if own is not None:
+                return truth(ev, own, node)
     match value:
         case MaybeNone(value=inner, present=there):
             return ev.op("and", Sym(there, BOOL), truth(ev, inner, node))

@@ -20,8 +20,6 @@ WORDS = {
     "ImportFrom": "`import` inside a function",
     "JoinedStr": "a formatted string",
     "Nonlocal": "`nonlocal`",
-    "Set": "a set",
-    "SetComp": "a set comprehension",
     "Starred": "`*` outside a call, a list or a tuple",
     "Try": "`try`",
     "TryStar": "`try`",

@@ -10,6 +10,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import elementwise, indexing, iteration, numba_types
 from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of, extents
 from tapec.frontend.complexes import common, lead, operation
+from tapec.frontend.detached import detach, perhaps_contiguous
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import (
     PART_OF,
@@ -88,6 +89,7 @@ def full(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
     value = _number(ev, argument(args, kwargs, 1, "fill_value"), node)
     given = argument(args, kwargs, 2, "dtype")
+    assert isinstance(value.type, Scalar)
     return filled(ev, dims, value.type.dtype if is_none(given) else dtype_of(ev, given, node), value)
 
 
@@ -171,6 +173,8 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
 
 def array(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     given = argument(args, kwargs, 1, "dtype")
+    if getattr(kwargs.get("copy"), "constant", None) is False:
+        return asarray(ev, args, kwargs, node)
     return copy(ev, args[0], None if is_none(given) else dtype_of(ev, given, node), node)
 
 
@@ -185,9 +189,10 @@ def asarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def ascontiguousarray(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     value = ev.materialise(args[0])
-    if isinstance(value, Sym) and isinstance(value.type, Array) and value.type.layout == "C":
+    if isinstance(value, Sym | Complex) and isinstance(value.type, Array) and value.type.layout == "C":
         return value
-    return copy(ev, value, None, node)
+    made = copy(ev, value, None, node)
+    return detach(ev, made, value, "np.ascontiguousarray") if perhaps_contiguous(value) else made
 
 
 def astype(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -6,6 +6,7 @@ keys and one cell per key on the heap, so that branches and loops carry items as
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import gast
@@ -28,11 +29,12 @@ from tapec.frontend.values import (
     Tup,
     Value,
     describe,
+    number,
 )
 
 
-def new_dict(ev: Evaluator, pairs: dict[Any, Value]) -> Dct:
-    made = Dct(Lst("keys"), {}, ev.block)
+def new_dict(ev: Evaluator, pairs: dict[Any, Value], cls: type = dict, missing: Value | None = None) -> Dct:
+    made = Dct(Lst("keys"), {}, ev.block, cls, missing)
     ev.heap[made.keys] = Items(tuple(Static(key) for key in pairs))
     for key, value in pairs.items():
         cell = made.cells[key] = Lst(str(key))
@@ -46,6 +48,19 @@ def keys_of(ev: Evaluator, owner: Dct, node: Any = None) -> list[Any]:
     if not isinstance(contents, Items):
         ev.fail(TypeMismatch, "the keys of this dict are not known here", node)
     return [key.obj for key in contents.values if isinstance(key, Static)]
+
+
+def ordered_keys(ev: Evaluator, owner: Dct, node: Any) -> list[Any]:
+    """The keys, in the order in which Python runs over them."""
+    keys = keys_of(ev, owner, node)
+    if owner.cls in (set, frozenset) and len(keys) > 1:
+        ev.fail(
+            UnsupportedSyntax,
+            "the order of a set is not known here",
+            node,
+            hint="run over `sorted(...)`, or keep the elements in a dict or list",
+        )
+    return keys
 
 
 def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
@@ -80,6 +95,11 @@ def item(ev: Evaluator, owner: Dct, index: Value, node: Any) -> Value:
     """`owner[index]`."""
     key = key_of(ev, index, node)
     keys = keys_of(ev, owner, node)
+    if key not in keys and owner.missing is not None:
+        store(ev, owner, index, ev.apply(owner.missing, [], {}, node), node)
+        return get(ev, owner, key, node)
+    if key not in keys and owner.cls is collections.Counter:
+        return number(0)
     if key not in keys:
         if ev.deciding:
             raise Raised(KeyError)
@@ -131,7 +151,7 @@ def method(ev: Evaluator, owner: Dct, name: str, args: Args, kwargs: Kwargs, nod
         case "keys" | "values" | "items":
             return Iteration(f"dict.{name}", (owner,))
         case "copy":
-            return new_dict(ev, {key: get(ev, owner, key, node) for key in keys})
+            return new_dict(ev, {key: get(ev, owner, key, node) for key in keys}, owner.cls, owner.missing)
         case "get":
             key = key_of(ev, args[0], node)
             return get(ev, owner, key, node) if key in keys else args[1] if len(args) > 1 else NONE
@@ -140,6 +160,17 @@ def method(ev: Evaluator, owner: Dct, name: str, args: Args, kwargs: Kwargs, nod
             if key not in keys:
                 store(ev, owner, args[0], args[1] if len(args) > 1 else NONE, node)
             return get(ev, owner, key, node)
+        case "move_to_end" if owner.cls is collections.OrderedDict:
+            key = key_of(ev, args[0], node)
+            last = ev.known(ev.truth(kwargs.get("last", args[1] if len(args) > 1 else number(True)))).constant
+            _may_change(ev, owner, node)
+            others = [one for one in keys if one != key]
+            ev.heap[owner.keys] = Items(tuple(map(Static, [*others, key] if last else [key, *others])))
+            return NONE
+        case "popitem" if keys:
+            first = [kwargs.get("last", number(True)), *args][-1]
+            key = keys[-1 if ev.known(ev.truth(first)).constant else 0]
+            return Tup((ev.wrap(key), remove(ev, owner, key, node)))
         case "pop":
             key = key_of(ev, args[0], node)
             if key in keys:

@@ -383,7 +383,7 @@ def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadca
     """`np.where`: only the chosen side is computed, so the other one cannot spoil a derivative."""
     test = ev.truth(_lazy_element(ev, value.args[0], index, shape))
     if is_complex(value):
-        sides = [lambda arg=arg: _lazy_element(ev, arg, index, shape) for arg in value.args[1:]]  # type: ignore[misc]
+        sides = [lambda arg=arg: _lazy_element(ev, arg, index, shape) for arg in value.args[1:]]
         return complexes.converted(ev, ev.select(test, *sides, None), value.type.dtype)
     type_ = value.type.element
     if all(isinstance(arg, Sym) and isinstance(arg.type, Scalar) for arg in value.args[1:]):

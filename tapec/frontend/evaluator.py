@@ -133,6 +133,9 @@ class Live(Protocol):
     def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
         """An attribute that must not be fetched by getattr; None for the default."""
 
+    def evaluated(self, node: Any, handler: Callable[[Any, Any], Value]) -> Value:
+        """The value of an expression, which `handler` gives."""
+
     def refresh(self, value: Value) -> Value:
         """The value now of something that assignments change, such as a variable."""
 
@@ -213,8 +216,6 @@ class Evaluator:
         self.divided: dict[int, tuple[Any, Sym, Sym]] = {}
         # lists and dicts of modules and closures by their ids, with what stands for them
         self.containers: dict[tuple[type, int], tuple[Any, Any]] = {}
-        # memory of arguments that a reshaped complex array has copies of, with the place
-        self.parted: list[tuple[frozenset[str], Span | None]] = []
         # numbers that are no negative zero
         self.unsigned: set[str] = set()
         # names that the derivative of a part of the program computes once more
@@ -223,6 +224,8 @@ class Evaluator:
         self.gathers: dict[str, tuple[str, str]] | None = None
         # arrays that hold the elements of lists; such an element is an object of the user's program
         self.list_memory: set[str] = set()
+        # copies of what NumPy shares: the memory, the function, where it was called (`detached.py`)
+        self.detached: dict[str, tuple[frozenset[str], str, Span | None]] = {}
         # the first and last bound of what loops count
         self.counters: dict[str, tuple[Atom, Atom]] = {}
         # names that no undone attempt gives back: those of arrays and of live objects
@@ -299,6 +302,7 @@ class Evaluator:
     def define(self, base: str, type_: Type, temporary: bool = False) -> str:
         name = self.fresh(base)
         self.types[name] = type_
+        self.detached.pop(name, None)
         if temporary:
             self.temporary.add(name)
         return name
@@ -347,8 +351,9 @@ class Evaluator:
         handler = self.expression_handlers.get(type(node))
         if handler is None:
             self.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
-        value = handler(self, node)
-        return value if self.live is None else self.live.refresh(value)
+        if self.live is None:
+            return handler(self, node)
+        return self.live.refresh(self.live.evaluated(node, handler))
 
     def statements(self, stmts: list[Any]) -> None:
         for stmt in stmts:

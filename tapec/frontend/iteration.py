@@ -46,7 +46,7 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
     if isinstance(value, Iteration):
         return value
     if isinstance(value, Dct):
-        value = Tup(tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node)))
+        value = Tup(tuple(ev.wrap(key) for key in dicts.ordered_keys(ev, value, node)))
     if isinstance(value, Tup | Lst) or is_array(value) or is_complex_array(value):
         # computed here, once: what it reads may change in a trip
         return Iteration("items", (ev.materialise(value),))

@@ -34,7 +34,7 @@ def constant(ev: Evaluator, obj: Any, node: Any) -> Value | None:
             ev.heap[made] = _contents(ev, obj, node)
         return made
     if kind in (dict, collections.OrderedDict):
-        found = _known(ev, obj, Dct(KnownList("keys"), {key: Lst(str(key)) for key in obj}, ev.block))
+        found = _known(ev, obj, Dct(KnownList("keys"), {key: Lst(str(key)) for key in obj}, ev.block, kind))
         ev.heap[found.keys] = Items(tuple(map(Static, obj)))
         for key, item in obj.items():
             if found.cells[key] not in ev.heap:

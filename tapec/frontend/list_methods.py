@@ -28,7 +28,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
-from tapec.syntax.types import Array
+from tapec.syntax.types import Array, Scalar
 
 
 def new_list(ev: Evaluator, contents: Contents) -> Lst:
@@ -128,6 +128,7 @@ def list_arithmetic(ev: Evaluator, fn: str, left: Value, right: Value, node: Any
         if len(contents.values) == 1:
             value = list_number(ev, contents.values[0], node)
             count = ev.scalar(other, node)
+            assert isinstance(value.type, Scalar)
             return new_list(ev, Growing(filled(ev, (count,), value.type.dtype, value), count))
     if fn == "+" and isinstance(other, Lst) and isinstance(left, Lst) and isinstance(right, Lst):
         first, second = ev.heap[left], ev.heap[right]

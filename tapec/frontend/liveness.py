@@ -92,7 +92,7 @@ def _stores(node: Any) -> Names:
             continue
         if isinstance(current, gast.Name) and isinstance(current.ctx, (gast.Store, gast.Del)):
             found.add(current.id)
-        if isinstance(current, (gast.ListComp, gast.GeneratorExp, gast.DictComp)):
+        if isinstance(current, (gast.ListComp, gast.GeneratorExp, gast.DictComp, gast.SetComp)):
             continue
         if isinstance(current, gast.alias):
             found.add(current.asname or current.name.partition(".")[0])

@@ -17,7 +17,9 @@ from tapec.frontend import (
     attributes,
     branches,
     calls,
+    complexes,
     conditions,
+    containers,
     context,
     creation,
     decorators,
@@ -34,12 +36,13 @@ from tapec.frontend import (
     special,
     suspended,
 )
-from tapec.frontend.comprehension import dictcomp, listcomp, listed
+from tapec.frontend.comprehension import dictcomp, listcomp, listed, setcomp
+from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
-from tapec.frontend.values import Complex, Contents, Items, Lst, SameAs, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import Complex, Contents, Items, Lst, Record, SameAs, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Block, Function, Name, Return
 from tapec.syntax.types import Array
 
@@ -79,9 +82,11 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
         **conditions.HANDLERS,
         **attributes.HANDLERS,
         **suspended.EXPRESSIONS,
+        **containers.EXPRESSIONS,
         gast.Call: calls.call,
         gast.ListComp: listcomp,
         gast.DictComp: dictcomp,
+        gast.SetComp: setcomp,
     }
     ev.statement_handlers = {
         **assign.HANDLERS,
@@ -172,16 +177,19 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     names = [arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args)]
     ev.span = source.span(source.node)
 
-    def parameter(label: str, given: Any) -> Value:
+    def parameter(label: str, given: Any) -> Any:
         if isinstance(given, Static):
             return ev.wrap(given.obj)
+        if isinstance(given, Tup) and hasattr(given.cls, "object_names"):
+            named = zip(given.cls.object_names, given.items, strict=True)
+            return Record(tuple(parameter(f"{label}_{name.strip('_')}", item) for name, item in named), given.cls)
         if isinstance(given, Tup):
             return Tup(tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items)), given.cls)
         if isinstance(given, Complex):
             # its own name is that of the argument in the generated function
             whole = ev.fresh(label)
-            ev.partners |= {f"{whole}_im": f"{whole}_re"} if given.is_array else {}
-            return Complex(parameter(f"{whole}_re", given.re), parameter(f"{whole}_im", given.im))
+            re, im = (parameter(f"{whole}_{part}", given.re) for part in ("re", "im"))
+            return complexes.joined(ev, re, im) if given.is_array else Complex(re, im)
         ident = ev.define(label, given)
         params.append(ident)
         if isinstance(given, Array):
@@ -207,6 +215,7 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     structure = flatten_result(ev, result, leaves, source.span(source.node))
     body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
     body, callees = finished(ev.callees, body)
+    refuse_shared(ev, tuple(params), body)
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
     functions = tuple(ev.functions)
     return Lowered(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap)

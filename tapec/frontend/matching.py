@@ -26,10 +26,10 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import dicts
+from tapec.frontend import dicts, records
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Dct, Instance, Lst, Static, Tup, Value, describe, number
+from tapec.frontend.values import Dct, Instance, Lst, Record, Static, Tup, Value, describe, number
 
 Statements = list[Any]
 
@@ -262,7 +262,8 @@ def _is_sequence(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _is_mapping(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     [value] = args
-    return number(isinstance(value, Dct) or (isinstance(value, Static) and is_mapping(value.obj)))
+    mapping = isinstance(value, Dct) and issubclass(value.cls, dict)
+    return number(mapping or (isinstance(value, Static) and is_mapping(value.obj)))
 
 
 def _rest_of(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -299,6 +300,8 @@ def has_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value
         return number(hasattr(list if isinstance(value, Lst) else dict, label))
     if isinstance(value, Instance):
         return number(hasattr(value.cls, label))
+    if isinstance(value, Record):
+        return number(records.has(value, label))
     kind = ev.materialise(value)
     if getattr(kind, "is_array", False):
         return number(hasattr(np.ndarray, label))

@@ -8,7 +8,7 @@ must be the same on all ways, or reading it is an error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.frontend import complexes, numba_types
@@ -202,7 +202,8 @@ def copy_to(ev: Evaluator, block: list[Any], target: str, value: Sym) -> None:
     type_ = ev.types[target]
     outer, ev.block = ev.block, block
     # a literal is of the type that it is written with
-    plain = number(value.atom.value) if isinstance(value.atom, Const) and type_ == Scalar("float32") else value
+    literal = value.atom.value if isinstance(value.atom, Const) else None
+    plain = number(literal) if isinstance(literal, int | float) and type_ == Scalar("float32") else value
     converted = ev.cast(plain, type_)
     ev.emit(Assign(target, converted.atom, ev.span))
     ev.block = outer
@@ -265,7 +266,7 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
         case Sym():
             return new(path, value)
         case Complex(re=re, im=im):
-            return Complex(new((*path, "re"), re), new((*path, "im"), im))
+            return replace(value, re=new((*path, "re"), re), im=new((*path, "im"), im))
         case Tup(items=items, cls=cls):
             return Tup(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
         case Maybe(value=inner, flag=flag, name=name):

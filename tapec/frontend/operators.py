@@ -10,7 +10,7 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType
-from tapec.frontend import complexes, dicts, elementwise, indexing, numba_types
+from tapec.frontend import complexes, containers, dicts, elementwise, indexing, numba_types
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
 from tapec.frontend.optional import present
@@ -158,6 +158,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         if isinstance(side, Unseen):
             return side
     left, right = present(ev, left), present(ev, right)
+    if containers.is_set(left) or containers.is_set(right):
+        return containers.combined(ev, fn, left, right, node)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
     if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
@@ -191,8 +193,8 @@ def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
     fn = SIGNS[type(node.op)]
     if fn != "not":
         value = present(ev, value)
-    if fn == "neg" and ev.live is not None and isinstance(value, Instance | Static):
-        own = ev.live.operator("__neg__", [value], node)
+    if fn != "not" and ev.live is not None and isinstance(value, Instance | Static):
+        own = ev.live.operator({"~": "__invert__"}.get(fn, f"__{fn}__"), [value], node)
         if own is not None:
             return own
     if fn == "not":
@@ -238,6 +240,10 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         return found if isinstance(op, gast.In) else ev.op("not", found)
     fn = SIGNS[type(op)]
     left, right = plain_number(left), plain_number(right)
+    if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
+        own = ev.live.operator(fn, [left, right], node)
+        if own is not None:
+            return own
     if _is_text(left) and _is_text(right) and fn in ("==", "!=") and not (
         isinstance(left, Static) and isinstance(right, Static)
     ):
@@ -296,6 +302,9 @@ def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
 
 
 def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
+    own = ev.live.operator("__contains__", [container, item], node) if ev.live is not None else None
+    if own is not None:
+        return truth(ev, own, node)
     if isinstance(container, Static) and isinstance(item, Static):
         return number(item.obj in container.obj)
     if isinstance(container, Dct):

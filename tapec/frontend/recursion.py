@@ -12,6 +12,7 @@ from typing import Any
 
 from tapec.errors import RecursionUnsupported
 from tapec.frontend.complexes import joined
+from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.merge import leaves, rebuild
 from tapec.frontend.values import Complex, Static, Sym, Tup, Value, is_scalar
@@ -154,6 +155,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
         )
     found = [leaf for _, leaf in leaves(result)]
     block = (*freeze(sub.root), Return(tuple(leaf.atom for leaf in found)))
+    refuse_shared(sub, tuple(params), block)
     foreign = next((name for stmt in walk(block) for name in reads(stmt) if name not in sub.types), None)
     if foreign is not None:
         ev.fail(

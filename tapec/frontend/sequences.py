@@ -44,7 +44,7 @@ def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None
         contents = ev.heap[value]
         return contents.values if isinstance(contents, Items) else None
     if isinstance(value, Dct):
-        return tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node))
+        return tuple(ev.wrap(key) for key in dicts.ordered_keys(ev, value, node))
     if is_array(value):
         value = Iteration("items", (ev.materialise(value),))
     if isinstance(value, Iteration):
@@ -54,6 +54,13 @@ def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None
         if total is not None and total <= 10_000:
             return tuple(each(ev, value, node))
     return None
+
+
+def unordered_items(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...]:
+    """The items, in any order."""
+    if isinstance(value, Dct):
+        return tuple(ev.wrap(key) for key in dicts.keys_of(ev, value, node))
+    return known_items(ev, value, node)
 
 
 def known_items(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...]:
@@ -150,7 +157,7 @@ def _less(ev: Evaluator, first: Value, second: Value, node: Any) -> bool:
 
 
 def sorted_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return ev.new_list(Items(tuple(ordered(ev, list(known_items(ev, args[0], node)), kwargs, node))))
+    return ev.new_list(Items(tuple(ordered(ev, list(unordered_items(ev, args[0], node)), kwargs, node))))
 
 
 def any_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -168,7 +175,7 @@ def _combined(ev: Evaluator, value: Value, conjunction: bool, node: Any) -> Valu
         items = each(ev, taken(ev, value, node, LEFT), node)
         return _first(ev, items, conjunction, node)
     result: Value = number(conjunction)
-    for item in known_items(ev, value, node):
+    for item in unordered_items(ev, value, node):
         test = ev.truth(item, node)
         result = ev.op("and" if conjunction else "or", ev.sym(result), test)
     return result

@@ -8,6 +8,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import attributes, elementwise, indexing
 from tapec.frontend.arguments import Args, Kwargs, argument, extents
 from tapec.frontend.creation import as_array, copy
+from tapec.frontend.detached import detach, perhaps_contiguous
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
 from tapec.frontend.values import NONE, Lst, Slice, Sym, Tup, Value, describe, is_none, is_scalar, number, static_int
@@ -26,7 +27,8 @@ def reshape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = ev.materialise(args[0])
     if isinstance(owner, Tup | Lst):
         owner = as_array(ev, owner, node)
-    return reshaped(ev, owner, dims, node)
+    made = reshaped(ev, owner, dims, node)
+    return detach(ev, made, owner, "reshape") if perhaps_contiguous(owner) and not ev.frame.library else made
 
 
 def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> Sym:
@@ -59,7 +61,8 @@ def ravel(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = ev.materialise(args[0])
     if isinstance(owner, Tup | Lst):
         owner = as_array(ev, owner, node)
-    return reshaped(ev, owner, (ev.sym(attributes.get_attribute(ev, owner, "size", node)),), node)
+    made = reshaped(ev, owner, (ev.sym(attributes.get_attribute(ev, owner, "size", node)),), node)
+    return detach(ev, made, owner, "ravel") if perhaps_contiguous(owner) and not ev.frame.library else made
 
 
 def flatten(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -11,7 +11,18 @@ from numba.misc.special import literally
 
 import tapec_runtime
 from tapec.errors import TypeMismatch
-from tapec.frontend import complex_calls, context, decorators, dicts, indexing, iteration, matching, sequences
+from tapec.frontend import (
+    complex_calls,
+    containers,
+    context,
+    decorators,
+    dicts,
+    indexing,
+    iteration,
+    matching,
+    records,
+    sequences,
+)
 from tapec.frontend.arguments import DTYPES, Args, Kwargs
 from tapec.frontend.builtins import (
     divmod_,
@@ -63,17 +74,19 @@ from tapec.frontend.values import (
     Tup,
     Value,
     is_array,
-    is_complex_array,
     is_scalar,
     number,
 )
 from tapec.rules import arrays_common
+from tapec.syntax.types import Array
 
 
 def method(
     ev: Evaluator, owner: Value, name: str, args: Args, kwargs: Kwargs, node: Any
 ) -> Value | None:
     """Methods that need more than the library."""
+    if isinstance(owner, Lst | Dct) and (found := containers.method(ev, owner, name, args, kwargs, node)) is not None:
+        return found
     if isinstance(owner, Lst):
         if name not in ("copy", "index", "count"):
             refuse_change(ev, owner, node)
@@ -118,7 +131,7 @@ METHOD_HANDLERS: dict[str, Any] = {
 
 
 def write_out(ev: Evaluator, out: Value, value: Value, node: Any) -> None:
-    if not is_array(out) and not is_complex_array(out):
+    if not isinstance(out, Sym | Complex) or not isinstance(out.type, Array):
         ev.fail(TypeMismatch, "`out` must be an array", node)
     indexing.write_into(ev, out, value, node)
 
@@ -173,7 +186,9 @@ SPECIAL: dict[Any, Any] = {
     dict: dicts.dict_,
     **sequences.SPECIAL,
     **matching.SPECIAL,
+    **records.SPECIAL,
     **context.SPECIAL,
+    **containers.SPECIAL,
     print: print_call,
     type: type_,
     divmod: divmod_,

@@ -92,6 +92,14 @@ class Tup(Value):
 
 
 @dataclass(frozen=True)
+class Record(Value):
+    """An object that an argument is: its numbers and arrays; what else it holds is in `cls`, as its methods are."""
+
+    items: tuple[Value, ...]
+    cls: Any
+
+
+@dataclass(frozen=True)
 class Static(Value):
     """A Python object that is known: None, a string, a module, a function, a dtype."""
 
@@ -120,15 +128,26 @@ class Progress(Lst):
 
 
 @dataclass(frozen=True, eq=False)
+class Deque(Lst):
+    """A `collections.deque`, whose length is known; `room` is its `maxlen`."""
+
+    room: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Dct(Value):
     """A dict whose keys are known; `keys` and `cells` are lists of the evaluator's state.
 
-    home  the block that it was made in
+    home     the block that it was made in
+    cls      its class: a dict's, or that of a set, which holds nothing under its keys
+    missing  what a `defaultdict` calls for a new key
     """
 
     keys: Lst
     cells: dict[Any, Lst]
     home: list[Any]
+    cls: type = dict
+    missing: Value | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,9 +334,9 @@ def describe(value: Value) -> str:
             # an address says nothing, and is another one in every run
             return f"an object of class {type(obj).__name__}" if " at 0x" in text else text
         case Lst():
-            return "a list"
-        case Dct():
-            return "a dict"
+            return "a deque" if isinstance(value, Deque) else "a list"
+        case Dct(cls=cls):
+            return "a dict" if cls is dict else f"a {cls.__name__}"
         case Instance(cls=cls):
             return f"an object of {cls.__qualname__}"
         case Maybe(value=inner):
@@ -332,6 +351,8 @@ def describe(value: Value) -> str:
             return f"the method `{name}`"
         case Func(node=node):
             return f"the function `{getattr(node, 'name', '<lambda>')}`"
+        case Record(cls=cls):
+            return f"an object of {cls.object_class.__qualname__}"
         case Partial():
             return "a partial function"
         case Slice():

@@ -19,8 +19,10 @@ from tapec.optimise.distribute import distribute
 from tapec.optimise.early import leave_early
 from tapec.optimise.elementary import vectorise_functions
 from tapec.optimise.extents import known_extents
+from tapec.optimise.filled import fill_at_once
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.joined import copy_joined
+from tapec.optimise.lanes import in_lanes
 from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
 from tapec.optimise.refill import refill
@@ -39,7 +41,7 @@ from tapec.optimise.unroll import unroll
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
 from tapec.options import DEFAULT, Options
-from tapec.syntax.core import Function
+from tapec.syntax.core import Block, Function
 
 Pass = Callable[[Function, frozenset[str]], Function]
 Telling = Callable[[Function, frozenset[str], Listener], Function]
@@ -71,7 +73,10 @@ SPEED: tuple[Pass, ...] = (
     distribute,
     ascend,
     leave_early,
+    fill_at_once,
 )
+# what multiplies the memory of a trip
+SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes,)
 ALLOCATED: tuple[Pass, ...] = (hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (stage_functions, vectorise_functions, keep_in_line, hide_descent, hide_choices)
@@ -82,7 +87,7 @@ TELLING: dict[Pass, Telling] = {
     one: one
     for one in (
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
-        *(stage_functions, vectorise_functions),
+        *(in_lanes, stage_functions, vectorise_functions),
     )
 }
 
@@ -118,6 +123,8 @@ def tidy(
         tell_vectors(function, listener)
     if options.parallel:
         function = on_threads(function, options.strict, listener)
+    if options.fast and options.memory is None:
+        function = _run(SIDE_BY_SIDE, function, constants, listener)
     if options.level > 1:
         function = _run(ALLOCATED, function, constants, listener)
     if options.fast and options.math == "fast":
@@ -128,10 +135,17 @@ def tidy(
 def _run(
     passes: tuple[Pass, ...], function: Function, constants: frozenset[str], listener: Listener | None
 ) -> Function:
+    # what a pass has left as it was: where the passes in between find nothing to do, it need not look again
+    settled: dict[Pass, Block] = {}
     for change in passes:
+        if change in settled and settled[change] == function.body:
+            continue
         telling = TELLING.get(change)
         if listener is None or telling is None:
-            function = change(function, constants)
+            made = change(function, constants)
         else:
-            function = telling(function, constants, listener)
+            made = telling(function, constants, listener)
+        if change in CLEAN and made.body == function.body:
+            settled[change] = made.body
+        function = made
     return function

@@ -27,8 +27,8 @@ _FEW = 16
 
 def few(loop: For) -> bool:
     """Whether a loop is known to make too few trips for lanes, or has no loop inside that they could help."""
-    bounds = [bound.value for bound in (loop.start, loop.stop) if isinstance(bound, Const)]
-    short = len(bounds) == 2 and all(isinstance(b, int) for b in bounds) and int(bounds[1] or 0) - int(bounds[0] or 0) < _FEW
+    first, behind = (bound.value if isinstance(bound, Const) else None for bound in (loop.start, loop.stop))
+    short = isinstance(first, int) and isinstance(behind, int) and behind - first < _FEW
     return short or not any(isinstance(stmt, For) for stmt in walk(loop.body))
 
 

@@ -51,6 +51,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Array, Scalar
 
+UINT64 = Scalar("uint64")
 # trips side by side
 _LANES = Const(64)
 
@@ -130,7 +131,7 @@ class _Rewriting:
         for name, type_ in self.lanes.trips.types.items():
             if isinstance(type_, Array) and self.lanes.widened(name):
                 self.fresh.types[name] = replace(type_, ndim=type_.ndim + 1)
-        before = [
+        before: list[Stmt] = [
             Assign(buffer, Op("empty", (Const(self.dtype(name)), _LANES)), loop.span)
             for name, buffer in self.kept.items()
         ]
@@ -242,6 +243,8 @@ class _Lane:
         self.sums: dict[tuple[str, tuple[Expr, ...]], str] = {}
         self.before: list[Stmt] = []
         self.after: list[Stmt] = []
+        # subscripts of the next statement
+        self.casts: list[Stmt] = []
 
     def name(self, name: str) -> str:
         if name in self.lanes.sums:
@@ -259,7 +262,14 @@ class _Lane:
         return new
 
     def block(self, block: Block, top: bool = False) -> Block:
-        return tuple(new for stmt in block if (new := self.statement(stmt, top)) is not None)
+        out: list[Stmt] = []
+        for stmt in block:
+            new = self.statement(stmt, top)
+            out += self.casts
+            self.casts = []
+            if new is not None:
+                out.append(new)
+        return tuple(out)
 
     def statement(self, stmt: Stmt, top: bool = False) -> Stmt | None:
         match stmt:
@@ -272,8 +282,9 @@ class _Lane:
                     return replace(stmt, target=self.name(target), value=Op("load", (Name(array), *index)))
                 return replace(stmt, target=self.name(target), value=self.renamed(value))
             case Store(array=array, index=index):
-                new = self.store(stmt, *self.element(array, index))
-                return self.added_up(new) if top and new.accumulate else new
+                place, subs = self.element(array, index)
+                new = replace(stmt, array=place, index=subs, value=self.atom(stmt.value))
+                return self.added_up(new) if top and stmt.accumulate and not self.apart(array, index) else new
             case For(var=var, start=start, stop=stop, step=step):
                 first, last, by = (self.atom(bound) for bound in (start, stop, step))
                 stmt = replace(stmt, var=self.name(var), start=first, stop=last, step=by)
@@ -287,19 +298,33 @@ class _Lane:
         assert found is not None
         array, subs = found[0], tuple(self.atom(sub) for sub in found[1])
         copied = None if load is None else self.whole.packed.element(load, subs, self.lane)
-        return copied or (array, (*subs, self.lane) if self.lanes.widened(array) else subs)
+        if copied is not None:
+            return copied
+        if self.lanes.widened(array):
+            return array, (*subs, self.lane)
+        return array, tuple(self.counted(sub, new) for sub, new in zip(found[1], subs, strict=True))
 
-    def store(self, stmt: Store, array: str, index: tuple[Atom, ...]) -> Store:
-        return replace(stmt, array=array, index=index, value=self.atom(stmt.value))
+    def counted(self, sub: Expr, new: Atom) -> Atom:
+        """A subscript that differs between lanes; without a sign if it is not negative, which vectors need to know."""
+        assert isinstance(sub, Name | Const)
+        if isinstance(sub, Const) or sub.id not in self.lanes.names or not self.lanes.trips.never_negative(sub):
+            return new
+        self.casts.append(Assign(name := self.whole.fresh("n", UINT64), Op("cast.uint64", (new,))))
+        return Name(name)
+
+    def apart(self, array: str, index: tuple[Expr, ...]) -> bool:
+        """Whether lanes may have elements of their own."""
+        found = self.lanes.element(array, index)
+        assert found is not None
+        names = {name for sub in found[1] for name in names_in(sub)}
+        return self.lanes.widened(found[0]) or not self.lanes.names.isdisjoint(names)
 
     def added_up(self, stmt: Store) -> Stmt:
-        """An addition, to a variable where all lanes add to one element."""
+        """An addition that all lanes make to one element, to a variable."""
         array = self.whole.fresh.types[stmt.array]
         assert isinstance(array, Array)
-        differing = {*self.names.values(), self.lane.id, *self.lanes.names}
-        if not array.is_float or any(name in differing for sub in stmt.index for name in names_in(sub)):
-            return stmt
-        if isinstance(stmt.value, Const) or self.whole.fresh.types[stmt.value.id] != array.element:
+        given = None if isinstance(stmt.value, Const) else self.whole.fresh.types[stmt.value.id]
+        if not array.is_float or given != array.element:
             return stmt
         key = stmt.array, stmt.index
         if key not in self.sums:

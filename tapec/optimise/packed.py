@@ -32,6 +32,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     blocks,
+    names_in,
     walk,
     writes,
 )
@@ -48,7 +49,7 @@ class _Copy:
 
 
 class Packed:
-    """The copies of one loop: statements that make them, and where a load finds its element."""
+    """The copies of one loop: statements that make them, and where a load then finds its element."""
 
     def __init__(self, lanes: Lanes, fresh: Fresh) -> None:
         self.lanes = lanes
@@ -68,9 +69,6 @@ class Packed:
         self.of: dict[int, _Copy] = {}
         for copy, loads in self._loads.items():
             if copy in self._repeated or len(loads) > 1:
-                type_ = fresh.types[copy.array]
-                assert isinstance(type_, Array)
-                self.names[copy] = fresh(f"{copy.array}_lanes", Array(type_.dtype, type_.ndim))
                 self.of |= {id(load): copy for load in loads}
 
     def element(self, load: Stmt, index: tuple[Atom, ...], lane: Name) -> tuple[str, tuple[Atom, ...]] | None:
@@ -86,11 +84,12 @@ class Packed:
 
     def made(self, first: str, lanes: str, width: Atom) -> Iterator[tuple[list[Stmt], Stmt]]:
         """Of each copy: what stands before the loop over blocks of lanes, and what at the beginning of a block."""
-        for copy, name in self.names.items():
+        for copy in dict.fromkeys(self.of.values()):
             before: list[Stmt] = []
             extents = [self._extent(copy, k, before) for k in range(len(copy.stops))]
-            type_ = self.fresh.types[name]
+            type_ = self.fresh.types[copy.array]
             assert isinstance(type_, Array)
+            name = self.names[copy] = self.fresh(f"{copy.array}_lanes", Array(type_.dtype, type_.ndim))
             before.append(Assign(name, Op("empty", (Const(type_.dtype), *extents, width))))
             yield before, self._filled(copy, name, extents, first, lanes)
 
@@ -121,7 +120,7 @@ class Packed:
         if any(sub not in loops for sub in others) or len(set(others)) < len(others):
             return
         stops = tuple(loops[sub].stop for sub in others if isinstance(sub, Name))
-        if any(not self.lanes.trips.fixed(stop) or (isinstance(stop, Name) and stop.id in self._inside) for stop in stops):
+        if not all(self.lanes.trips.fixed(stop) and self._inside.isdisjoint(names_in(stop)) for stop in stops):
             return
         copy = _Copy(array, axis, stops)
         self._loads.setdefault(copy, []).append(load)

@@ -35,6 +35,7 @@ from tapec.tape.gradients import request_of
 from tapec.tape.held import latest
 from tapec.tape.names import Names
 from tapec.tape.plan import Plan
+from tapec.tape.snapshots import PARTS
 from tapec_runtime.variables import Variable
 
 
@@ -46,7 +47,8 @@ def joined(
     mapping: dict[str, str] = {}
     if not second.region.was_reset:
         for leaf, obj in zip(second.leaves, objects, strict=True):
-            atom = names.of.get(id(obj))
+            meant = names.of.get(id(obj))
+            atom = meant[PARTS.index(leaf.part)] if isinstance(meant, tuple) and leaf.part else meant
             if isinstance(obj, Variable) or not isinstance(atom, Name):
                 continue
             if id(obj) in names.doubtful:

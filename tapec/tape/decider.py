@@ -56,7 +56,8 @@ class Decisions:
             if name in self.ev.constants:
                 self.values[name] = self.ev.constants[name]
             else:
-                self.values[name] = snapshot(self._leaf(name).obj)
+                leaf = self._leaf(name)
+                self.values[name] = snapshot(leaf.obj, leaf.part)
         return self.values[name]
 
     def _leaf(self, name: str) -> Any:

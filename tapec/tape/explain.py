@@ -23,7 +23,9 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.tape.derive import connections
-from tapec.tape.gradients import request_of, source_names, target_name
+from tapec.tape.gradients import request_of
+from tapec.tape.meaning import sources_of, targets_of
+from tapec.tape.names import atoms_of
 from tapec.tape.plan import Plan
 from tapec_runtime.variables import Variable
 
@@ -42,19 +44,20 @@ def explain(recording: Recording, target: Any, source: Any) -> str:
     """What connects a target with a source, or what keeps them apart."""
     plan = recording.plan
     try:
-        end, starts = target_name(recording, target), source_names(recording, source)
+        ends = [one.name for one in targets_of(recording, target, None)]
+        starts = tuple(name for one in sources_of(recording, source) for name in one.names)
     except LoweringError as error:
         return str(error)
-    kind = recording.names.of.get(id(target))
-    if end is None and isinstance(kind, Const):
+    kind = atoms_of(recording.names.of.get(id(target)))
+    if not ends and kind and all(isinstance(one, Const) for one in kind):
         return "not connected: the target is a constant of the block"
-    if end is None and isinstance(kind, Name):
-        return f"not connected: the target is of type {plan.types[kind.id]}, which has no derivative"
-    if end is None:
+    if not ends and kind and isinstance(kind[0], Name):
+        return f"not connected: the target is of type {plan.types[kind[0].id]}, which has no derivative"
+    if not ends:
         return "not connected: the target was made before the tape's block, or after it"
     if not starts:
         return f"not connected: the block does not use the source{_integer(plan, recording, source)}"
-    request = request_of(plan, (end,), (starts,))
+    request, end = request_of(plan, tuple(ends), (starts,)), ends[0]
     if connections(request)[0]:
         ran = "compiled" if any(one.jitted is not None for one in plan.compiled.values()) else "as Python"
         return f"connected: a path of derivatives leads from the source to the target; the derivative ran {ran}"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
-from tapec.syntax.core import Atom, Const, Name
+from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
-from tapec.tape.again import AGAIN, AGAIN_HINT, AGAIN_REASON, untold, with_copies
+from tapec.tape.again import with_copies
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.decide import decided, depends_on_the_way, tests_of
-from tapec.tape.derive import Request, derive, originals
+from tapec.tape.derive import Request, connections, derive, originals
+from tapec.tape.meaning import joined, sources_of, targets_of
 from tapec.tape.plan import Plan
 from tapec.tape.run import Compiled, compiled, returned
 from tapec.tape.slices import Rows
@@ -67,16 +68,17 @@ def differentiate(
     rows  whether gradients of tables are given as the rows that were taken
     """
     plan = recording.plan
-    pairs = []
-    for one, weight in zip(targets, weights, strict=True):
-        atom = target_name(recording, one)
-        if atom is not None:
-            pairs.append((one, atom, weight))
-    versions = tuple(source_names(recording, source) for source in sources)
+    wanted = [part for one, weight in zip(targets, weights, strict=True) for part in targets_of(recording, one, weight)]
+    halves = [sources_of(recording, source) for source in sources]
+    whole, sources = sources, [one.value for own in halves for one in own]
+    versions = tuple(one.names for own in halves for one in own)
     if rows:
         asked = Rows(recording, versions, sources, jit)
         versions, sources = asked.versions, asked.sources
-    names = tuple(atom for _, atom, _ in pairs)
+    names = tuple(one.name for one in wanted)
+    if form != "gradient":
+        # the rows of a complex target are the gradients of its real part
+        names = names[:1]
     call = plan.calls.get((names, versions, form))
     if call is None:
         call = _call(recording, names, versions, jit, form)
@@ -86,19 +88,29 @@ def differentiate(
         for zero in call.zeros:
             arguments.append(_zeros(zero, sources) if type(zero) is Shaped else zero)
         if call.seeds:
-            for one, atom, weight in pairs:
-                arguments.append(1.0 if weight is None and type(one) is np.float64 else _seed(weight, one, plan, atom))
+            for value, name, weight, _ in wanted:
+                one = weight is None and type(value) is np.float64
+                arguments.append(1.0 if one else _seed(weight, value, plan, name))
         results = call.program(arguments, jit)
-    for (one, atom, _), value in zip(pairs, results[: call.first], strict=False):
-        compare(one, value, atom)
+    for target, value in zip(wanted, results[: call.first], strict=False):
+        compare(target.value, value, target.name, target.whole)
     adjoints = results[call.first :]
     positions = list(call.adjoints)
     doubtful = [k for k, own in enumerate(positions) if own is not None and _all_zero(adjoints, own)]
     for k in _unconnected(recording, doubtful, names, versions, jit) if doubtful else ():
         positions[k] = None
     shape = np.shape(targets[0]) if form != "gradient" else ()
-    found = [_gradient(source, own, adjoints, policy, shape) for source, own in zip(sources, positions, strict=True)]
-    return asked.gathered(found, policy) if rows else found
+    policies = [policy] * len(sources)
+    if len(wanted) > len(names):
+        # what only the imaginary part depends on is connected, too
+        reached = connections(request_of(plan, (wanted[1].name,), versions))
+        policies = [UnconnectedGradients.ZERO if there else policy for there in reached]
+    found = [
+        _gradient(source, own, adjoints, kind, shape)
+        for source, own, kind in zip(sources, positions, policies, strict=True)
+    ]
+    parts = iter(asked.gathered(found, policy) if rows else found)
+    return [joined(source, [next(parts) for _ in own]) for source, own in zip(whole, halves, strict=True)]
 
 
 def _all_zero(adjoints: tuple[Any, ...], places: tuple[int, ...]) -> bool:
@@ -228,85 +240,6 @@ def _unconnected(
     return found
 
 
-# which names
-
-
-def target_name(recording: Recording, target: Any) -> str | None:
-    """The name of a float target; None for what the block did not compute."""
-    key, names, plan = id(target), recording.names, recording.plan
-    if names.doubtful and key in names.doubtful:
-        _ambiguous(target)
-    if key not in names.of:
-        if key in names.lost:
-            _lost(plan, names.reasons.get(key, ""))
-        if recording.unnamed:
-            raise LoweringError(recording.unnamed, hint="bind it to a variable inside the block")
-        return None
-    atom = names.of[key]
-    if not isinstance(atom, Name) or not plan.types[atom.id].is_float:
-        return None
-    if not plan.copies:
-        return atom.id
-    # seen from this tape: the copy that it watches, if it watches one
-    seen = plan.known_as(atom.id)
-    return seen if seen in plan.region.watched else atom.id
-
-
-def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
-    """The names of a source: one, or a variable's versions; none if it was not recorded."""
-    plan, names, key = recording.plan, recording.names, id(source)
-    if names.doubtful and key in names.doubtful:
-        _ambiguous(source)
-    atom: Atom | None = names.of.get(key)
-    if atom is None and key in names.lost:
-        _lost(plan, names.reasons.get(key, ""))
-    if atom is None or isinstance(atom, Const):
-        return ()
-    ready = plan.as_source.get(atom.id)
-    if ready is not None and key not in names.twins:
-        return ready
-    if not plan.types[atom.id].is_float:
-        return ()
-    if isinstance(source, Variable):
-        own = plan.versions_of(atom.id)
-        later = names.again.get(id(source), ())
-        return _followed(plan, own + tuple(v for first in later for v in plan.versions_of(first)))
-    if key in names.twins:
-        raise LoweringError(
-            f"a source that is a plain conversion of `{atom.id}`",
-            reason="the two have one history in the program, so that they cannot be told apart",
-            hint=f"ask for the gradient with respect to `{atom.id}`",
-        )
-    plan.as_source[atom.id] = found = _followed(plan, (plan.known_as(atom.id),))
-    return found
-
-
-def _followed(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of a source, with those of the copies that derivatives of inner tapes made of it."""
-    lost = untold(names, plan.recomputed)
-    if lost is not None:
-        raise LoweringError(AGAIN.format(lost), reason=AGAIN_REASON, hint=AGAIN_HINT)
-    return with_copies(names, plan.recomputed)
-
-
-def _lost(plan: Plan, why: str) -> None:
-    if why:
-        raise LoweringError("a value that is computed from what only the run knows", reason=why)
-    raise LoweringError(
-        "a value that the block leaves in a place whose contents the program does not follow",
-        reason=plan.undecided or "what stands there depends on a branch or loop, or on what only the run knows",
-        hint="bind it to a variable on every way through the block",
-    )
-
-
-def _ambiguous(value: Any) -> None:
-    raise LoweringError(
-        f"the number {value!r} has several meanings in the tape's block",
-        reason="Python shares equal floats, so that they cannot be told apart",
-        hint="make it with tapec.constant",
-    )
-
-
 # arguments and results
 
 
@@ -336,8 +269,11 @@ def ones_for(target: Any, type_: Array) -> Any:
     return np.ones(target.shape, type_.dtype, order="F" if type_.layout == "F" else "C")
 
 
-def compare(target: Any, value: Any, name: str) -> None:
-    """The program must give what the block gave: the safety net for what lowering cannot see."""
+def compare(target: Any, value: Any, name: str, whole: Any = None) -> None:
+    """The program must give what the block gave: the safety net for what lowering cannot see.
+
+    whole  what is complex, for one of its parts: its size is the measure
+    """
     # the common case; what is not a number fails both comparisons and goes the long way
     numbers = isinstance(value, float) and isinstance(target, float)
     if numbers and (value == target or abs(value - target) <= 1e-7 * abs(target) < np.inf):
@@ -350,9 +286,10 @@ def compare(target: Any, value: Any, name: str) -> None:
     with np.errstate(invalid="ignore"):
         difference = np.max(np.abs(ours - theirs), initial=0.0)
     # the common case again; infinities and what is not a number go the long way
-    if difference <= tolerance * np.max(np.abs(theirs), initial=0.0) < np.inf:
+    sizes = np.abs(theirs if whole is None else np.asarray(whole))
+    if difference <= tolerance * np.max(sizes, initial=0.0) < np.inf:
         return
-    scale = max(float(np.max(np.abs(theirs), initial=0.0, where=np.isfinite(theirs))), 1e-300)
+    scale = max(float(np.max(sizes, initial=0.0, where=np.isfinite(sizes))), 1e-300)
     if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * scale, equal_nan=True):
         _differs(name)
 

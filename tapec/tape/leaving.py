@@ -8,21 +8,21 @@ picture in anything that decides about names, and where one object goes by two n
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tapec.frontend.values import Dct, Instance, Items, Lst, Maybe, Sym, Tup
+from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, Sym, Tup
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Type
 from tapec.tape.names import attribute_of
 from tapec.tape.plan import Plan
 
 # what a tape may be asked for
-_NUMBERS = (float, np.floating, np.ndarray)
+_NUMBERS = (float, complex, np.inexact, np.ndarray)
 # where `Names.lose` looks for it
-_CONTAINERS = (*_NUMBERS, list, tuple, dict)
+_CONTAINERS = (*_NUMBERS, list, tuple, dict, deque)
 # a look into others may add to them
 _DICTS = (dict, OrderedDict)
 
@@ -47,6 +47,8 @@ def leaving(plan: Plan) -> Leaving | None:
     if plan.escapes or plan.raised:
         return None
     picture = _Picture(plan)
+    if any(leaf.part for leaf in plan.leaves):
+        return None
     try:
         for place, leaf in enumerate(plan.leaves):
             picture.number(Name(leaf.name), plan.types[leaf.name], f"o{place}")
@@ -66,7 +68,8 @@ class _Picture:
         self.plan = plan
         self.lines: list[str] = []
         self.namespace: dict[str, Any] = {
-            "NUMBERS": _NUMBERS, "CONTAINERS": _CONTAINERS, "DICTS": _DICTS, "attribute_of": attribute_of,
+            "NUMBERS": _NUMBERS, "CONTAINERS": _CONTAINERS, "DICTS": _DICTS, "LISTS": (list, deque),
+            "attribute_of": attribute_of,
         }  # fmt: skip
         self.atoms: list[Atom] = []
         self.results: list[str] = []
@@ -105,7 +108,7 @@ class _Picture:
             case Tup(items=items):
                 self._items(items, self.fetched(text), "tuple")
             case Items(values=values):
-                self._items(values, self.fetched(text), "list")
+                self._items(values, self.fetched(text), "LISTS")
             case Lst() if isinstance(self.plan.heap.get(value), Items):
                 self.value(self.plan.heap[value], text)
             case Dct(cells=cells):
@@ -121,7 +124,7 @@ class _Picture:
                     self._attributes(cells, found)
             case dict():
                 self._attributes(value, text)
-            case _ if value is None or isinstance(value, Lst):
+            case _ if value is None or isinstance(value, Lst | Complex):
                 raise _Unforeseen
             case _:
                 # it says nothing about numbers, and none may stand there

@@ -10,14 +10,15 @@ from __future__ import annotations
 import enum
 import functools
 import types
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict, defaultdict, deque
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numba import typeof
 
 from tapec.errors import LoweringError
+from tapec.frontend import complexes
 from tapec.frontend.context import SURROUNDINGS
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import Evaluator
@@ -25,8 +26,11 @@ from tapec.frontend.merge import rebuild
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.recursion import writers
 from tapec.frontend.values import (
+    COMPLEX_OF,
     NONE,
+    Complex,
     Dct,
+    Deque,
     Instance,
     Items,
     Lst,
@@ -39,14 +43,17 @@ from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.objects import Objects, Super
 from tapec.tape.outer import OuterVariables
+from tapec.tape.protocols import operator
 from tapec.tape.randomness import GENERATORS, Draws
 from tapec.tape.recipe import Recipe
-from tapec.tape.snapshots import array_type
+from tapec.tape.snapshots import PARTS, array_type
 from tapec.tape.standins import DictMethod, ForeignTape, Refusing
 from tapec.tape.versions import Versions, name_of
+from tapec.tape.whole import WholeNumbers
 from tapec_runtime.variables import Variable
 
-_IDENTITY = (np.ndarray, np.floating, Variable, list, dict)
+_IDENTITY = (np.ndarray, np.inexact, Variable, list, dict)
+_DICTS = (dict, OrderedDict, defaultdict, Counter)
 _KEYS = 256
 # modules whose functions change nothing that a block computes with
 _OUTSIDE = frozenset(
@@ -73,6 +80,7 @@ class Leaf:
     slot   its place in the recipe
     ident  whether the object's identity tells it from every other one
     kept   whether the object is a variable, whose value is taken at entry
+    part   "real" or "imag" where the object is complex: it has two inputs, one after the other
     """
 
     name: str
@@ -80,6 +88,7 @@ class Leaf:
     slot: int
     ident: bool
     kept: bool = False
+    part: str = ""
 
 
 @dataclass
@@ -105,10 +114,11 @@ class Shared:
     cell_names: frozenset[str] = frozenset()
 
 
-class LiveObjects(Versions, OuterVariables):
+class LiveObjects(Versions, OuterVariables, WholeNumbers):
     """The `live` of an evaluator that lowers a running program."""
 
     def __init__(self, ev: Evaluator, shared: Shared) -> None:
+        WholeNumbers.__init__(self)
         self.ev = ev
         self.pin = shared.pin
         self.entry = shared.variables
@@ -165,8 +175,9 @@ class LiveObjects(Versions, OuterVariables):
                 self.by_slot[slot] = known
         elif isinstance(obj, _IDENTITY):
             self.recipe.same(slot, obj)
-        if isinstance(known, Sym) and isinstance(known.atom, Name):
-            self.ev.taken.add(known.atom.id)
+        for part in complexes.parts(known):
+            if isinstance(part, Sym) and isinstance(part.atom, Name):
+                self.ev.taken.add(part.atom.id)
         return known
 
     def _first(self, obj: Any, slot: int, origin: tuple[Any, ...]) -> Value | None:
@@ -189,13 +200,19 @@ class LiveObjects(Versions, OuterVariables):
             if isinstance(obj, np.floating):
                 recipe.distinct.append(slot)
             return self._leaf(obj, label, slot, from_numba(typeof(obj)), isinstance(obj, np.floating))
+        if isinstance(obj, complex | np.complexfloating):
+            recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
+            if isinstance(obj, np.complexfloating):
+                recipe.distinct.append(slot)
+            return self._complex(obj, label, slot, Scalar(np.real(obj).dtype.name), isinstance(obj, np.complexfloating))
         if isinstance(obj, np.ndarray):
             return self._array(obj, label, slot)
-        if isinstance(obj, list) and type(obj) is list:
-            recipe.guard(slot, f"type({{v}}) is list and len({{v}}) == {len(obj)}")
+        if type(obj) in (list, deque):
+            same = f"type({{v}}) is {recipe.constant(type(obj))} and len({{v}}) == {len(obj)}"
+            recipe.guard(slot, same + (f" and {{v}}.maxlen == {obj.maxlen}" if isinstance(obj, deque) else ""))
             return self._list(obj, slot)
         recipe.structure(slot, obj)
-        if type(obj) in (dict, OrderedDict) and len(obj) <= _KEYS:
+        if type(obj) in _DICTS and len(obj) <= _KEYS:
             return self._dict(obj, slot)
         return None
 
@@ -208,7 +225,25 @@ class LiveObjects(Versions, OuterVariables):
         self.recipe.guard(slot, "-(2**63) <= {v} < 2**63")
         return self._leaf(obj, str(origin[-1]), slot, from_numba(typeof(obj)), False)
 
-    def _leaf(self, obj: Any, label: str, slot: int, type_: Any, ident: bool) -> Sym | None:
+    def _complex(self, obj: Any, label: str, slot: int, type_: Scalar | Array, ident: bool) -> Complex | None:
+        """A complex number, array or variable: two inputs."""
+        if type_.dtype not in COMPLEX_OF:
+            return None
+        base = label if label.isidentifier() else "z"
+        if isinstance(type_, Array) and not self.overlays:
+            # a compiled function gets views, and writes through them
+            type_ = Array(type_.dtype, type_.ndim, "A", type_.readonly)
+        names = {"real": f"{base}_re", "imag": f"{base}_im"}
+        re, im = (self._leaf(obj, names[part], slot, type_, False, part) for part in PARTS)
+        assert re is not None and im is not None
+        self.leaves[-2:] = [replace(leaf, ident=ident) for leaf in self.leaves[-2:]]
+        made = complexes.joined(self.ev, re, im) if isinstance(type_, Array) else Complex(re, im)
+        self.note_whole(made)
+        if ident:
+            self.values[id(obj)] = made
+        return made
+
+    def _leaf(self, obj: Any, label: str, slot: int, type_: Any, ident: bool, part: str = "") -> Sym | None:
         if not isinstance(type_, Scalar | Array):
             return None
         base = label if label.isidentifier() else "x"
@@ -216,7 +251,7 @@ class LiveObjects(Versions, OuterVariables):
         self.ev.fixed.add(name)
         if isinstance(type_, Array):
             self.ev.roots[name] = frozenset({name})
-        self.leaves.append(Leaf(name, obj, slot, ident, isinstance(obj, Variable)))
+        self.leaves.append(Leaf(name, obj, slot, ident, isinstance(obj, Variable), part))
         made = Sym(Name(name), type_)
         if ident:
             self.values[id(obj)] = made
@@ -224,31 +259,38 @@ class LiveObjects(Versions, OuterVariables):
             self.own.watched[name] = None
         return made
 
-    def input(self, value: Any, label: str, slot: int) -> Sym | None:
+    def input(self, value: Any, label: str, slot: int) -> Sym | Complex | None:
         """A number or array that is found at entry, as an input; None for other values."""
         if isinstance(value, np.ndarray):
             type_: Any = array_type(value)
+        elif isinstance(value, complex | np.complexfloating):
+            type_ = Scalar(np.real(value).dtype.name)
         elif isinstance(value, int | float | np.number):
             type_ = from_numba(typeof(value))
         else:
             return None
         self.kept.append(value)
-        return self._leaf(value, label, slot, type_, isinstance(value, np.ndarray | np.floating))
+        ident = isinstance(value, np.ndarray | np.inexact)
+        if type_ is not None and np.iscomplexobj(value):
+            return self._complex(value, label, slot, type_, ident)
+        return self._leaf(value, label, slot, type_, ident)
 
-    def _array(self, obj: Any, label: str, slot: int) -> Sym | None:
+    def _array(self, obj: Any, label: str, slot: int) -> Sym | Complex | None:
         type_ = array_type(obj)
         if type_ is None:
             return None
         self.recipe.array(slot, obj)
         self.recipe.distinct.append(slot)
+        if obj.dtype.kind == "c":
+            return self._complex(obj, label, slot, type_, True)
         return self._leaf(obj, label, slot, type_, True)
 
-    def _list(self, obj: list[Any], slot: int) -> Lst:
-        """A list as it is at entry; what the body does to it stays in the evaluator's state."""
+    def _list(self, obj: list[Any] | deque[Any], slot: int) -> Lst:
+        """A list or deque as it is at entry; what the body does to it stays in the evaluator's state."""
         ev = self.ev
         self.at_the_top(obj)
         items = tuple(ev.wrap(item, None, ("item", obj, k)) for k, item in enumerate(obj))
-        made = Lst("list")
+        made = Deque("deque", obj.maxlen) if isinstance(obj, deque) else Lst("list")
         ev.heap[made] = Items(items)
         self.contents[made] = items
         self.values[id(obj)] = made
@@ -260,7 +302,10 @@ class LiveObjects(Versions, OuterVariables):
         """A dict as it is at entry."""
         self.at_the_top(obj)
         items = {key: self.ev.materialise(self.ev.wrap(obj[key], None, ("item", obj, key))) for key in obj}
-        made = new_dict(self.ev, items)
+        missing = None
+        if isinstance(obj, defaultdict) and obj.default_factory is not None:
+            missing = self.ev.wrap(obj.default_factory, None, ("attribute", obj, "default_factory"))
+        made = new_dict(self.ev, items, type(obj), missing)
         self.contents[made] = items
         self.values[id(obj)] = made
         self.dicts[made] = obj, slot
@@ -409,7 +454,7 @@ class LiveObjects(Versions, OuterVariables):
         return array, integers
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
-        return self.objects.operator(name, args, node)
+        return operator(self.objects, name, args, node)
 
     def changed(self, owner: Dct) -> None:
         """What the block does to a dict is found again in the picture that it leaves."""

@@ -14,12 +14,14 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, TapecError
+from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
 from tapec.frontend.exits import DONE, LEFT, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.values import (
     NONE,
+    Complex,
     Dct,
     Growing,
     Instance,
@@ -44,7 +46,7 @@ from tapec.tape.live import LiveObjects, Restart, Shared
 from tapec.tape.plan import Found, Mark, Plan, keep_plan, known_plan
 from tapec.tape.region import Ended, Region
 from tapec.tape.run import Sizes, compiled_checks
-from tapec.tape.versions import VariableSym
+from tapec.tape.versions import VariablePair, VariableSym, keys_of
 
 _lock = threading.RLock()
 _no_cells = types.SimpleNamespace(co_freevars=())
@@ -206,6 +208,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
     )
     live.check_writes(written)
+    refuse_shared(ev, tuple(ev.fixed), block)
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     decided = decisions is not None and decisions.made
@@ -302,6 +305,11 @@ def numbers_of(live: LiveObjects, value: Any) -> Any:
             return Sym(Name(live.versions[id(value.variable)][1][0]), value.type)
         case Sym():
             return Sym(value.atom, value.type)
+        case VariablePair():
+            first, second = (live.versions[key][1][0] for key in keys_of(value.variable))
+            return Complex(Sym(Name(first), value.re.type), Sym(Name(second), value.im.type))
+        case Complex(re=re, im=im):
+            return Complex(Sym(re.atom, re.type), Sym(im.atom, im.type))
         case Maybe(value=inner, flag=flag, name=name):
             return Maybe(of(inner), flag, name)
         case MaybeNone(value=inner, present=flag):
@@ -351,6 +359,8 @@ def _atoms(value: Any, heap: dict[Lst, Any]) -> list[Any]:
     match value:
         case Sym(type=type_) if type_.is_float:
             return [value.atom]
+        case Complex(re=re, im=im):
+            return [re.atom, im.atom]
         case Tup(items=items) | Items(values=items):
             return [atom for item in items for atom in _atoms(item, heap)]
         case Maybe(value=inner) | MaybeNone(value=inner):

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections import deque
 from typing import Any
 
 import numpy as np
 
-from tapec.frontend.values import Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
+from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
 from tapec.syntax.core import Atom, Const, Name
 from tapec.tape.live import Leaf
-from tapec.tape.plan import Plan
+from tapec.tape.plan import Meant, Plan
 from tapec_runtime.variables import Variable
+
+
+def atoms_of(meant: Meant | None) -> tuple[Atom, ...]:
+    """The names and literals of what an object means: one, or those of both parts of what is complex."""
+    return () if meant is None else meant if isinstance(meant, tuple) else (meant,)
 
 
 class Names:
@@ -27,23 +33,26 @@ class Names:
 
     def __init__(self, order: dict[str, int]) -> None:
         self.order = order
-        self.of: dict[int, Atom | None] = {}
+        self.of: dict[int, Meant | None] = {}
         self.held: dict[int, Any] = {}
         self.kept: list[Any] = []
-        self.taken: list[tuple[tuple[Atom, ...], tuple[Any, ...]]] = []
+        self.taken: list[tuple[tuple[Meant | None, ...], tuple[Any, ...]]] = []
         self.doubtful: set[int] = set()
         self.objects: dict[Atom, int] = {}
         self.twins: set[int] = set()
         self.seen: set[tuple[int, int]] = set()
         self.again: dict[int, list[str]] = {}
+        self.again_imaginary: dict[int, list[str]] = {}
         self.lost: dict[int, Any] = {}
         self.reasons: dict[int, str] = {}
 
-    def take(self, plan: Plan, objects: tuple[Any, ...], atoms: tuple[Atom, ...], left: tuple[Any, ...]) -> None:
+    def take(self, plan: Plan, objects: tuple[Any, ...], atoms: tuple[Meant, ...], left: tuple[Any, ...]) -> None:
         """Name the inputs of a plan, and what it left where every object has one meaning (`leaving.py`)."""
         of = self.of
         for leaf, name, obj in zip(plan.leaves, plan.leaf_atoms, objects, strict=True):
             key = id(obj)
+            if name is None:
+                continue
             if key not in of:
                 of[key] = name
             elif not leaf.ident:
@@ -60,7 +69,8 @@ class Names:
         """Which object each name stands for, so far."""
         for atoms, objects in self.taken:
             for atom, obj in zip(atoms, objects, strict=True):
-                self.objects.setdefault(atom, id(obj))
+                for one in atoms_of(atom):
+                    self.objects.setdefault(one, id(obj))
         self.taken = []
 
     def copied(self, order: dict[str, int]) -> Names:
@@ -68,7 +78,7 @@ class Names:
         self._remember()
         made = Names(order)
         made.kept = [*self.kept]
-        for key in ("of", "held", "objects", "again", "lost", "reasons"):
+        for key in ("of", "held", "objects", "again", "again_imaginary", "lost", "reasons"):
             setattr(made, key, dict(getattr(self, key)))
         made.doubtful, made.twins = set(self.doubtful), set(self.twins)
         return made
@@ -76,6 +86,9 @@ class Names:
     def leaf(self, obj: Any, leaf: Leaf) -> None:
         if self.taken:
             self._remember()
+        if leaf.part == "imag":
+            self._second_part(obj, Name(leaf.name))
+            return
         if id(obj) in self.of and not leaf.ident:
             self.doubtful.add(id(obj))
         if id(obj) in self.of and isinstance(obj, Variable):
@@ -85,22 +98,36 @@ class Names:
         self.of.setdefault(id(obj), Name(leaf.name))
         self.objects.setdefault(Name(leaf.name), id(obj))
 
-    def note(self, obj: Any, atom: Atom) -> None:
+    def _second_part(self, obj: Any, atom: Name) -> None:
+        """The imaginary part of an input whose real part was named before."""
+        first = self.of[id(obj)]
+        if isinstance(first, Name):
+            self.of[id(obj)] = first, atom
+        elif isinstance(obj, Variable):
+            self.again_imaginary.setdefault(id(obj), []).append(atom.id)
+        self.objects.setdefault(atom, id(obj))
+
+    def note(self, obj: Any, atom: Meant) -> None:
         if self.taken:
             self._remember()
         key = id(obj)
         known = self.of.get(key, atom)
-        if isinstance(obj, float) and known != atom and (isinstance(atom, Const) or isinstance(known, Const)):
+        literal = any(isinstance(one, Const) for one in (*atoms_of(atom), *atoms_of(known)))
+        if isinstance(obj, float | complex) and known != atom and literal:
             self.doubtful.add(key)
         self.held[key] = obj
         if known is None or self._place(atom) <= self._place(known):
             self.of[key] = atom
-        if isinstance(atom, Name) and self.objects.setdefault(atom, key) != key:
-            # another object with the same value and history, such as float(x)
-            self.twins.add(key)
+        for one in atoms_of(atom):
+            if isinstance(one, Name) and (owner := self.objects.setdefault(one, key)) != key:
+                # another object with the same value and history, such as float(x)
+                self.twins.add(key)
+                if isinstance(atom, tuple):
+                    # nor is the other one told apart from its part
+                    self.twins.add(owner)
 
-    def _place(self, atom: Atom) -> int:
-        return self.order.get(atom.id, -1) if isinstance(atom, Name) else -2
+    def _place(self, atom: Meant) -> int:
+        return max(self.order.get(one.id, -1) if isinstance(one, Name) else -2 for one in atoms_of(atom))
 
     def harvest(self, value: Any, obj: Any, heap: dict[Lst, Any], names: dict[str, str]) -> None:
         """Walk a final value and the object that it stands for side by side; `names` renames atoms."""
@@ -109,6 +136,11 @@ class Names:
                 self.note(obj, Name(names.get(name, name)))
             case Sym():
                 self.note(obj, value.atom)
+            case Complex(re=re, im=im):
+                first, second = (
+                    Name(names.get(one.id, one.id)) if isinstance(one, Name) else one for one in (re.atom, im.atom)
+                )
+                self.note(obj, (first, second))
             case MaybeNone() if obj is None:
                 pass
             case Maybe(value=inner) | MaybeNone(value=inner):
@@ -116,9 +148,9 @@ class Names:
             case Tup(items=items) if isinstance(obj, tuple) and len(obj) == len(items):
                 for item, inner_obj in zip(items, obj, strict=True):
                     self.harvest(item, inner_obj, heap, names)
-            case Lst() if isinstance(obj, list) and value in heap:
+            case Lst() if isinstance(obj, list | deque) and value in heap:
                 self.harvest(heap[value], obj, heap, names)
-            case Items(values=values) if isinstance(obj, list) and len(obj) == len(values):
+            case Items(values=values) if isinstance(obj, list | deque) and len(obj) == len(values):
                 for item, inner_obj in zip(values, obj, strict=True):
                     self.harvest(item, inner_obj, heap, names)
             case Dct(cells=cells) if isinstance(obj, dict) and self._first(value, obj):
@@ -140,10 +172,10 @@ class Names:
 
     def lose(self, obj: Any) -> None:
         """Numbers whose names are not known: whoever asks for them is told so."""
-        if isinstance(obj, float | np.floating | np.ndarray):
+        if isinstance(obj, float | complex | np.inexact | np.ndarray):
             if id(obj) not in self.of:
                 self.lost[id(obj)] = obj
-        elif isinstance(obj, list | tuple):
+        elif isinstance(obj, list | tuple | deque):
             for item in obj:
                 self.lose(item)
         elif isinstance(obj, dict):

@@ -17,7 +17,7 @@ from tapec.tape.gradients import request_of
 from tapec.tape.held import latest
 from tapec.tape.leaving import leaving
 from tapec.tape.lowering import plan_for
-from tapec.tape.names import Names
+from tapec.tape.names import Names, atoms_of
 from tapec.tape.place import entering_frame, forget_variables
 from tapec.tape.plan import UNMADE, Plan, known_plan
 from tapec.tape.snapshots import snapshot
@@ -209,8 +209,8 @@ class Recording:
         copies = self.plan.copies
         return frozenset(
             key
-            for key, atom in self.names.of.items()
-            if isinstance(atom, Name) and latest(copies, atom.id) in names
+            for key, meant in self.names.of.items()
+            if any(isinstance(atom, Name) and latest(copies, atom.id) in names for atom in atoms_of(meant))
         )
 
 

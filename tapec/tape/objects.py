@@ -11,11 +11,11 @@ import dataclasses
 import enum
 import functools
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tapec.errors import LoweringError, UnsupportedFunction
+from tapec.errors import LoweringError
 from tapec.frontend.dicts import cell_value
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.matching import has_attribute
@@ -35,6 +35,8 @@ from tapec.frontend.values import (
     number,
 )
 from tapec.syntax.core import Name
+from tapec.tape.classes import UNDEFINED, class_of, custom, static_lookup
+from tapec.tape.dataclass_objects import as_dict, dataclass_init, fields_of, replaced
 
 if TYPE_CHECKING:
     from tapec.tape.live import LiveObjects
@@ -49,16 +51,6 @@ PLAIN_DESCRIPTORS = (
     classmethod,
     staticmethod,
 )
-_OPERATORS = {
-    "+": ("__add__", "__radd__"),
-    "-": ("__sub__", "__rsub__"),
-    "*": ("__mul__", "__rmul__"),
-    "/": ("__truediv__", "__rtruediv__"),
-    "//": ("__floordiv__", "__rfloordiv__"),
-    "%": ("__mod__", "__rmod__"),
-    "**": ("__pow__", "__rpow__"),
-    "@": ("__matmul__", "__rmatmul__"),
-}
 
 
 class BoundTo:
@@ -93,33 +85,16 @@ class Super:
         for base in mro[mro.index(self.cls) + 1 :]:
             if name not in base.__dict__:
                 continue
-            if base is object and name == "__init__":
+            if base is object and name in ("__init__", "__init_subclass__"):
                 break
+            if base is object and name == "__setattr__":
+                return Static(BoundTo(object.__setattr__, self.owner))
             return self.objects.bound(base, base.__dict__[name], name, self.owner, node)
         return Static(_nothing)
 
 
 def _nothing(*args: Any) -> None:
     """What `object.__init__` does."""
-
-
-def class_of(value: Value) -> type:
-    if isinstance(value, Instance):
-        return value.cls
-    assert isinstance(value, Static)
-    return type(value.obj)
-
-
-# what `static_lookup` gives for a name that a class does not define; None is a value like others
-UNDEFINED = object()
-
-
-def static_lookup(cls: type, name: str) -> Any:
-    """What a class defines under a name, without calling anything; `UNDEFINED` if nothing."""
-    for base in cls.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return UNDEFINED
 
 
 class Objects:
@@ -148,19 +123,52 @@ class Objects:
         found = static_lookup(type(obj), name)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return self._accessor(type(obj), name, "fget", found.fget, [Static(obj)], node)
+        if custom(type(obj), "__getattribute__") is not None or (name == "__dict__" and self.written.get(id(obj))):
+            self._refuse(name, node)
         held = getattr(obj, "__dict__", {})
         if isinstance(found, functools.cached_property) and name not in held:
-            return self._accessor(type(obj), name, "func", found.func, [Static(obj)], node)
-        if name in held or isinstance(found, PLAIN_DESCRIPTORS):
+            made = ev.materialise(self._accessor(type(obj), name, "func", found.func, [Static(obj)], node))
+            self._keep(obj, name, made, node)
+            return made
+        described = self._described(type(obj), name, found, Static(obj), name in held, node)
+        if described is not None:
+            return described
+        if name in held or isinstance(found, PLAIN_DESCRIPTORS) or isinstance(obj, enum.Enum):
             return None
+        if found is UNDEFINED and custom(type(obj), "__getattr__") is not None:
+            self.live.recipe.lacks(obj, name)
+            return self._fallback(Static(obj), name, node)
         if found is UNDEFINED or hasattr(type(found), "__get__"):
-            ev.fail(
-                LoweringError,
-                f"the attribute `{name}` is computed by code that cannot be followed",
-                node,
-                hint="bind it to a name before the tape",
-            )
+            self._refuse(name, node)
         return None
+
+    def _refuse(self, name: str, node: Any) -> NoReturn:
+        self.ev.fail(
+            LoweringError,
+            f"the attribute `{name}` is computed by code that cannot be followed",
+            node,
+            hint="bind it to a name before the tape",
+        )
+
+    def _described(
+        self, cls: type, name: str, found: Any, owner: Value, held: bool, node: Any, stored: Value | None = None
+    ) -> Value | None:
+        """What a descriptor of the user's gives, or does with `stored`; None where `found` is none."""
+        method = "__get__" if stored is None else "__set__"
+        function = custom(type(found), method)
+        # attributes of the object come before descriptors that do not set them
+        if function is None or isinstance(found, type) or (held and custom(type(found), "__set__") is None):
+            return None
+        self.live.recipe.described(cls, name, found)
+        self.ev.wrap(function, node, ("attribute", type(found), method))
+        last = Static(cls) if stored is None else stored
+        return self.ev.call_object(function, [Static(found), owner, last], {}, node)
+
+    def _fallback(self, owner: Value, name: str, node: Any) -> Value:
+        """`__getattr__`, for an attribute that is not there."""
+        function = custom(class_of(owner), "__getattr__")
+        self.ev.wrap(function, node, ("attribute", class_of(owner), "__getattr__"))
+        return self.ev.call_object(function, [owner, Static(name)], {}, node)
 
     def _accessor(self, cls: type, name: str, part: str, function: Any, args: list[Value], node: Any) -> Value:
         """Call the function behind a property: another one in its place is another program."""
@@ -168,8 +176,8 @@ class Objects:
             self.live.recipe.accessor(cls, name, part, function)
         return self.ev.call_object(function, args, {}, node)
 
-    def store(self, owner: Value, name: str, value: Value, node: Any) -> None:
-        """`owner.name = value`."""
+    def store(self, owner: Value, name: str, value: Value, node: Any, plainly: bool = False) -> None:
+        """`owner.name = value`; `plainly` as `object.__setattr__` does it."""
         ev = self.ev
         if not isinstance(owner, Static | Instance) or isinstance(getattr(owner, "obj", None), types.ModuleType | type):
             ev.fail(LoweringError, f"an attribute of {describe(owner)} is set inside a tape's block", node)
@@ -178,15 +186,29 @@ class Objects:
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
             self._accessor(cls, name, "fset", found.fset, [owner, value], node)
             return
-        custom = static_lookup(cls, "__setattr__") is not object.__dict__["__setattr__"]
-        if custom or (hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType)):
+        setter = custom(cls, "__setattr__")
+        if setter is not None and not plainly:
+            ev.wrap(setter, node, ("attribute", cls, "__setattr__"))
+            ev.call_object(setter, [owner, Static(name), value], {}, node)
+            return
+        if self._described(cls, name, found, owner, False, node, value) is not None:
+            return
+        if hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
             ev.fail(LoweringError, f"setting `{name}` runs code that cannot be followed", node)
         if isinstance(owner, Instance):
-            self._put(owner.cells, name, name, value, owner.home, node)
-            return
-        self._put(self.cells, (id(owner.obj), name), name, value, ev.root, node)
-        _, written = self.written.setdefault(id(owner.obj), (owner.obj, {}))
-        written[name] = self.cells[id(owner.obj), name]
+            self.put(owner, name, value, node)
+        else:
+            self._keep(owner.obj, name, value, node)
+
+    def put(self, owner: Instance, name: str, value: Value, node: Any) -> None:
+        """Set an attribute of an object that the block makes."""
+        self._put(owner.cells, name, name, value, owner.home, node)
+
+    def _keep(self, obj: Any, name: str, value: Value, node: Any) -> None:
+        """Set an attribute of a live object."""
+        self._put(self.cells, (id(obj), name), name, value, self.ev.root, node)
+        _, written = self.written.setdefault(id(obj), (obj, {}))
+        written[name] = self.cells[id(obj), name]
 
     def _put(self, cells: Any, key: Any, label: str, value: Value, home: list[Any], node: Any) -> None:
         ev = self.ev
@@ -204,15 +226,23 @@ class Objects:
         found = static_lookup(cls, name)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return self._accessor(cls, name, "fget", found.fget, [owner], node)
+        if custom(cls, "__getattribute__") is not None:
+            self._refuse(name, node)
         cell = owner.cells.get(name)
-        if cell is not None and cell in ev.heap:
+        held = cell is not None and cell in ev.heap
+        described = self._described(cls, name, found, owner, held, node)
+        if described is not None:
+            return described
+        if cell is not None and held:
             return cell_value(ev, cell, name, node)
         if name == "__class__":
             return Static(cls)
         if isinstance(found, functools.cached_property):
-            made = self._accessor(cls, name, "func", found.func, [owner], node)
-            self._put(owner.cells, name, name, ev.materialise(made), owner.home, node)
+            made = ev.materialise(self._accessor(cls, name, "func", found.func, [owner], node))
+            self.put(owner, name, made, node)
             return made
+        if found is UNDEFINED and custom(cls, "__getattr__") is not None:
+            return self._fallback(owner, name, node)
         if found is UNDEFINED:
             ev.fail(LoweringError, f"an object of {cls.__qualname__} has no attribute `{name}` here", node)
         return self.bound(cls, found, name, owner, node)
@@ -242,7 +272,7 @@ class Objects:
         fields = static_lookup(cls, "__dataclass_fields__")
         generated = isinstance(initialise, types.FunctionType) and initialise.__code__.co_filename == "<string>"
         if fields is not UNDEFINED and generated:
-            self._dataclass(made, cls, args, kwargs, node)
+            dataclass_init(self, made, args, kwargs, node)
         elif isinstance(initialise, types.FunctionType):
             ev.wrap(initialise, node, ("attribute", cls, "__init__"))
             ev.call_object(initialise, [made, *args], kwargs, node)
@@ -250,48 +280,32 @@ class Objects:
             return None
         return made
 
-    def _dataclass(self, made: Instance, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> None:
-        """What the generated `__init__` of a dataclass does."""
-        ev = self.ev
-        fields = [field for field in dataclasses.fields(cls) if field.init]
-        given = dict(zip([field.name for field in fields if not field.kw_only], args, strict=False)) | kwargs
-        if len(given) != len(args) + len(kwargs) or not given.keys() <= {field.name for field in fields}:
-            ev.fail(UnsupportedFunction, f"wrong arguments for `{cls.__name__}`", node)
-        for field in dataclasses.fields(cls):
-            if field.name in given:
-                value = given[field.name]
-            elif field.default_factory is not dataclasses.MISSING:
-                value = ev.call_object(field.default_factory, [], {}, node)
-            elif field.default is not dataclasses.MISSING:
-                value = ev.wrap(field.default, node, ("attribute", cls, field.name))
-            elif not field.init:
-                continue
-            else:
-                ev.fail(UnsupportedFunction, f"`{cls.__name__}` needs a value for `{field.name}`", node)
-            self._put(made.cells, field.name, field.name, ev.materialise(value), made.home, node)
-        if static_lookup(cls, "__post_init__") is not UNDEFINED:
-            ev.apply(self.of_instance(made, "__post_init__", node), [], {}, node)
-
-    # operators that classes define
-
-    def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
-        names = _OPERATORS.get(name, (name, None))
-        for method, owner, rest in zip(names, args[:2], (args[1:], args[:1]), strict=False):
-            if method is None or not isinstance(owner, Static | Instance):
-                continue
-            cls = class_of(owner)
-            found = static_lookup(cls, method)
-            if isinstance(found, types.FunctionType) and not cls.__module__.startswith(("numpy", "tapec")):
-                self.ev.wrap(found, node, ("attribute", cls, method))
-                return self.ev.call_object(found, [owner, *rest], {}, node)
-        return None
-
     # built-in functions on objects
 
     def specials(self) -> dict[Any, Any]:
         return {getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr, super: self._super,
                 callable: self._callable, issubclass: self._issubclass, id: self._id, functools.partial: self._partial,
-                str: self._str}
+                str: self._str, object.__setattr__: self._set_plainly, dataclasses.fields: self._fields,
+                dataclasses.replace: self._replace, dataclasses.asdict: self._asdict, abs: self._abs}
+
+    def _asdict(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        if len(args) > 1 or kwargs:
+            ev.fail(LoweringError, "`asdict` with a `dict_factory`", node)
+        return as_dict(self, args[0], node)
+
+    def _abs(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        own = self.live.operator("__abs__", args, node)
+        return ev.call_object(np.abs, args, kwargs, node) if own is None else own
+
+    def _set_plainly(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        self.store(args[0], _text(ev, args[1], node), ev.materialise(args[2]), node, plainly=True)
+        return NONE
+
+    def _fields(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        return fields_of(self, args[0], node)
+
+    def _replace(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return replaced(self, args[0], kwargs, node)
 
     def _getattr(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         name = _text(ev, args[1], node)
@@ -303,6 +317,8 @@ class Objects:
         return number(self._has(args[0], _text(ev, args[1], node), node))
 
     def _has(self, owner: Value, name: str, node: Any) -> bool:
+        if isinstance(owner, Static | Instance) and custom(class_of(owner), "__getattr__") is not None:
+            self.ev.fail(LoweringError, f"whether an object with a `__getattr__` has an attribute `{name}`", node)
         if isinstance(owner, Instance):
             cell = owner.cells.get(name)
             return (cell is not None and cell in self.ev.heap) or static_lookup(owner.cls, name) is not UNDEFINED

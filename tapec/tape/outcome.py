@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+from collections import deque
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Dct, Instance, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import Dct, Deque, Instance, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array
 from tapec.tape.live import LiveObjects
@@ -88,12 +89,14 @@ class Outcome:
                 if isinstance(contents, Items):
                     self.lines.append(f"set_attribute({name}, {label!r}, {self.text(contents.values[0])})")
         elif isinstance(value, Dct):
-            self.lines.append(f"{name} = {{}}")
+            missing = "" if value.missing is None else self.text(value.missing)
+            self.lines.append(f"{name} = {self.constant(value.cls)}({missing})")
             for key in dicts.keys_of(ev, value):
                 text = self.text(dicts.get(ev, value, key, None))
                 self.lines.append(f"{name}[{self.constant(key)}] = {text}")
         elif isinstance(contents := ev.heap[value], Items):
-            self.lines.append(f"{name} = []")
+            fresh = f"{self.constant(deque)}(maxlen={value.room})" if isinstance(value, Deque) else "[]"
+            self.lines.append(f"{name} = {fresh}")
             self.lines += [f"{name}.append({self.text(item)})" for item in contents.values]
         else:
             self.lines.append(f"{name} = list({self.text(ev.as_array(value, None))})")

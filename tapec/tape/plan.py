@@ -9,7 +9,7 @@ from typing import Any
 
 from tapec.frontend.values import Lst, Value
 from tapec.options import Options
-from tapec.syntax.core import Block, Function, If, Name, walk, writes
+from tapec.syntax.core import Atom, Block, Function, If, Name, walk, writes
 from tapec.syntax.types import Type
 from tapec.tape.again import Again
 from tapec.tape.held import canonical
@@ -23,6 +23,8 @@ PLANS_PER_PLACE = 64
 UNMADE = object()
 
 Found = tuple["Plan", tuple[Any, ...], tuple[Any, ...]]
+# what an object means in the program: a name or literal, or those of both parts of what is complex
+Meant = Atom | tuple[Atom, Atom]
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class Plan:
     def __post_init__(self) -> None:
         self.merged = merged(self.block)
         self.leaf_names = tuple(leaf.name for leaf in self.leaves)
-        self.leaf_atoms = tuple(Name(name) for name in self.leaf_names)
+        self.leaf_atoms = leaf_atoms(self.leaves)
         # made when the block is met again
         self.leaving: Any = UNMADE
         self.replies: tuple[Any, ...] = ()
@@ -133,8 +135,8 @@ class Plan:
         """The values of the inputs, from the objects that are the inputs."""
         if self._take is None:
             if not self.uses:
-                return tuple(snapshot(obj) for obj in objects)
-            self._take = taking([(leaf.kept, self.types[leaf.name]) for leaf in self.leaves])
+                return tuple(snapshot(obj, leaf.part) for obj, leaf in zip(objects, self.leaves, strict=True))
+            self._take = taking([(leaf.kept, self.types[leaf.name], leaf.part) for leaf in self.leaves])
         values: tuple[Any, ...] = self._take(objects)
         return values
 
@@ -223,6 +225,15 @@ def warn_of_many(what: str, code: types.CodeType, line: int, count: int) -> None
         RuntimeWarning,
         *place,
     )
+
+
+def leaf_atoms(leaves: tuple[Leaf, ...]) -> tuple[Meant | None, ...]:
+    """What the objects of the inputs mean; None for the second input of a complex one."""
+    found: list[Meant | None] = [Name(leaf.name) for leaf in leaves]
+    for place, leaf in enumerate(leaves):
+        if leaf.part == "imag":
+            found[place - 1 : place + 1] = [(Name(leaves[place - 1].name), Name(leaf.name)), None]
+    return tuple(found)
 
 
 def merged(block: Block) -> frozenset[str]:

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from tapec.frontend.attributes import Flags
 from tapec.frontend.source import undecorated
 from tapec.syntax.types import Array, Type
-from tapec.tape.objects import static_lookup
+from tapec.tape.classes import static_lookup
 from tapec.tape.snapshots import snapshot
 
 _LIBRARY = ("tapec.", "tapec_runtime.")
@@ -35,7 +36,7 @@ _TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator",
 
 def _is_library(owner: Any) -> bool:
     """Whether what an object holds never changes: modules of libraries, tapec's functions, `x.dtype`."""
-    if isinstance(owner, np.dtype | types.SimpleNamespace):
+    if isinstance(owner, np.dtype | Flags):
         return True
     if isinstance(owner, types.ModuleType):
         return owner.__name__.partition(".")[0] in _TRUSTED
@@ -103,6 +104,22 @@ class Recipe:
             self.noted.add(key)
             slot = self._new(function, f"static_lookup({self.constant(cls)}, {name!r}).{part}")
             self.structure(slot, function)
+
+    def described(self, cls: type, name: str, descriptor: Any) -> None:
+        """A descriptor that a class holds."""
+        key = (id(cls), "descriptor", name)
+        if key not in self.noted:
+            self.noted.add(key)
+            slot = self._new(descriptor, f"static_lookup({self.constant(cls)}, {name!r})")
+            self.structure(slot, descriptor)
+
+    def lacks(self, obj: Any, name: str) -> None:
+        """An attribute that neither an object nor its class has."""
+        slot = self.owners.get(id(obj))
+        if slot is None:
+            self.complete = False
+        else:
+            self.guard(slot, f"{name!r} not in getattr({{v}}, '__dict__', ())")
 
     def root(self, obj: Any) -> None:
         """An object that is the same whenever the function is called."""
@@ -268,16 +285,21 @@ class Recipe:
         return self.namespace["enter"]
 
 
-def taking(leaves: list[tuple[bool, Type]]) -> Any:
+def taking(leaves: list[tuple[bool, Type, str]]) -> Any:
     """The function from a block's inputs to their values, as `snapshot` gives them; by kind and type of each.
 
-    leaves  for each whether it is a variable, whose value nobody writes, and its type
+    leaves  for each whether it is a variable, whose value nobody writes, its type, and which part of its object it is
     """
     names = [f"o{place}" for place in range(len(leaves))]
     values = []
-    for name, (variable, type_) in zip(names, leaves, strict=True):
-        if variable:
-            values.append(f"{name}._value")
+    for name, (variable, type_, part) in zip(names, leaves, strict=True):
+        held = f"{name}._value" if variable else name
+        if part and isinstance(type_, Array):
+            values.append(f"{held}.{part}.copy(order='K')" if type_.layout in "CF" else f"snapshot({held}, {part!r})")
+        elif part:
+            values.append(f"{held}.{part}")
+        elif variable:
+            values.append(held)
         elif isinstance(type_, Array):
             values.append(f"{name}.copy(order='K')" if type_.layout in "CF" else f"snapshot({name})")
         else:

@@ -7,8 +7,9 @@ from typing import Any, NoReturn
 
 from tapec.errors import LoweringError, UsageError
 from tapec.frontend import dicts
+from tapec.frontend.complexes import parts
 from tapec.frontend.evaluator import Evaluator, Raised, freeze
-from tapec.frontend.values import NONE, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import NONE, Complex, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
 from tapec.options import Keywords
 from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes
 from tapec.tape.answers import answer
@@ -16,7 +17,7 @@ from tapec.tape.decide import depends_on_the_way, straightened
 from tapec.tape.derive import Request, connections
 from tapec.tape.held import duplicate, held_values, list_elements, replace_everywhere
 from tapec.tape.live import LiveObjects
-from tapec.tape.versions import VariableSym
+from tapec.tape.versions import VariablePair, VariableSym
 
 
 class Ended(Exception):
@@ -48,7 +49,7 @@ class Region:
         self.used = False
         self.watched: dict[str, None] = {}
         self.stopped: set[str] = set()
-        self.variables: dict[int, VariableSym] = {}
+        self.variables: dict[int, VariableSym | VariablePair] = {}
         self.was_reset = False
         self.paused_at = 0
         self.native = False
@@ -126,24 +127,29 @@ class Region:
 
     # watching
 
-    def read(self, symbol: VariableSym, current: Sym) -> None:
+    def read(self, symbol: VariableSym | VariablePair, current: Sym | Complex) -> None:
         """A variable was read: watched if it is trainable."""
         if not (self.recording and self.automatic and symbol.variable.trainable):
             return
         self.variables[id(symbol.variable)] = symbol
-        if isinstance(current.atom, Name) and current.atom.id not in self.watched:
-            self.watched[current.atom.id] = None
+        for part in parts(current):
+            if isinstance(part.atom, Name):
+                self.watched.setdefault(part.atom.id, None)
 
     def observe(self, ev: Evaluator, value: Value, node: Any) -> None:
         """Watch a value, or every value in a structure."""
         match value:
-            case VariableSym():
+            case VariableSym() | VariablePair():
                 self.variables[id(value.variable)] = value
-                if isinstance(value.atom, Name) and value.atom.id not in self.watched:
-                    self._check_place(ev, node)
-                    self.watched[value.atom.id] = None
+                for part in parts(value):
+                    if isinstance(part.atom, Name) and part.atom.id not in self.watched:
+                        self._check_place(ev, node)
+                        self.watched[part.atom.id] = None
             case Sym(type=type_) if type_.is_float:
                 self._watch_number(ev, value, node)
+            case Complex(re=re, im=im):
+                for one in (re, im):
+                    self._watch_number(ev, one, node)
             case Sym():
                 pass
             case Tup(items=items):

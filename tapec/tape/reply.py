@@ -15,7 +15,8 @@ import numpy as np
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.connected import settled
-from tapec.tape.gradients import Call, Shaped, compare, ones_for, request_of, source_names, target_name
+from tapec.tape.gradients import Call, Shaped, compare, ones_for, request_of
+from tapec.tape.meaning import source_names, target_name
 from tapec.tape.snapshots import snapshot
 from tapec_runtime.variables import Variable
 
@@ -113,7 +114,7 @@ class _Reply:
                 for (key, item), name in zip(value.items(), names, strict=True)
             )
             return f"{{{{{inner}}}}}"
-        if kind not in _KINDS:
+        if kind not in _KINDS or (kind in (np.ndarray, Variable) and value.dtype.kind == "c"):
             raise _Unknown
         self._same(value, text)
         self.found.append((text, value))

@@ -116,8 +116,8 @@ class Checks:
     uses: int = 0
 
     def run(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> None:
-        given = {leaf.name: obj for leaf, obj in zip(leaves, objects, strict=True)}
-        arguments = [snapshot(given[name]) for name in self.program.params]
+        given = {leaf.name: (obj, leaf.part) for leaf, obj in zip(leaves, objects, strict=True)}
+        arguments = [snapshot(*given[name]) for name in self.program.params]
         self.uses += 1
         if sum(int(np.size(argument)) for argument in arguments) > _SMALL * 16:
             if self.jitted is None:

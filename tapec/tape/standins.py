@@ -91,7 +91,7 @@ class Refusing:
 
     def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
         library = str(getattr(origin[1], "__module__", "")).startswith(("tapec", "numpy", "math"))
-        if isinstance(obj, float | np.floating | np.ndarray | Variable) and not library:
+        if isinstance(obj, float | complex | np.inexact | np.ndarray | Variable) and not library:
             self.ev.fail(
                 UnsupportedSyntax,
                 f"{self.subject} that reads `{origin[-1]}` from outside",
@@ -128,6 +128,10 @@ class Refusing:
 
     def store_outer(self, function: Any, ident: str, value: Any) -> None:
         self.ev.fail(UnsupportedSyntax, f"{self.subject} that assigns `{ident}` of another function")
+
+    def evaluated(self, node: Any, handler: Any) -> Value:
+        value: Value = handler(self.ev, node)
+        return value
 
     def refresh(self, value: Value) -> Value:
         return value

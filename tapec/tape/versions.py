@@ -9,12 +9,13 @@ import numpy as np
 from numba import typeof
 
 from tapec.errors import LoweringError, UsageError
-from tapec.frontend import builtins
+from tapec.frontend import builtins, complexes
 from tapec.frontend.elementwise import dim, dim_key
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import (
     NONE,
+    Complex,
     Items,
     Lst,
     Static,
@@ -41,10 +42,35 @@ class VariableSym(Sym):
     cell: Any = None
 
 
+@dataclass(frozen=True)
+class VariablePair(Complex):
+    """The current version of a complex variable."""
+
+    variable: Any = field(default=None, compare=False)
+    cell: Any = None
+
+
+def keys_of(variable: Any) -> tuple[int, int]:
+    """Where the versions of a complex variable's parts are noted; a real variable has the first alone."""
+    return id(variable), -id(variable)
+
+
+def symbol_of(value: Sym | Complex, variable: Any, cell: Any) -> VariableSym | VariablePair:
+    """A version of a variable."""
+    if isinstance(value, Complex):
+        return VariablePair(value.re, value.im, variable, cell)
+    return VariableSym(value.atom, value.type, variable, cell)
+
+
+def plain_value(symbol: VariableSym | VariablePair) -> Sym | Complex:
+    """The value of a version, for itself."""
+    return Complex(symbol.re, symbol.im) if isinstance(symbol, Complex) else Sym(symbol.atom, symbol.type)
+
+
 class Versions:
     """What `LiveObjects` knows of variables.
 
-    versions  by the variable's identity: the variable and the names of its versions
+    versions  by the variable's identity: the variable and the names of its versions; see `keys_of`
     named     the variables that the block makes under a known name
     """
 
@@ -61,64 +87,78 @@ class Versions:
 
         def _leaf(self, obj: Any, label: str, slot: int, type_: Any, ident: bool) -> Sym | None: ...
 
+        def _complex(self, obj: Any, label: str, slot: int, type_: Any, ident: bool) -> Complex | None: ...
+
         def at_the_top(self, obj: Any) -> None: ...
 
-    def _variable(self, variable: Variable, label: str, slot: int) -> VariableSym | None:
+    def _variable(self, variable: Variable, label: str, slot: int) -> VariableSym | VariablePair | None:
         """The version that a variable holds at entry, and the cell for later ones."""
         value = variable._value
-        type_: Any = array_type(value) if isinstance(value, np.ndarray) else from_numba(typeof(value))
-        made = self._leaf(variable, label, slot, type_, True)
+        made: Sym | Complex | None
+        if isinstance(value, np.ndarray):
+            type_: Any = array_type(value)
+        else:
+            type_ = from_numba(typeof(np.real(value)))
+        if value.dtype.kind == "c":
+            made = None if type_ is None else self._complex(variable, label, slot, type_, True)
+        else:
+            made = self._leaf(variable, label, slot, type_, True)
         if made is None:
             return None
         self.at_the_top(variable)
         cell = Lst(variable.name)
         self.ev.heap[cell] = Items((made,))
-        assert isinstance(made.atom, Name)
-        self.versions[id(variable)] = variable, [made.atom.id]
-        for axis, extent in enumerate(np.shape(value)):
-            self.ev.dims[made.atom.id, axis] = Const(extent)
-        symbol = VariableSym(made.atom, made.type, variable, cell)
+        self._note_versions(variable, made)
+        for part in complexes.parts(made):
+            for axis, extent in enumerate(np.shape(value)):
+                self.ev.dims[name_of(part), axis] = Const(extent)
+        symbol = symbol_of(made, variable, cell)
         self.values[id(variable)] = symbol
         return symbol
 
+    def _note_versions(self, variable: Variable, value: Sym | Complex) -> None:
+        """Note a value as a version of a variable."""
+        for key, part in zip(keys_of(variable), complexes.parts(value), strict=False):
+            _, names = self.versions.setdefault(key, (variable, []))
+            # where ways meet there may be one more
+            if name_of(part) not in names:
+                names.append(name_of(part))
+
     def refresh(self, value: Value) -> Value:
         """A variable's version now; a read that tapes notice."""
-        if not isinstance(value, VariableSym):
+        if not isinstance(value, VariableSym | VariablePair):
             return value
         contents = self.ev.heap.get(value.cell)
         if contents is None:
             raise AssertionError("a variable without state")
         assert isinstance(contents, Items)
         current = contents.values[0]
-        assert isinstance(current, Sym)
+        assert isinstance(current, Sym | Complex)
         for region in self.regions:
             region.read(value, current)
             contents = self.ev.heap[value.cell]
-            assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
+            assert isinstance(contents, Items) and isinstance(contents.values[0], Sym | Complex)
             current = contents.values[0]
-        known = self.versions[id(value.variable)][1]
-        if name_of(current) not in known:
-            # where ways meet
-            known.append(name_of(current))
-        return VariableSym(current.atom, current.type, value.variable, value.cell)
+        self._note_versions(value.variable, current)
+        return symbol_of(current, value.variable, value.cell)
 
     def same(self, left: Value, right: Value) -> bool | None:
         """Whether two values are one variable."""
-        own = [value.variable if isinstance(value, VariableSym) else None for value in (left, right)]
+        own = [value.variable if isinstance(value, VariableSym | VariablePair) else None for value in (left, right)]
         return None if own == [None, None] else own[0] is own[1]
 
     def _method(
         self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
     ) -> Value | None:
         """Methods of variables."""
-        if not isinstance(owner, VariableSym):
+        if not isinstance(owner, VariableSym | VariablePair):
             result: Value | None = default(owner, name, args, kwargs, node)
             return result
         ev = self.ev
         if name in ("value", "read_value"):
-            return Sym(owner.atom, owner.type)
+            return plain_value(owner)
         if name == "numpy":
-            return self._constant(Sym(owner.atom, owner.type))
+            return self._constant(plain_value(owner))
         if name not in ("assign", "assign_add", "assign_sub"):
             other: Value | None = default(owner, name, args, kwargs, node)
             return other
@@ -127,7 +167,7 @@ class Versions:
             value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
         return self.assign(owner, ev.materialise(value))
 
-    def new_variable(self, args: list[Value], kwargs: dict[str, Value], node: Any) -> VariableSym:
+    def new_variable(self, args: list[Value], kwargs: dict[str, Value], node: Any) -> VariableSym | VariablePair:
         """`Variable(...)` in the block."""
         ev = self.ev
         given = dict(zip(("initial_value", "trainable", "name", "dtype"), args, strict=False)) | kwargs
@@ -135,12 +175,11 @@ class Versions:
         value, dtype = ev.materialise(given["initial_value"]), given.get("dtype", NONE)
         if not isinstance(trainable, Sym) or not isinstance(trainable.constant, bool):
             ev.fail(LoweringError, "`trainable` must be True or False", node)
-        if is_scalar(value) and is_none(dtype):
-            made = self._constant(value if ev.scalar(value).type.is_float else value)
+        if (is_scalar(value) or (isinstance(value, Complex) and not value.is_array)) and is_none(dtype):
+            made = self._constant(value)
         else:
             made = self._constant(ev.materialise(ev.call_object(np.array, [value, dtype], {}, node)))
-        if not isinstance(made.atom, Name):
-            made = ev.assign(made.atom, made.type, "variable")
+        made = self._named(made)
         stand_in = Variable(0.0, trainable=trainable.constant)
         label = given.get("name", NONE)
         if isinstance(label, Static) and isinstance(label.obj, str):
@@ -149,53 +188,64 @@ class Versions:
         self.kept.append(stand_in)
         cell = Lst(stand_in.name)
         ev.heap[cell] = Items((made,))
-        self.versions[id(stand_in)] = stand_in, [name_of(made)]
-        return VariableSym(made.atom, made.type, stand_in, cell)
+        self._note_versions(stand_in, made)
+        return symbol_of(made, stand_in, cell)
+
+    def _named(self, value: Sym | Complex) -> Sym | Complex:
+        """A value whose parts all have names."""
+
+        def named(part: Sym) -> Sym:
+            return part if isinstance(part.atom, Name) else self.ev.assign(part.atom, part.type, "variable")
+
+        return Complex(named(value.re), named(value.im)) if isinstance(value, Complex) else named(value)
 
     def _isinstance(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
-        if isinstance(args[0], VariableSym):
+        if isinstance(args[0], VariableSym | VariablePair):
             kinds = args[1].items if isinstance(args[1], Tup) else (args[1],)
             return number(any(isinstance(k, Static) and issubclass(Variable, k.obj) for k in kinds))
         return builtins.isinstance_(ev, args, kwargs, node)
 
-    def _constant(self, value: Value) -> Sym:
+    def _constant(self, value: Value) -> Sym | Complex:
         made = self.ev.materialise(self.ev.call_object(stop_gradient, [value], {}, None))
-        assert isinstance(made, Sym)
+        assert isinstance(made, Sym | Complex)
         return made
 
-    def assign(self, symbol: VariableSym, value: Value) -> VariableSym:
+    def assign(self, symbol: VariableSym | VariablePair, value: Value) -> VariableSym | VariablePair:
         """A new version of a variable, without history."""
         ev, old = self.ev, symbol.type
         if any(region.entered and region.end is None and ev.block is not region.block for region in self.regions):
             ev.fail(LoweringError, f"{symbol.variable.name} is assigned inside a branch or loop of a tape's block")
-        if isinstance(old, Scalar):
+        if isinstance(old, Scalar) and isinstance(symbol, Complex):
+            made = self._constant(complexes.converted(ev, value, old.dtype))
+        elif isinstance(old, Scalar):
             made = self._constant(ev.cast(ev.scalar(value), old))
         else:
             assert isinstance(old, Array)
-            if not isinstance(value, Sym) or not isinstance(value.type, Array) or value.type.dtype != old.dtype:
+            held = isinstance(value, Sym | Complex) and isinstance(value.type, Array)
+            if not held or value.type.dtype != old.dtype:  # type: ignore[union-attr]
                 value = ev.call_object(np.array, [value, Static(np.dtype(old.dtype))], {}, None)
             # a copy, which has no history
             made = self._constant(value)
             if not isinstance(made.type, Array) or made.type.ndim != old.ndim:
                 ev.fail(UsageError, f"{symbol.variable.name} is {old}; it is assigned {made.type}")
             self._keep_shape(symbol, made)
-        if not isinstance(made.atom, Name):
-            made = ev.assign(made.atom, made.type, "variable")
-        self.versions[id(symbol.variable)][1].append(name_of(made))
+        made = self._named(made)
+        self._note_versions(symbol.variable, made)
         ev.heap[symbol.cell] = Items((made,))
-        return VariableSym(made.atom, made.type, symbol.variable, symbol.cell)
+        return symbol_of(made, symbol.variable, symbol.cell)
 
-    def _keep_shape(self, symbol: VariableSym, made: Sym) -> None:
+    def _keep_shape(self, version: VariableSym | VariablePair, value: Sym | Complex) -> None:
         """Every version of a variable has its shape; what says otherwise raises."""
-        ev = self.ev
-        for axis in range(symbol.type.ndim):  # type: ignore[union-attr]
+        ev, variable = self.ev, version.variable
+        symbol, made = complexes.lead(version), complexes.lead(value)
+        for axis in range(symbol.type.ndim):
             own, new = dim_key(ev, symbol, axis), dim_key(ev, made, axis)
             if own == new:
                 continue
             extent = dim(ev, symbol, axis)
             differs = ev.op("!=", dim(ev, made, axis), extent)
             if differs.constant is not False:
-                message = Const(f"{symbol.variable.name} is assigned a value of another shape")
+                message = Const(f"{variable.name} is assigned a value of another shape")
                 ev.emit(If(differs.atom, (Raise("ValueError", (message,), ev.span),), (), ev.span))
             ev.dims[name_of(made), axis] = extent.atom
             ev.dim_keys[name_of(made), axis] = own
@@ -208,9 +258,9 @@ class Versions:
                     f"the variable {variable.name} is written in place", hint="use assign, assign_add or assign_sub"
                 )
 
-    def symbol_attribute(self, owner: Sym, name: str, node: Any) -> Value | None:
+    def symbol_attribute(self, owner: Value, name: str, node: Any) -> Value | None:
         """A variable's name and whether it is trainable."""
-        if not isinstance(owner, VariableSym) or name not in ("name", "trainable"):
+        if not isinstance(owner, VariableSym | VariablePair) or name not in ("name", "trainable"):
             return None
         variable = owner.variable
         if name == "trainable":

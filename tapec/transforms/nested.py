@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
+from tapec.frontend.complexes import each, joined, parts
 from tapec.frontend.evaluator import Evaluator, freeze
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import Lst, Static, Sym, Tup, Value, describe, static_int
+from tapec.frontend.values import Complex, Lst, Static, Sym, Tup, Value, describe, static_int
 from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
@@ -80,7 +81,7 @@ def call_derivative(
     core = _function(ev, with_changes(ev, block, node), parameters, tuple(results))
     constants = frozenset(ev.constants) & set(core.params)
     if kind in JACOBIANS:
-        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, node)
+        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, chosen, result, node)
         return structure([_by_sources(ev, block, chosen, single) for block in blocks])
     if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
         ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
@@ -107,11 +108,26 @@ def _by_sources(ev: Evaluator, found: Any, chosen: list[Value], single: bool) ->
 
 
 def _blocks(
-    ev: Evaluator, core: Function, kind: str, sources: tuple[str, ...], constants: frozenset[str], node: Any
+    ev: Evaluator,
+    core: Function,
+    kind: str,
+    sources: tuple[str, ...],
+    constants: frozenset[str],
+    chosen: list[Value],
+    result: Value,
+    node: Any,
 ) -> list[Any]:
     """Write the Jacobians or Hessians of each result; by source, and for Hessians by source again."""
     last = core.body[-1]
     assert isinstance(last, Return)
+    if any(isinstance(value, Complex) for value in (*chosen, result)):
+        ev.fail(
+            NotDifferentiable,
+            "a Jacobian by a complex argument, or of a complex result",
+            node,
+            reason="its blocks would be real ones of the parts",
+            hint="take the real and the imaginary part for themselves",
+        )
     if not last.values or not all(_type(ev, value).is_float for value in last.values):
         ev.fail(NotDifferentiable, "a Jacobian of a result that is not a float", node, hint="return floats alone")
     values = iter(splice(ev, blocks_of(kind, core, sources, constants)))
@@ -191,6 +207,9 @@ class _Parameters:
         ev = self.ev
         if isinstance(value, Tup):
             return Tup(tuple(self.bind(f"{label}_{k}", item) for k, item in enumerate(value.items)), value.cls)
+        if isinstance(value, Complex):
+            inner: Value = each(ev, value, lambda part: self.bind(label, part))
+            return inner
         if not isinstance(value, Sym):
             return value
         base = value.atom.id if isinstance(value.atom, Name) else label
@@ -238,6 +257,8 @@ def parameter_names(callee: Value) -> list[str]:
 def _leaves(ev: Evaluator, value: Value, node: Any) -> list[str]:
     if isinstance(value, Tup):
         return [leaf for item in value.items for leaf in _leaves(ev, item, node)]
+    if isinstance(value, Complex):
+        return [leaf for part in parts(value) for leaf in _leaves(ev, part, node)]
     if isinstance(value, Sym) and isinstance(value.atom, Name) and value.type.is_float:
         return [value.atom.id]
     ev.fail(NotDifferentiable, f"{describe(value)} has no derivative", node, hint="pass it as a float")
@@ -249,6 +270,9 @@ def _flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
         position = len(leaves)
         leaves.append(value.atom)
         return lambda new: new[position]
+    if isinstance(value, Complex):
+        first, second = (_flatten(ev, part, leaves, node) for part in (value.re, value.im))
+        return lambda new: _joined(ev, first(new), second(new))
     if isinstance(value, Tup):
         parts = [_flatten(ev, item, leaves, node) for item in value.items]
         return lambda new: Tup(tuple(part(new) for part in parts), value.cls)
@@ -257,8 +281,16 @@ def _flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
     return lambda new: value
 
 
+def _joined(ev: Evaluator, re: Value, im: Value) -> Value:
+    """A complex number or array of its parts."""
+    assert isinstance(re, Sym) and isinstance(im, Sym)
+    return joined(ev, re, im) if isinstance(re.type, Array) else Complex(re, im)
+
+
 def _rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
     if isinstance(value, Tup):
         return Tup(tuple(_rebuild(ev, item, bars) for item in value.items), value.cls)
+    if isinstance(value, Complex):
+        return _joined(ev, *(_rebuild(ev, part, bars) for part in parts(value)))
     assert isinstance(value, Sym) and isinstance(value.atom, Name)
     return bars[value.atom.id]

@@ -84,6 +84,24 @@ class Replays(Costs):
                         name for s in walk(owner.body) if isinstance(s, If) and count_breaks((s,)) for name in reads(s)
                     )
 
+        def filled(array: str) -> bool:
+            """Go on to what the stores into a trip's own memory read; False if a call writes into it."""
+            cls = self.memory.aliases.find(array)
+            if cls in classes:
+                return True
+            classes.add(cls)
+            for store in self.memory.stores.get(cls, ()):
+                if isinstance(store, Call):
+                    return False
+                pending.extend(reads(store))
+                control(store)
+            return True
+
+        # of a product, say, the reversed statement reads the elements itself
+        for name in needed:
+            ours = name in self.regions.home and isinstance(self.types[name], Array)
+            if ours and self.memory.local_to(name, body) and not filled(name):
+                return None
         while pending:
             name = pending.pop()
             if name in seen or name not in self.regions.home:
@@ -101,14 +119,8 @@ class Replays(Costs):
                     return None
                 for array in self._memory_read(stmt):
                     if self.memory.local_to(array, body):
-                        cls = self.memory.aliases.find(array)
-                        if cls not in classes:
-                            classes.add(cls)
-                            for store in self.memory.stores.get(cls, ()):
-                                if isinstance(store, Call):
-                                    return None
-                                pending.extend(reads(store))
-                                control(store)
+                        if not filled(array):
+                            return None
                     elif not self.memory.stable(stmt, array):
                         return None
         return outside

@@ -80,3 +80,30 @@ def beyond_a_tuple(x):
 def into_an_empty_tuple(x, k):
     t = ()
     return x * t[k]
+
+
+@refused(np.ones((3, 4)))
+def store_into_a_reshaped_view(x):
+    y = x * 2.0
+    flat = y[:2, :].reshape(8)
+    flat[0] = x[0, 0] ** 2
+    return y.sum()
+
+
+@refused(np.ones(3))
+def store_beside_a_broadcast_view(x):
+    y = x * 2.0
+    rows = np.broadcast_to(y, (2, 3))
+    y[0] = x[0] ** 2
+    return rows.sum()
+
+
+@refused(np.ones((3, 3)))
+def store_beside_a_diagonal_in_a_loop(x):
+    y = x * 2.0
+    d = y.diagonal()
+    s = 0.0
+    for i in range(3):
+        s += d[i]
+        y[i, i] = x[i, 0] ** 2
+    return s

@@ -523,3 +523,25 @@ def shrinking_products(a):
         r[k:, k:] -= 2 * np.outer(x, x @ r[k:, k:])
         total += x[-1] * r[k, k]
     return total
+
+
+@case(M)
+def copies_that_nobody_can_tell(m):
+    """NumPy gives views for some of these: nothing is stored while both sides are read."""
+    total = 0.0
+    y = m * 1.0
+    for t in range(3):
+        inner = y[:, 1:].reshape(-1)
+        total += inner @ inner
+        y[:, 1:] *= 0.5 + t
+    rows = np.broadcast_to(y[0], (2, 4))
+    total += (rows * m[:2]).sum()
+    z = y[:2].copy()
+    flat = z[:, :2].ravel()
+    if total > 1.0:
+        y[0] = 3.0
+        total += y.sum()
+    else:
+        total += rows[0, 0]
+    flat[0] = m[0, 1] ** 2
+    return total + flat.sum()

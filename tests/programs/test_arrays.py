@@ -89,6 +89,33 @@ def mask_store(a, mask, x):
     return a * x, b
 
 
+@cases((arr(1), arr(3)), (arr(3), arr(3)), (arr(3), arr(1)))
+def written_between_two_expressions(a, b):
+    # the copy of full shape that the first expression reads is out of date in the second
+    c = a * b
+    a[0] = 5.0 * b[0]
+    d = a * b
+    return c[0] + np.sum(d * d)
+
+
+@cases((arr(1), arr(3)), (arr(3), arr(3)))
+def written_in_a_loop_between_sums(a, b):
+    total = np.sum(a * b)
+    for _ in range(3):
+        total += np.sum(a * b)
+        a[0] = 0.1 * total
+    return total + np.sum(a * b)
+
+
+@cases((arr(1), arr(3)), (arr(3), arr(3)))
+def written_through_a_view_on_one_way(a, b):
+    c = a * b
+    if c[0] > -100.0:
+        view = a[:]
+        view[0] *= 2.0
+    return np.sum(c * (a * b))
+
+
 @cases((arr(2, 1, 3), arr(4, 1), 2.0))
 def broadcasting(a, b, x):
     c = a * b

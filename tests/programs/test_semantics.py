@@ -12,12 +12,20 @@ import numba
 import pytest
 
 from tests.oracles import check
-from tests.programs import semantics_arrays, semantics_calls, semantics_flow, semantics_iterators, semantics_outside
+from tests.programs import (
+    semantics_arrays,
+    semantics_calls,
+    semantics_complex,
+    semantics_flow,
+    semantics_iterators,
+    semantics_outside,
+)
 
 CASES = [
     *semantics_flow.CASES,
     *semantics_arrays.CASES,
     *semantics_calls.CASES,
+    *semantics_complex.CASES,
     *semantics_iterators.CASES,
     *semantics_outside.CASES,
 ]

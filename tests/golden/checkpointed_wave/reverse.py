@@ -115,12 +115,12 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         old_bar = new_bar
         new_bar = now_bar
         now_bar = old_bar_1
-    start_bar = np.zeros(n)
+    start_bar = np.empty(n)
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
     for i in range(n):
         t_11 = now_bar_1[i]
         now_bar_1[i] = 0.0
-        start_bar[i] += t_11
+        start_bar[i] = t_11
     for i in range(n):
         start_bar[i] += old_bar_2[i]
     return energy, (start_bar,)

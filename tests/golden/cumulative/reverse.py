@@ -20,12 +20,12 @@ def cumulative_value_and_grad(x):
             out[j] = t_1
     # return np.sum(np.sqrt(1.0 + c * c))
     total = 0.0
-    out_bar = np.zeros(n)
+    out_bar = np.empty(n)
     for i in range(n):
         t_2 = out[i]
         t_3 = np.sqrt(1.0 + t_2 * t_2)
         t_4 = t_2 * (0.5 / t_3)
-        out_bar[i] += t_4 + t_4
+        out_bar[i] = t_4 + t_4
         total += t_3
 
     # reverse sweep

@@ -11,11 +11,11 @@ def dot_loop_value_and_grad(x, y):
     # for i in range(x.size):
     s = 0.0
     n = x.shape[0]
-    x_bar = np.zeros(n)
+    x_bar = np.empty(n)
     for i in range(n):
         # s += x[i] * y[i]
         t = y[i]
-        x_bar[i] += t
+        x_bar[i] = t
         s += x[i] * t
 
     # reverse sweep

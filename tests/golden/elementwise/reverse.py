@@ -57,10 +57,10 @@ def elementwise_value_and_grad(x, y):
     # return (z**2).sum() / x.size
     t_3 = 1.0 / n
     total = 0.0
-    z_bar = np.zeros(n_1)
+    z_bar = np.empty(n_1)
     for i in range(n_1):
         t_4 = z[i]
-        z_bar[i] += 2 * t_4 * t_3
+        z_bar[i] = 2 * t_4 * t_3
         total += t_4 ** 2
 
     # reverse sweep

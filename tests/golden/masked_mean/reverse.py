@@ -24,7 +24,7 @@ def masked_mean_value_and_grad(x, floor):
     # reverse sweep
     # return total / count
     t = 1.0 / count
-    x_bar = np.zeros(n)
+    x_bar = np.empty(n)
     # for value in x:
     for k in range(n):
         value = x[k]
@@ -34,5 +34,5 @@ def masked_mean_value_and_grad(x, floor):
             # total += value * value
             t_1 = value * t
             value_bar = t_1 + t_1
-        x_bar[k] += value_bar
+        x_bar[k] = value_bar
     return total / count, (x_bar,)

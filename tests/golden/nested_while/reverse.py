@@ -11,7 +11,7 @@ def nested_while_value_and_grad(x):
     # for i in range(x.size):
     s = 0.0
     n = x.shape[0]
-    x_bar = np.zeros(n)
+    x_bar = np.empty(n)
     for i in range(n):
         # while abs(v) > 0.1:
         v_stack = [0.0][:0]
@@ -31,7 +31,7 @@ def nested_while_value_and_grad(x):
             # v = 0.5 * v * v
             v_bar = 0.5 * v * v_bar + 0.5 * (v * v_bar)
         # v = x[i]
-        x_bar[i] += v_bar
+        x_bar[i] = v_bar
 
     # reverse sweep
     return s, (x_bar,)

@@ -43,9 +43,9 @@ def perceptron_value_and_grad(w1, w2, x):
         t_5 = t_1_store[i]
         t_bar[i] += (1.0 - t_5 * t_5) * hidden_bar[i]
     n_1 = w1.shape[1]
-    w1_bar = np.zeros((n, n_1))
+    w1_bar = np.empty((n, n_1))
     for i in range(n):
         seed = t_bar[i]
         for j in range(n_1):
-            w1_bar[i, j] += seed * x[j]
+            w1_bar[i, j] = seed * x[j]
     return total, (w1_bar,)

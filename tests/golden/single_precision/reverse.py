@@ -11,13 +11,13 @@ def single_precision_value_and_grad(x):
     t = np.float32(1.0)
     s = np.float32(0.0)
     n = x.shape[0]
-    x_bar = np.zeros(n, dtype=np.float32)
+    x_bar = np.empty(n, dtype=np.float32)
     # for i in range(x.size):
     for i in range(n):
         # s += x[i] * x[i]
         t_1 = x[i]
         t_2 = t_1 * t
-        x_bar[i] += t_2 + t_2
+        x_bar[i] = t_2 + t_2
         s += t_1 * t_1
 
     # reverse sweep

@@ -38,8 +38,8 @@ def views_value_and_grad(x):
         inner_bar[i] = 0.0
         t_bar[i] += t_1_store[i] * t_2
         inner_bar[i] += t[i] * t_2
-    x_bar = np.zeros(n)
+    x_bar = np.empty(n)
     # y = x.copy()
     for i in range(n):
-        x_bar[i] += t_bar[i]
+        x_bar[i] = t_bar[i]
     return total, (x_bar,)

@@ -64,8 +64,8 @@ def wave_buffers_value_and_grad(u, v, steps):
     # now = v.copy()
     for i in range(v_n0):
         now_bar_2[i] = 0.0
-    u_bar = np.zeros(n)
+    u_bar = np.empty(n)
     # old = u.copy()
     for i in range(n):
-        u_bar[i] += old_bar_2[i]
+        u_bar[i] = old_bar_2[i]
     return total, (u_bar,)

@@ -1,0 +1,107 @@
+"""Objects as arguments: their numbers, arrays and containers, in a named tuple that stands for the object.
+
+What else an object holds (text, functions, classes) is known: it is in the class of the named tuple, and with it in
+the argument's type, so that another function there compiles anew.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import functools
+import threading
+import types
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from tapec.errors import UnsupportedType
+
+_LEAVES = (bool, int, float, complex, np.generic, types.NoneType)
+_FIXED = (str, enum.Enum, type, np.dtype, np.ufunc, functools.partial, Dispatcher, types.ModuleType)
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+# the objects whose attributes are being converted, in each thread
+_around = threading.local()
+
+
+def is_object(value: Any) -> bool:
+    """Whether `value` is an object of a class with source, or of a dataclass."""
+    cls = type(value)
+    if isinstance(value, (*_LEAVES, *_FIXED, *_FUNCTIONS)) or hasattr(value, "__tapec_lower__"):
+        return False
+    return dataclasses.is_dataclass(cls) or (hasattr(value, "__dict__") and cls.__new__ is object.__new__)
+
+
+def plain(value: Any, label: str, item: Any) -> Any:
+    """The named tuple that stands for an object; `item(value, label)` converts what it holds."""
+    around = _around.__dict__.setdefault("objects", set())
+    if id(value) in around:
+        raise UnsupportedType(f"`{label}` holds itself", hint="pass what the function needs of it")
+    around.add(id(value))
+    try:
+        return _converted(value, label, item)
+    finally:
+        around.remove(id(value))
+
+
+def _converted(value: Any, label: str, item: Any) -> Any:
+    held: dict[str, Any] = {}
+    fixed: dict[str, Any] = {}
+    opaque: dict[str, str] = {}
+    for name, one in _attributes(value).items():
+        if isinstance(one, (*_FIXED, *_FUNCTIONS)):
+            fixed[name] = one
+            continue
+        try:
+            converted = item(one, f"{label}.{name}")
+        except UnsupportedType:
+            converted = one
+        if _has_type(converted):
+            held[name] = converted
+        else:
+            opaque[name] = type(one).__name__
+    made = _stand_in(type(value), tuple(held), tuple(fixed.items()), tuple(opaque.items()))
+    return made(*held.values())
+
+
+def like(original: Any, found: Any, item: Any) -> Any:
+    """A copy of an object with what `found`, its named tuple, has; `item(original, found)` converts back."""
+    made = object.__new__(type(original))
+    gradients = {
+        name: item(getattr(original, name), one) for name, one in zip(type(found).object_names, found, strict=True)
+    }
+    for name, one in {**_attributes(original), **gradients}.items():
+        # also of frozen dataclasses
+        object.__setattr__(made, name, one)
+    return made
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {**fields, **getattr(value, "__dict__", {})}
+    return dict(vars(value))
+
+
+def _has_type(value: Any) -> bool:
+    """Whether Numba has a type for a value that was converted."""
+    if isinstance(value, tuple):
+        return all(map(_has_type, value))
+    if isinstance(value, np.ndarray):
+        return type(value) is np.ndarray and value.dtype.kind in "biufc"
+    return isinstance(value, (*_LEAVES, str))
+
+
+@functools.lru_cache(maxsize=512)
+def _stand_in(
+    cls: type, names: tuple[str, ...], fixed: tuple[tuple[str, Any], ...], opaque: tuple[tuple[str, str], ...]
+) -> Any:
+    """The named tuple for objects of a class that hold numbers and arrays under `names`."""
+    # its fields cannot begin with an underscore
+    make: Any = collections.namedtuple
+    made = make(cls.__name__, [f"attribute_{k}" for k in range(len(names))])
+    made.object_class, made.object_names = cls, names
+    made.object_fixed, made.object_opaque = dict(fixed), dict(opaque)
+    return made

@@ -1,0 +1,149 @@
+"""Methods, partial functions and objects that are called, as functions to differentiate.
+
+What such a callable is bound to becomes arguments of the function behind it.  So a derivative of a method meets the
+object as it is at each call, not as it was when the derivative was made.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapec.errors import UsageError
+
+
+Names = Mapping[str, inspect.Parameter]
+
+_NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A function, its first arguments, and arguments by name."""
+
+    function: Any
+    first: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_free(self) -> bool:
+        return not self.first and not self.named
+
+    def free(self, names: Iterable[str]) -> list[str]:
+        """The parameters, of those called `names`, that still want an argument."""
+        return [name for k, name in enumerate(names) if k >= len(self.first) and name not in self.named]
+
+    def wrt(self, wrt: Any, names: Names) -> Any:
+        """`wrt` of the callable as that of the function: positions count the parameters that are free."""
+        if isinstance(wrt, tuple | list):
+            return tuple(self.wrt(one, names) for one in wrt)
+        free = self.free(names)
+        if isinstance(wrt, str) and wrt in names and wrt not in free:
+            raise UsageError(f"the parameter `{wrt}` of `{self.function.__name__}` has its argument already")
+        if isinstance(wrt, int) and not isinstance(wrt, bool):
+            if not -len(free) <= wrt < len(free):
+                raise UsageError(f"`{self.function.__name__}` has no parameter {wrt} that is free", hint=f"it has {len(free)}")
+            return free[wrt]
+        return wrt
+
+    def positions(self, names: Names, count: int) -> list[int]:
+        """Where `count` arguments of a call of the callable stand among all arguments."""
+        free = [k for k, name in enumerate(names) if name in self.free(names)]
+        return [*free, *range(len(names), len(names) + count)][:count]
+
+    def arguments(self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
+        """All arguments by position, where a call gives `given` and, by name, `extra`.
+
+        raises  TypeError  as a call would: for an argument too many, given twice or missing
+        """
+        named = {**self.named, **extra}
+        bound = inspect.Signature(list(names.values())).bind_partial(*self.first, **named)
+        free = iter(given)
+        for name, parameter in names.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                bound.arguments[name] = (*bound.arguments.get(name, ()), *free)
+            elif name not in bound.arguments:
+                try:
+                    bound.arguments[name] = next(free)
+                except StopIteration:
+                    continue
+        if left := len(list(free)):
+            raise TypeError(f"{self.function.__name__}() got {left} arguments too many")
+        all_: list[Any] = []
+        for name, parameter in names.items():
+            if name in bound.arguments:
+                value = bound.arguments[name]
+            elif parameter.default is not parameter.empty:
+                value = parameter.default
+            elif parameter.kind is parameter.VAR_POSITIONAL:
+                value = ()
+            else:
+                raise TypeError(f"{self.function.__name__}() misses its argument {name!r}")
+            all_ += value if parameter.kind is parameter.VAR_POSITIONAL else [value]
+        return tuple(all_)
+
+
+def unbound(f: Any) -> Bound:
+    """The function behind a method, a partial function or an object that is called; of others, they themselves."""
+    first: tuple[Any, ...] = ()
+    named: dict[str, Any] = {}
+    while True:
+        if isinstance(f, BoundDerivative):
+            first, named = (*f.bound.first, *first), {**f.bound.named, **named}
+            f = f.derivative
+        elif isinstance(f, functools.partial):
+            first, named = (*f.args, *first), {**f.keywords, **named}
+            f = f.func
+        elif isinstance(f, types.MethodType) and not isinstance(f.__self__, type):
+            first = (f.__self__, *first)
+            f = f.__func__
+        elif _is_called(f):
+            f = types.MethodType(type(f).__call__, f)
+        else:
+            return Bound(f, first, named)
+
+
+def _is_called(f: Any) -> bool:
+    """Whether `f` is an object of a class whose `__call__` has source."""
+    if isinstance(f, types.FunctionType | type) or hasattr(f, "py_func") or hasattr(f, "__tapec_lower__"):
+        return False
+    return isinstance(inspect.getattr_static(type(f), "__call__", None), types.FunctionType)
+
+
+class BoundDerivative:
+    """A derivative of a method, or of another callable that has some of its arguments.
+
+    It is called from Python.  Jitted code calls a derivative of the plain function instead.
+    """
+
+    def __init__(self, derivative: Any, bound: Bound, recipe: tuple[Any, ...]) -> None:
+        self.derivative, self.bound, self._recipe = derivative, bound, recipe
+        carrier = getattr(derivative, "py_func", None) or derivative.carrier
+        self._parameters = inspect.signature(carrier).parameters
+        free = [self._parameters[name] for name in bound.free(self._parameters)]
+        self.__signature__ = inspect.Signature(sorted(free, key=lambda one: one.default is not one.empty))
+        self.__name__, self.__doc__ = derivative.__name__, derivative.__doc__
+        self.__qualname__, self.__module__ = derivative.__qualname__, derivative.__module__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.derivative(*self.bound.arguments(self._parameters, args, kwargs))
+
+    def source(self, *types_: Any) -> str:
+        """The generated source for argument types of the plain function; for no types, all there is."""
+        text: str = self.derivative.source(*types_)
+        return text
+
+    def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        made = functools.partial(self.derivative, *self.bound.first, **self.bound.named)
+        return ev.apply(ev.wrap(made, node), args, kwargs, node)
+
+    def __reduce__(self) -> Any:
+        maker, *arguments = self._recipe
+        return maker, tuple(arguments)
+
+    def __repr__(self) -> str:
+        return f"<tapec derivative {self.__name__}>"

@@ -1,0 +1,128 @@
+"""Fill an array where a loop adds to each of its elements, all of them zero.
+
+    x_bar = np.zeros(n)                       x_bar = np.empty(n)
+    for i in range(n):                 ->     for i in range(n):
+        x_bar[i] += y_bar * w[i]                  x_bar[i] = y_bar * w[i]
+
+The array is written once, instead of twice, and not read; a loop that loads the element, adds and stores finds a
+zero.  Refused where anything else meets the array before the loop
+ends, or a trip may be left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.memory import is_memory
+from tapec.analyses.trips import Trips
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    blocks,
+    map_blocks,
+    reads,
+    writes,
+)
+from tapec.syntax.types import FLOAT64, Scalar
+
+
+def fill_at_once(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with such arrays filled; see the module."""
+    return replace(function, body=_Filled(function).block(function.body))
+
+
+class _Filled:
+    def __init__(self, function: Function) -> None:
+        self.trips = Trips(function)
+        self._met: dict[int, frozenset[str]] = {}
+
+    def block(self, block: Block) -> Block:
+        out = [map_blocks(stmt, self.block) for stmt in block]
+        for place, stmt in enumerate(block):
+            if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "zeros":
+                self.fill(block, place, stmt, stmt.value, out)
+        return tuple(out)
+
+    def fill(self, block: Block, place: int, made: Assign, zeros: Op, out: list[Stmt]) -> None:
+        """Change the array's allocation and the first loop that meets it, in `out`, if that loop writes all of it."""
+        array, dims = made.target, zeros.args[1:]
+        if len(self.trips.regions.defs[array]) != 1 or not all(map(self.fixed, dims)):
+            return
+        own = self.trips.aliases.find(array)
+        first = next((k for k in range(place + 1, len(block)) if own in self.met(block[k])), None)
+        if first is None:
+            return
+        elements = self.covering(block[first], array, dims)
+        if elements:
+            out[place] = replace(made, value=Op("empty", zeros.args))
+            # blocks inside may have changed, but loads and stores are the same objects
+            out[first] = self.without_adding(out[first], {id(one): one for one in elements})
+
+    def fixed(self, atom: Expr) -> bool:
+        return isinstance(atom, Name | Const) and self.trips.fixed(atom)
+
+    def covering(self, stmt: Stmt, array: str, dims: tuple[Expr, ...]) -> list[Stmt]:
+        """The store with which a nest of loops gives every element its value, and loads of the same element before it.
+
+        Nothing if anything else in the nest meets the array.
+        """
+        own = self.trips.aliases.find(array)
+        extents: dict[Expr, Expr] = {}
+        meeting: list[Stmt] = [stmt]
+        while len(meeting) == 1 and isinstance(stmt := meeting[0], For) and len(extents) < len(dims):
+            if stmt.start != Const(0) or stmt.step != Const(1) or not self.fixed(stmt.stop) or _leaves(stmt.body):
+                return []
+            extents[Name(stmt.var)] = stmt.stop
+            meeting = [inner for inner in stmt.body if own in self.met(inner)]
+        *loads, store = meeting
+        if not isinstance(store, Store) or store.array != array:
+            return []
+        element = Op("load", (Name(array), *store.index))
+        if not all(isinstance(load, Assign) and load.value == element for load in loads):
+            return []
+        every = len(set(store.index)) == len(dims) and tuple(map(extents.get, store.index)) == dims
+        return meeting if every else []
+
+    def without_adding(self, stmt: Stmt, elements: dict[int, Stmt]) -> Stmt:
+        """A statement of a nest, with zeros in place of the loads and without additions to them."""
+        found = {Name(one.target) for one in elements.values() if isinstance(one, Assign)}
+        match stmt:
+            case Store() if id(stmt) in elements:
+                return replace(stmt, accumulate=False)
+            case Assign(target=target) if id(stmt) in elements:
+                type_ = self.trips.types[target]
+                assert isinstance(type_, Scalar)
+                zero = Const(0.0) if type_ == FLOAT64 else Op(f"cast.{type_.dtype}", (Const(0.0),))
+                return replace(stmt, value=zero)
+            case Assign(target=target, value=Op(fn="+", args=(first, second))) if found & {first, second}:
+                other = second if first in found else first
+                alike = isinstance(other, Name) and self.trips.types[other.id] == self.trips.types[target]
+                return replace(stmt, value=other) if alike else stmt
+        return map_blocks(stmt, lambda block: tuple(self.without_adding(inner, elements) for inner in block))
+
+    def met(self, stmt: Stmt) -> frozenset[str]:
+        """The classes of arrays that a statement, or one inside it, names."""
+        known = self._met.get(id(stmt))
+        if known is None:
+            own = (name for name in (*reads(stmt), *writes(stmt)) if is_memory(self.trips.types.get(name)))
+            inner = (self.met(one) for block in blocks(stmt) for one in block)
+            known = self._met[id(stmt)] = frozenset(map(self.trips.aliases.find, own)).union(*inner)
+        return known
+
+
+def _leaves(block: Block) -> bool:
+    """Whether a `break` may end the loop whose body this is."""
+    return any(
+        isinstance(stmt, Break) or isinstance(stmt, If) and (_leaves(stmt.body) or _leaves(stmt.orelse))
+        for stmt in block
+    )

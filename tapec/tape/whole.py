@@ -1,0 +1,104 @@
+"""Complex numbers as objects: each new one has parts of its own.
+
+In the program a complex value is two numbers, and an operation may hand one of them on: `z - 1.0` has the imaginary
+part of `z`, `z.real` is a part of it, and `1j * b` has a literal as its real part.  A tape tells values apart by the
+names of their parts.  So what an expression gives gets new names for those parts that it has not computed itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import gast
+
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import Complex, Sym, Value
+from tapec.syntax.core import Atom, Const, Name, Op
+from tapec.syntax.types import Array, Scalar
+
+_ARITHMETIC = (gast.BinOp, gast.UnaryOp)
+
+
+class WholeNumbers:
+    """What `LiveObjects` knows of complex values.
+
+    pairs      the parts of values that are known as objects; `whole_parts` are all of those
+    operating  how many operations are being evaluated around an expression: what is not bound needs no names
+    """
+
+    ev: Evaluator
+
+    def __init__(self) -> None:
+        self.pairs: set[tuple[Atom, Atom]] = set()
+        self.whole_parts: set[Atom] = set()
+        self.operating = 0
+
+    def evaluated(self, node: Any, handler: Callable[[Any, Any], Value]) -> Value:
+        """The value of an expression; a new complex number has parts of its own."""
+        kind = type(node)
+        if kind not in (gast.BinOp, gast.UnaryOp, gast.Call, gast.Attribute):
+            return handler(self.ev, node)
+        outer, before = self.operating, len(self.ev.types)
+        self.operating = outer + 1 if kind in _ARITHMETIC else 0
+        try:
+            value = handler(self.ev, node)
+        finally:
+            self.operating = outer
+        if outer:
+            return value
+        if isinstance(value, Complex) and type(value) is Complex:
+            return self.set_apart(value, before)
+        if isinstance(value, Sym) and isinstance(value.atom, Name) and value.atom in self.whole_parts:
+            return self.own_part(value)
+        return value
+
+    def set_apart(self, value: Complex, before: int) -> Complex:
+        """A value with parts that are defined behind the first `before` names."""
+        pair = value.re.atom, value.im.atom
+        literal = all(isinstance(part, Const) for part in pair)
+        if not literal and pair not in self.pairs and not value.is_array:
+            types_ = self.ev.types
+            new = set(islice(reversed(types_), max(len(types_) - before, 0)))
+            re, im = (
+                part if isinstance(part.atom, Name) and part.atom.id in new else self.own_part(part)
+                for part in (value.re, value.im)
+            )
+            value = Complex(re, im)
+        self.note_whole(value)
+        return value
+
+    def note_whole(self, value: Complex) -> None:
+        """Note a value as an object."""
+        pair = value.re.atom, value.im.atom
+        self.pairs.add(pair)
+        self.whole_parts.update(pair)
+
+    def own_part(self, part: Sym) -> Sym:
+        """The same number, or view of the same array, under a name of its own."""
+        ev, type_ = self.ev, part.type
+        if isinstance(part.atom, Const) or not type_.is_float:
+            return ev.assign(part.atom, type_) if isinstance(part.atom, Const) else part
+        if isinstance(type_, Array):
+            return self._view(part, type_)
+        assert isinstance(type_, Scalar)
+        zero: Atom = Const(0.0)
+        if type_.dtype == "float32":
+            zero = ev.assign(Op("cast.float32", (zero,)), type_).atom
+        # a subtraction keeps the sign of a zero
+        return ev.assign(Op("-", (part.atom, zero)), type_)
+
+    def _view(self, part: Sym, type_: Array) -> Sym:
+        if type_.ndim == 0:
+            return part
+        ev, whole = self.ev, Op("slice", (Const(None),) * 3)
+        assert isinstance(part.atom, Name)
+        made = ev.assign(Op("view", (part.atom, *(whole,) * type_.ndim)), type_)
+        assert isinstance(made.atom, Name)
+        ev.roots[made.atom.id] = ev.roots.get(part.atom.id, frozenset({part.atom.id}))
+        for axis in range(type_.ndim):
+            for table in (ev.dims, ev.dim_keys):
+                if (part.atom.id, axis) in table:
+                    table[made.atom.id, axis] = table[part.atom.id, axis]  # type: ignore[index]
+        return made

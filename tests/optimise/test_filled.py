@@ -1,0 +1,86 @@
+"""Arrays of zeros that a loop fills."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapec.optimise.filled import fill_at_once
+from tests.optimise.reading import check
+
+
+def test_a_loop_that_adds_to_every_element_fills_the_array():
+    check(
+        fill_at_once,
+        before="""
+        def f(x, n):
+            a = np.zeros(n)
+            y = x + x
+            for i in range(n):
+                t = y * x
+                a[i] += t
+            for i_1 in range(n):
+                a[i_1] += y
+            return a
+        """,
+        after="""
+        def f(x, n):
+            a = np.empty(n)
+            y = x + x
+            for i in range(n):
+                t = y * x
+                a[i] = t
+            for i_1 in range(n):
+                a[i_1] += y
+            return a
+        """,
+    )
+
+
+def test_where_the_loop_loads_the_element_it_finds_a_zero():
+    check(
+        fill_at_once,
+        before="""
+        def f(x, n):
+            a = np.zeros(n)
+            for i in range(n):
+                t = a[i]
+                u = t + x
+                a[i] = u
+            return a
+        """,
+        after="""
+        def f(x, n):
+            a = np.empty(n)
+            for i in range(n):
+                t = 0.0
+                u = x
+                a[i] = u
+            return a
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(1, n):\n    a[i] += x",  # the first element stays zero
+        "for i in range(k):\n    a[i] += x",
+        "for i in range(n):\n    if c:\n        a[i] += x",
+        "for i in range(n):\n    if c:\n        break\n    a[i] += x",
+        "for i in range(n):\n    for j in range(k):\n        a[i] += x",
+        "for i in range(n):\n    y = a[k]\n    a[i] += y",
+        "for i in range(n):\n    a[i] += x\n    y = a[i]",
+        "for i in range(n):\n    a[k] += x",
+        "a_1 = a[1:]\nfor i in range(n):\n    a[i] += x",
+        "if c:\n    for i in range(n):\n        a[i] += x",
+    ],
+)
+def test_an_array_keeps_its_zeros_where_an_element_may_be_met_more_than_once_or_not_at_all(loop: str):
+    body = "\n".join(f"    {line}" for line in loop.splitlines())
+    text = f"""
+def f(x, n, k, c):
+    a = np.zeros(n)
+{body}
+    return a
+"""
+    check(fill_at_once, text, text)

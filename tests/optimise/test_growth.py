@@ -1,0 +1,87 @@
+"""tapec's own work grows in proportion to a program, counted in calls of Python functions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+
+LOOPS = """\
+    y{k} = np.zeros(n)
+    for i in range(n):
+        t = y{j}[i] * 1.1 + np.sin(x[i])
+        y{k}[i] = t * t + s
+    s = s + y{k}[0]
+"""
+NESTS = """\
+    for i in range(n):
+        t = x[i]
+        for j in range(n):
+            u = t * x[j] + s * 0.1
+            if u > 0.3:
+                t = t + u
+        s = s + t
+"""
+STORES = """\
+    y0[{k} % 7] = x[{j} % 5] * y0[{k} % 3] + np.sin(y0[{j} % 7])
+    s = s + y0[{j} % 2]
+"""
+EXPRESSIONS = """\
+    y{k} = np.sin(y{j}) * x + s
+    s = s + y{k}[0]
+"""
+
+
+def program(piece: str, count: int) -> str:
+    pieces = "".join(piece.format(k=k, j=k - 1) for k in range(1, count + 1))
+    return f"import numpy as np\n\n\ndef f(x):\n    n = x.shape[0]\n    y0 = x.copy()\n    s = 0.0\n{pieces}    return s\n"
+
+
+def calls(source: str, path: Path) -> int:
+    """How many Python functions are called to make a gradient."""
+    path.write_text(source)
+    function = load(path)
+    derivative = tapec.value_and_grad(function)
+    count = 0
+
+    def note(_frame: FrameType, event: str, _arg: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        derivative.source(numba.float64[::1])
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def load(path: Path) -> Any:
+    space: dict[str, Any] = {"np": np}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    return space["f"]
+
+
+@pytest.mark.parametrize("piece", [LOOPS, NESTS, STORES, EXPRESSIONS], ids=["loops", "nests", "stores", "expressions"])
+def test_work_grows_with_the_program(piece, tmp_path):
+    calls(program(piece, 4), tmp_path / "first.py")
+    small, large = (calls(program(piece, count), tmp_path / f"f{count}.py") for count in (10, 30))
+    assert large < 3.5 * small
+
+
+def test_a_deep_nest_costs_no_more_than_its_depth(tmp_path):
+    def nest(depth: int) -> str:
+        lines = ["import numpy as np", "", "", "def f(x):", "    s = 0.0"]
+        lines += [f"{'    ' * (k + 1)}for i{k} in range(x.shape[0]):" for k in range(depth)]
+        return "\n".join([*lines, f"{'    ' * (depth + 1)}s = s * 0.5 + x[i0] * x[i{depth - 1}]", "    return s", ""])
+
+    calls(nest(2), tmp_path / "first.py")
+    small, large = (calls(nest(depth), tmp_path / f"n{depth}.py") for depth in (4, 8))
+    assert large < 6 * small

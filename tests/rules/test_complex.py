@@ -1,0 +1,233 @@
+"""Complex numbers: each formula against NumPy, Cauchy and Riemann, and differences; dtypes, cuts, zeros, random programs."""
+
+from __future__ import annotations
+
+import cmath
+import linecache
+import math
+from itertools import count
+from unittest import mock
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tapec
+from tapec.rules import complex_numbers
+from tests.oracles import check
+
+# in every quadrant, near and far from 0
+POINTS = (0.7 + 0.4j, -0.6 + 1.1j, -1.3 - 0.2j, 0.3 - 2.1j, 4.0 + 3.0j, -0.01 + 0.02j)
+ANALYTIC = (
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "square", "reciprocal"),
+    *("sin", "cos", "tan", "sinh", "cosh", "tanh"),
+    *("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
+)
+CMATH = (
+    *("exp", "log", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+    *("asin", "acos", "atan", "asinh", "acosh", "atanh"),
+)
+ZEROS = (0.0, -0.0)
+_files = count(1)
+
+
+@pytest.fixture(autouse=True)
+def interpreted():
+    """Generated code is run by the interpreter: compilation is tested elsewhere."""
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        yield
+
+
+def value(f, *args):
+    return tapec.jvp(f, args, (None,) * len(args))[0]
+
+
+def signs(z):
+    return math.copysign(1.0, z.real), math.copysign(1.0, z.imag)
+
+
+def from_text(text, **names):
+    """A function with source."""
+    file = f"<complex numbers {next(_files)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = {"np": np, "cmath": cmath, **names}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace["f"]
+
+
+def test_every_formula_is_tested():
+    listed = {name.removeprefix("np.") for name in complex_numbers.COMPLEX}
+    assert listed - {"neg", "pos", "negative", "positive", "conjugate"} == set(ANALYTIC)
+
+
+@pytest.mark.parametrize("name", ANALYTIC)
+def test_analytic_function(name):
+    function = getattr(np, name)
+
+    def f(z):
+        return function(z)
+
+    for z in POINTS:
+        got, along = tapec.jvp(f, (z,), (1.0 + 0j,))
+        np.testing.assert_allclose(got, function(z), rtol=1e-13)
+        # Cauchy and Riemann: a turn of the tangent turns the result
+        np.testing.assert_allclose(tapec.jvp(f, (z,), (1j,))[1], 1j * along, rtol=1e-11, atol=1e-14)
+        # the gradient of the real part is the conjugate of the derivative
+        np.testing.assert_allclose(tapec.grad(lambda z: function(z).real)(z), np.conj(along), rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ANALYTIC)
+def test_analytic_function_to_second_order(name):
+    function = getattr(np, name)
+
+    def f(z):
+        return function(z).real * 0.7 + function(z).imag
+
+    tapec.check_grads(f, (0.7 + 0.4j,), order=2, rtol=1e-5)
+    tapec.check_grads(f, (-0.6 + 1.1j,), order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CMATH)
+def test_function_of_cmath(name):
+    function = getattr(cmath, name)
+
+    def f(z):
+        return function(z)
+
+    for z in POINTS:
+        np.testing.assert_allclose(value(f, z), function(z), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log", "arcsin", "arccos", "arctanh", "arccosh"])
+def test_sides_of_the_cuts_on_the_real_axis(name):
+    function = getattr(np, name)
+
+    def f(z):
+        return function(z)
+
+    for x in (-2.5, -0.5, 0.5, 2.5):
+        for y in ZEROS:
+            got, wanted = value(f, complex(x, y)), complex(function(complex(x, y)))
+            np.testing.assert_allclose(got, wanted, rtol=1e-13, atol=1e-15)
+            assert signs(got)[1] == signs(wanted)[1] or wanted.imag == 0.0, (x, y)
+
+
+@pytest.mark.parametrize("name", ["arctan", "arcsinh"])
+def test_sides_of_the_cuts_on_the_imaginary_axis(name):
+    function = getattr(np, name)
+
+    def f(z):
+        return function(z)
+
+    for y in (-2.5, -0.5, 0.5, 2.5):
+        for x in ZEROS:
+            np.testing.assert_allclose(value(f, complex(x, y)), function(complex(x, y)), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("text", ["z * x", "x * z", "z / x", "x + z", "z + x", "x - z", "z - x", "-z", "z.conjugate()"])
+def test_zero_imaginary_parts_have_the_signs_of_numba(text):
+    """With a real operand, which Numba makes complex, in every combination of signs."""
+    f = from_text(f"def f(z, x):\n    return {text}\n")
+    for real in (-1.5, 1.5):
+        for zero in ZEROS:
+            for x in (-2.0, 2.0):
+                z = complex(real, zero)
+                wanted = eval(text, {"z": z, "x": complex(x, 0.0)})
+                assert signs(value(f, z, x))[1] == signs(wanted)[1], (z, x)
+
+
+@pytest.mark.parametrize(("z", "slope"), [(-4.0 + 0j, -0.25j), (complex(-4.0, -0.0), 0.25j)])
+def test_square_root_has_its_one_sided_derivative_on_the_cut(z, slope):
+    got, tangent = tapec.jvp(lambda z: np.sqrt(z), (z,), (1.0 + 0j,))
+    np.testing.assert_allclose(got, np.sqrt(z))
+    np.testing.assert_allclose(tangent, slope)
+    np.testing.assert_allclose(tapec.jvp(lambda z: np.sqrt(z), (z,), (1j,))[1], 1j * slope)
+
+
+def test_no_derivative_is_nan_and_not_zero():
+    assert np.isnan(tapec.grad(lambda z: np.sqrt(z).real)(0j))
+    assert np.isnan(tapec.grad(lambda z: np.angle(z))(0j))
+    assert np.isnan(tapec.grad(lambda z: (z**0.5).real)(0j))
+
+
+def test_gradient_of_the_absolute_value_at_zero_is_zero():
+    assert tapec.grad(lambda z: abs(z))(0j) == 0j
+    np.testing.assert_array_equal(tapec.grad(lambda z: np.sum(np.abs(z)))(np.array([0j, 2j])), [0j, 1j])
+
+
+def test_powers_at_zero():
+    assert tapec.jvp(lambda z, n: z**n, (0j, 1), (1j, None)) == (0j, 1j)
+    assert tapec.jvp(lambda z, n: z**n, (0j, 3), (1j, None)) == (0j, 0j)
+    assert tapec.jvp(lambda z, n: z**n, (0j, 0), (1j, None)) == (1.0 + 0j, 0j)
+    assert tapec.jvp(lambda z, p: z**p, (0j, 1.0), (1j, None)) == (0j, 1j)
+    assert tapec.jvp(lambda z, p: z**p, (0j, 2.5), (1j, None)) == (0j, 0j)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_quotients_do_not_overflow(scale):
+    z, w = (3 - 4j) * scale, (1 + 2j) * scale
+    np.testing.assert_allclose(value(lambda z, w: z / w, z, w), (3 - 4j) / (1 + 2j), rtol=1e-15)
+    gradient = tapec.grad(lambda w, z: (z / w).real)(w, z)
+    np.testing.assert_allclose(gradient, np.conj(-z / w / w), rtol=1e-13)
+
+
+def test_convention_of_gradients():
+    """The direction of steepest ascent, which is the conjugate of what `jax.grad` gives."""
+    z = 0.8 - 1.7j
+    assert tapec.grad(lambda z: z.real)(z) == 1.0
+    assert tapec.grad(lambda z: z.imag)(z) == 1j
+    np.testing.assert_allclose(tapec.grad(lambda z: abs(z) ** 2)(z), 2 * z)
+    _, pullback = tapec.vjp(lambda z: z * z, z)
+    np.testing.assert_allclose(pullback(2.0 - 1j)[0], np.conj(2 * z) * (2.0 - 1j))
+
+
+@pytest.mark.parametrize("other", [np.float32, np.float64, np.int64, np.int32, np.int16, np.bool_, np.complex128])
+def test_dtypes_are_those_of_numba(other):
+    for text in ("z + x", "z * x", "x / z", "z - x", "z ** x"):
+        f = from_text(f"def f(z, x):\n    return {text}\n")
+        source = tapec.emit(f, (0,), (numba.complex64, numba.from_dtype(np.dtype(other))), mode="jvp")
+        numba.config.DISABLE_JIT = False
+        wanted = numba.njit((numba.complex64, numba.from_dtype(np.dtype(other))))(f).nopython_signatures[0].return_type
+        numba.config.DISABLE_JIT = True
+        assert ("np.complex64(complex(" in source) == (wanted == numba.complex64), text
+
+
+def test_gradients_have_the_dtype_of_the_argument():
+    z = np.array([1 + 2j, 0.5j], np.complex64)
+    gradient = tapec.grad(lambda z: np.sum(np.abs(z) ** 2))(z)
+    assert gradient.dtype == np.complex64
+    np.testing.assert_allclose(gradient, 2 * z)
+    assert isinstance(tapec.grad(lambda z: abs(z))(np.complex64(1j)), np.complex64)
+
+
+OPERATIONS = st.sampled_from(["{} + {}", "{} - {}", "{} * {}", "{} / (3.5 + {})", "np.exp(0.2 * {}) * {}"])
+LEAVES = st.sampled_from(["z", "w", "x", "2.0", "1j", "(0.5 - 1j)", "z.conjugate()", "abs(w)", "z.real", "(1j * x)"])
+TERMS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.builds(lambda form, a, b: f"({form.format(a, b)})", OPERATIONS, inner, inner),
+        st.builds(lambda name, a: f"np.{name}(0.3 * {a} + z)", st.sampled_from(["sin", "cosh", "tanh"]), inner),
+        st.builds(lambda a, n: f"({a}) ** {n}", inner, st.integers(0, 3)),
+        st.builds(lambda a, b: f"({a} if x > 0.5 else {b})", inner, inner),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(TERMS, TERMS)
+def test_random_programs(term, update):
+    text = f"def f(z, w, x):\n    s = 0.0\n    for k in range(3):\n        s = 0.3 * s + {term}\n        w = 0.5 * ({update})\n"
+    f = from_text(text + "    return s * (1 + 0j), w * (1 + 0j)\n")
+    check(f, (0.6 + 0.3j, -0.4 + 0.7j, 0.8), skip_kinks=True)
+
+
+@settings(max_examples=15, deadline=None)
+@given(TERMS)
+def test_random_array_expressions(term):
+    term = term.replace("abs(", "np.abs(").replace(" if x > 0.5 else ", " * 0.5 + ")
+    f = from_text(f"def f(z, w, x):\n    return ({term}) * (z + 1)\n")
+    z, w = np.array([0.6 + 0.3j, -0.2 + 0.9j]), np.array([-0.4 + 0.7j, 0.3 - 0.2j])
+    check(f, (z, w, np.array([0.8, 0.3])), skip_kinks=True)
