@@ -68,7 +68,10 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     bound = unbound(f)
     function = plain_function(bound.function)
     if not bound.is_free:
-        inner = derivative(bound.function, bound.wrt(wrt, parameters(function)), kind, options)
+        from tapec.backend import fresh
+
+        # one for all objects of a class
+        inner = fresh.shared(derivative, bound.function, bound.wrt(wrt, parameters(function)), kind, options)
         return BoundDerivative(inner, bound, (derivative, f, wrt, kind, options))
     wrt = tuple(wrt) if isinstance(wrt, list) else wrt
     from tapec.backend.program import resolve_wrt

@@ -8,6 +8,7 @@ import inspect
 import itertools
 import linecache
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, Literal, Unpack
 
@@ -71,11 +72,18 @@ def _calling(derivative: Any) -> types.FunctionType:
     return made
 
 
-@functools.lru_cache(maxsize=_KEPT)
 def _seeded(
     function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
 ) -> Any:
     """A derivative that takes tangents or cotangents after the arguments."""
+    from tapec.backend import fresh
+
+    return fresh.shared(_new_seeded, function, kind, wrt, count, seeds, options)
+
+
+def _new_seeded(
+    function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
+) -> Any:
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
@@ -243,8 +251,9 @@ def _split_reversal(
     joint_only = _joint_only(function, wrt, options)
     if given is None or given in joint_only or aliased.others_overlap(arrays, {}):
         return None
+    augmented = _seeded(function, "augmented", wrt, len(primals), 0, options)
     try:
-        value, kept, state = _seeded(function, "augmented", wrt, len(primals), 0, options)(*primals)
+        value, kept, state = augmented(*primals)
     except ListOfArrays:
         joint_only.add(given)
         return None
@@ -253,7 +262,7 @@ def _split_reversal(
     kept, state = residuals.apart(kept, theirs), residuals.apart(state, theirs)
 
     def pull(seeds: list[Any]) -> tuple[Any, ...]:
-        pullback = _pullback(function, wrt, given, len(seeds), options)
+        pullback = _pullback(augmented, function, wrt, given, len(seeds), options)
         adjoints: tuple[Any, ...] = pullback(kept, residuals.copied(state), *seeds)
         return adjoints
 
@@ -271,9 +280,11 @@ def _joint_reversal(
 ) -> Any:
     """The value, and a pull that runs both sweeps on copies of the arguments."""
     at_entry = copy.deepcopy(primals)
-    value = _seeded(function, "primal", (), len(primals), 0, options)(*primals)
+    primal = _seeded(function, "primal", (), len(primals), 0, options)
+    value = primal(*primals)
 
     def pull(seeds: list[Any]) -> tuple[Any, ...]:
+        _check_unchanged(primal, function)
         derivative = _seeded(function, "vjp", wrt, len(primals), len(seeds), options)
         adjoints: tuple[Any, ...] = derivative(*copy.deepcopy(at_entry), *seeds)[1]
         return adjoints
@@ -281,11 +292,37 @@ def _joint_reversal(
     return value, pull
 
 
-@functools.lru_cache(maxsize=_KEPT)
+def _check_unchanged(forward: Any, function: types.FunctionType) -> None:
+    if forward.reads.changed:
+        raise UsageError(
+            f"what `{function.__name__}` reads from its module, closure or objects is not what it was when `vjp` ran it",
+            hint="call tapec.vjp again",
+        )
+
+
+# the pullbacks of augmented primals: what they have read is what the primals had
+_pullbacks: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+
 def _pullback(
+    augmented: Any,
+    function: types.FunctionType,
+    wrt: tuple[int, ...],
+    given: tuple[Any, ...],
+    seeds: int,
+    options: Options,
+) -> Any:
+    """The pullback of `augmented` for arguments of types `given`: takes two tuples of residuals, then seeds."""
+    known = _pullbacks.setdefault(augmented, {})
+    if (given, seeds) not in known:
+        _check_unchanged(augmented, function)
+        known[given, seeds] = _new_pullback(function, wrt, given, seeds, options)
+    return known[given, seeds]
+
+
+def _new_pullback(
     function: types.FunctionType, wrt: tuple[int, ...], given: tuple[Any, ...], seeds: int, options: Options
 ) -> Any:
-    """The pullback for arguments of types `given`: takes two tuples of residuals, then seeds."""
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
@@ -299,7 +336,7 @@ def _pullback(
 
     carrier = _carrier(function, ["kept", "state", *(f"seed_{k}" for k in range(seeds))])
     request = Request(function, "pullback", wrt, options=options, primal=given)
-    return make_derivative(carrier, make_program, (_pullback, function, wrt, given, seeds, options), request)
+    return make_derivative(carrier, make_program, (_new_pullback, function, wrt, given, seeds, options), request)
 
 
 def _carrier(function: types.FunctionType, names: list[str]) -> types.FunctionType:

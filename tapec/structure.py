@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec_runtime.variables import Variable
+from tapec_runtime.variables import Variable, plain
 
 # what is a leaf without another look
 NUMBERS = frozenset({float, np.float64, np.float32, np.ndarray})
@@ -57,6 +57,8 @@ def weights_of(given: Any, targets: list[Any]) -> list[Any]:
     if len(found) != len(targets):
         raise ValueError(f"{len(found)} output gradients for {len(targets)} targets")
     for weight, target in zip(found, targets, strict=True):
+        if np.iscomplexobj(plain(weight)) and not np.iscomplexobj(plain(target)):
+            raise ValueError("a complex output gradient for a real target")
         if weight is not None and np.shape(weight) != np.shape(target):
             raise ValueError(f"an output gradient of shape {np.shape(weight)} for a target of {np.shape(target)}")
     return found

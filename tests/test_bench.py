@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import central_difference, clone, inner, random_like
-from tests.programs import objectives
+from tests.programs import objectives, spectra
 from tools.bench.programs import PROBLEMS
 
 SMALL = {
@@ -16,6 +16,7 @@ SMALL = {
     "mixture_loops": lambda rng: (rng.normal(size=(5, 2)), rng.normal(size=3), rng.normal(size=(3, 2)), np.zeros(3)),
     "logistic_loops": lambda rng: (rng.normal(size=3), 0.3, rng.normal(size=(6, 3)), rng.integers(0, 2, 6), 0.1),
     "softmax_cross_entropy": lambda rng: (rng.normal(size=(4, 3)), rng.integers(0, 3, 4)),
+    "fft_stages": lambda rng: spectra.signal(rng, 8),
     "gmm_loops": lambda rng: objectives.make_mixture(rng, 4),
     "bundle_cost": lambda rng: objectives.make_bundle(rng, 5),
     "lstm_loss": lambda rng: objectives.make_lstm(rng, 4),

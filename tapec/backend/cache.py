@@ -41,7 +41,7 @@ from numba.core.typing.templates import signature
 
 import tapec_runtime
 from tapec.backend import fingerprint
-from tapec.backend.fingerprint import Request, Table, Uncacheable
+from tapec.backend.fingerprint import Request, Table, Uncacheable, Walk
 from tapec.backend.program import Program
 from tapec.errors import CacheError
 from tapec.version import __version__
@@ -82,16 +82,17 @@ class Entry:
         return self.folder / f"{self.name}-{self.digest}.bin"
 
 
-def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str, bytes] | None:
-    """An intact entry for a request: the place, the source, and the serialised compilation result."""
+def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str, bytes, Walk] | None:
+    """An intact entry for a request: the place, the source, the serialised compilation result, what was visited."""
     folder = open_folder() if request.options.cache else None
     if folder is None:
         return None
     key = request.key(argument_types)
     name = _file_name(request)
     for table in _read_tables(folder / f"{name}-{key}.json"):
+        walk = fingerprint.by_table(table)
         try:
-            digest = request.digest(argument_types, fingerprint.by_table(table))
+            digest = request.digest(argument_types, walk)
         except (Uncacheable, RecursionError):
             continue
         entry = Entry(folder, name, digest, key, table)
@@ -101,7 +102,7 @@ def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str,
             continue
         body = code[2 * _CHECKSUM :]
         if code[: 2 * _CHECKSUM] == _checksum(source) + _checksum(body):
-            return entry, source.decode(), body
+            return entry, source.decode(), body, walk
     return None
 
 

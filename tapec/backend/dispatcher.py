@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.typeof import Purpose, typeof
 
 import tapec_runtime
-from tapec.backend import aliased, cache, jit, structured
+from tapec.backend import aliased, cache, fresh, jit, structured
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.backend.uncached import mark
@@ -65,6 +65,7 @@ class Derivative(Dispatcher):
         self._kernels: list[Any] = []
         self._texts: dict[tuple[Any, ...], str] = {}
         self._marked: set[int] = set()
+        self.reads = fresh.Reads()
         self.__name__ = signature_of.__name__
         self.__qualname__ = signature_of.__qualname__
         self.__doc__ = signature_of.__doc__
@@ -93,11 +94,12 @@ class Derivative(Dispatcher):
         found = cache.find(self._request, types_) if self._request is not None else None
         if found is None:
             return None
-        entry, text, body = found
+        entry, text, body, walk = found
         jit.register(entry.module_name, str(entry.source_path))
         result = cache.restore(body, types_)
         if result is not None:
             self._texts[types_] = text
+            self.reads.note(walk.reads())
         return result
 
     def _compiled(self, types_: tuple[Any, ...]) -> Any:
@@ -110,6 +112,7 @@ class Derivative(Dispatcher):
             result, kernel = jit.compile_overload(program, types_)
         self._kernels.append(kernel)
         self._texts[types_] = program.text
+        self.reads.note(_read_by(program))
         return result
 
     def program(self, types_: tuple[Any, ...]) -> Program:
@@ -223,10 +226,15 @@ class Interpreted:
         self.carrier = signature_of
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
+        self.reads = fresh.Reads()
         self.__name__ = signature_of.__name__
         self.__qualname__ = signature_of.__qualname__
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        """A derivative in a class is a method, as a function is."""
+        return self if owner is None else types.MethodType(self, owner)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
@@ -246,6 +254,7 @@ class Interpreted:
                 program = self._build_program(found)
             self._texts[found] = program.text
             self._functions[found] = jit.load(program)
+            self.reads.note(_read_by(program))
         # NumPy's numbers divide by zero as Numba's do, with inf and nan; Python's raise
         values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, _NUMPY) for arg in given]
         with np.errstate(all="ignore"):
@@ -293,6 +302,11 @@ def _converted(value: Any, types_: dict[type, type]) -> Any:
         items = [_converted(item, types_) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return value
+
+
+def _read_by(program: Program) -> list[fresh.Read]:
+    lowered = program.lowered
+    return [*((owner, name, value) for (owner, name), value in lowered.reads.items()), *lowered.seen]
 
 
 def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:

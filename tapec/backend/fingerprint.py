@@ -98,7 +98,7 @@ def record(
     for (owner, name), value in reads.items():
         if trusted(owner):
             continue
-        if _read(owner, name) is not value:
+        if read(owner, name) is not value:
             raise Uncacheable(f"`{name}` changed while its reader was compiled")
         names.setdefault(id(owner), set()).add(name)
         owners[id(owner)] = owner
@@ -134,7 +134,7 @@ def _told_by_name(obj: Any) -> bool:
 _ABSENT = object()
 
 
-def _read(owner: Any, name: str) -> Any:
+def read(owner: Any, name: str) -> Any:
     """What `owner` reads as `name`: a function from its closure or module, others as an attribute."""
     if not isinstance(owner, types.FunctionType):
         return getattr(owner, name, _ABSENT)
@@ -163,6 +163,11 @@ class Walk:
 
     def digest(self) -> str:
         return self._hash.hexdigest()[:32]
+
+    def reads(self) -> list[tuple[Any, str, Any]]:
+        """What was read: owner, name and value."""
+        pairs = [(obj, name) for obj, names in zip(self._objects, self.table, strict=True) for name in names]
+        return [(obj, name, read(obj, name)) for obj, name in pairs]
 
     def visited(self, obj: Any) -> bool:
         return id(obj) in self._positions
@@ -274,7 +279,7 @@ class Walk:
         self._identity(obj)
         for name in names:
             self.feed("name", name)
-            found = _read(obj, name)
+            found = read(obj, name)
             if found is _ABSENT:
                 self.feed("absent")
             else:

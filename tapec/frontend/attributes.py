@@ -131,6 +131,8 @@ def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
         ev.fail(UndefinedName, f"{describe(Static(obj))} has no attribute `{attr}`", node)
     if isinstance(obj, types.ModuleType | type):
         ev.reads[obj, attr] = found
+    else:
+        ev.seen[id(obj), attr] = obj, found
     return wrap(ev, found, node, ("attribute", obj, attr))
 
 

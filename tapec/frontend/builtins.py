@@ -15,13 +15,15 @@ from tapec.frontend.creation import as_array
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.list_methods import copied, list_from_array, new_list
 from tapec.frontend.once import once, sources
-from tapec.frontend.sequences import items_of, known_items
+from tapec.frontend.sequences import items_of, known_items, ordered
 from tapec.frontend.values import (
+    NONE,
     Complex,
     Dct,
     Instance,
     Items,
     Iteration,
+    Lazy,
     Lst,
     Record,
     Static,
@@ -100,9 +102,15 @@ def min_max(fn: str) -> Any:
             value = _collection(ev, args[0], node)
             if isinstance(value, Lst):
                 value = as_array(ev, value, node)
-            if not isinstance(value, Tup):
+            if not isinstance(value, Tup) and not kwargs:
                 return ev.call_object(getattr(np, fn), [value], kwargs, node)
-            args = list(value.items)
+            args = list(known_items(ev, value, node))
+            if not args and "default" in kwargs:
+                return kwargs["default"]
+        if "key" in kwargs or not all(isinstance(arg, Sym | Lazy) for arg in args):
+            # the first of several that are equal
+            key = {"key": kwargs.get("key", NONE), "reverse": number(fn == "max")}
+            return ordered(ev, args, key, node)[0]
         result = args[0]
         for other in args[1:]:
             result = elementwise.elementwise(ev, fn, (result, other), node)

@@ -11,8 +11,9 @@ from typing import Any
 
 from tapec.errors import UnsupportedFunction
 from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.merge import leaves
 from tapec.frontend.values import Static, Sym, Tup, Value, describe
-from tapec.syntax.core import Store, changed, reads, walk
+from tapec.syntax.core import Name, reads, walk, writes
 
 _CACHED = type(functools.cache(len))
 
@@ -30,13 +31,14 @@ def call_cached(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     key = ("cached", id(obj), tuple(args), tuple(kwargs.items()))
     if key in ev.cached:
         return ev.cached[key]
-    block, start, earlier = ev.block, len(ev.block), set(ev.types)
+    block, start = ev.block, len(ev.block)
     result = ev.materialise(ev.call_object(obj.__wrapped__, args, kwargs, node))
-    for stmt in walk(freeze(block[start:])):
-        touched = set(reads(stmt)) | (set(changed(stmt)) if isinstance(stmt, Store) else set())
-        for read in touched & earlier:
-            if ev.types[read].is_float and (ev.live is None or ev.live.may_vary(read)):
-                _refuse(ev, f"the cached function `{name}`, which reads `{read}`", node)
+    written = tuple(walk(freeze(block[start:])))
+    own = {target for stmt in written for target in writes(stmt)}
+    held = {leaf.atom.id for _, leaf in leaves(result) if isinstance(leaf.atom, Name)}
+    for read in sorted({one for stmt in written for one in reads(stmt)} | held):
+        if read not in own and ev.types[read].is_float and ev.live is not None and ev.live.may_vary(read):
+            _refuse(ev, f"the cached function `{name}`, which reads `{read}`", node)
     if block is ev.root:
         ev.cached[key] = result
     return result

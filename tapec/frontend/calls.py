@@ -15,6 +15,7 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend import complex_calls, dicts
 from tapec.frontend.attributes import wrap
+from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
 from tapec.frontend.detached import COPIES, detach
 from tapec.frontend.elementwise import elementwise
@@ -31,11 +32,15 @@ from tapec.frontend.values import (
     Dct,
     Func,
     Instance,
+    Items,
+    Iteration,
     Lazy,
+    Lst,
     Method,
     Partial,
     Record,
     Static,
+    Sym,
     Template,
     Tup,
     Value,
@@ -156,6 +161,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return found
     if ev.live is not None and is_manager(obj):
         return managed(ev, call_object(ev, obj.__wrapped__, args, kwargs, node), node)
+    if is_cached(obj):
+        return call_cached(ev, obj, args, kwargs, node)
     function = undecorated(obj)
     if function is not None:
         if ev.frame is not None and ev.frame.library:
@@ -209,9 +216,39 @@ def _text_method(
     ev: Evaluator, text: str, method: Any, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value | None:
     """A method of known text: called now, if its arguments are known too."""
-    if not isinstance(text, Template) and all(isinstance(value, Static) for value in (*args, *kwargs.values())):
-        return _known_call(ev, method, args, kwargs, node)
+    if not isinstance(text, Template):
+        try:
+            given = [_plain(ev, value, node) for value in args]
+            named = {key: _plain(ev, value, node) for key, value in kwargs.items()}
+        except _Unknown:
+            pass
+        else:
+            return structured(ev, getattr(text, method.__name__)(*given, **named))
     return Static(Template(text)) if method.__name__ == "format" else None
+
+
+class _Unknown(Exception):
+    """A value that only the run knows."""
+
+
+def _plain(ev: Evaluator, value: Value, node: Any) -> Any:
+    """What is known, as Python has it; raises `_Unknown`."""
+    if isinstance(value, Lst | Iteration | Dct | Generator):
+        value = Tup(ev.known_items(value, node))
+    if isinstance(value, Tup):
+        return tuple(_plain(ev, item, node) for item in value.items)
+    if isinstance(value, Static) and not isinstance(value.obj, Template):
+        return value.obj
+    if isinstance(value, Sym) and value.constant is not None:
+        return value.constant
+    raise _Unknown
+
+
+def structured(ev: Evaluator, obj: Any) -> Value:
+    """What text gives: numbers, texts, and lists and tuples of them."""
+    if isinstance(obj, list):
+        return ev.new_list(Items(tuple(structured(ev, item) for item in obj)))
+    return wrap(ev, obj)
 
 
 def _written(node: Any) -> str:

@@ -163,6 +163,9 @@ class Live(Protocol):
     def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """An object of a class; None for the default."""
 
+    def may_vary(self, name: str) -> bool:
+        """Whether a name that the program has may carry a derivative."""
+
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         """An operator that a class defines; None if it does not."""
 
@@ -204,10 +207,14 @@ class Evaluator:
         self.call_handler: Callable[..., Value] = None  # type: ignore[assignment]
         self.functions: dict[Any, FunctionSource] = {}
         self.reads: dict[tuple[Any, str], Any] = {}
+        # attributes of objects that were read, by the object's id: the object and the value
+        self.seen: dict[tuple[int, str], tuple[Any, Any]] = {}
         # what the user's variables are given, by the place of the assignment
         self.bindings: dict[tuple[Span | None, str], Value] = {}
         # the functions that are being inlined, with what is known of their arguments
         self.running: list[tuple[Any, tuple[Any, ...]]] = []
+        # what cached functions gave, by function and arguments
+        self.cached: dict[Any, Value] = {}
         # names of copies that stand for the same object of the user's program as another name
         self.copies: dict[str, str] = {}
         # imaginary parts of complex arrays, with the real parts, whose extents are theirs

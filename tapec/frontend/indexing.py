@@ -319,8 +319,10 @@ def _gather(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: 
         return ev.call_library("gather_points", (base, Tup(index)))
     if _is_mask(index):
         return ev.call_library("gather_mask", (base, index, number(axis)))
-    if ev.gathers is not None and axis == 0 and isinstance(base, Sym) and base.type.is_float:
-        return _rows(ev, base, index)
+    taken_apart = isinstance(base, Complex) or base.type.is_float
+    if ev.gathers is not None and axis == 0 and taken_apart:
+        rows: Value = each(ev, base, lambda part: _rows(ev, part, index))
+        return rows
     return ev.call_library("gather", (base, index, number(axis)))
 
 

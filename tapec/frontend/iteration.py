@@ -30,6 +30,9 @@ from tapec.frontend.values import (
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array
 
+# more trips than any loop makes
+_ENDLESS = 2**62
+
 
 def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
     """What text, or an object of a class with an `__iter__` of its own, gives to a loop; other values as they are."""
@@ -65,6 +68,8 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
             return length(ev, _inner(iteration), node)
         case "reversed":
             return ev.scalar(iteration.args[1])
+        case "count" | "cycle":
+            return number(_ENDLESS)
         case "every":
             return _turns(ev, iteration, node)
         case "pairwise":
@@ -132,6 +137,13 @@ def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
             start, _, step = (ev.scalar(arg) for arg in iteration.args)
             offset = k if step.constant == 1 else ev.op("*", k, step)
             return offset if start.constant == 0 else ev.op("+", start, offset)
+        case "count":
+            start, step = (ev.scalar(arg) for arg in iteration.args)
+            return ev.op("+", start, k if step.constant == 1 else ev.op("*", k, step))
+        case "cycle":
+            (items,) = iteration.args
+            assert isinstance(items, Tup)
+            return indexing.item_of(ev, items, ev.op("%", k, number(len(items.items))), node)
         case "items":
             return indexing.item_of(ev, iteration.args[0], k, node)
         case "enumerate":

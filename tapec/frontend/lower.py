@@ -60,6 +60,7 @@ class Lowered:
     callees    recursive functions, called by name
     bindings   what the user's variables are given, by the place of the assignment
     heap       what lists hold in the end
+    seen       attributes of objects from outside that were read: owner, name and value
     """
 
     function: Function
@@ -71,6 +72,7 @@ class Lowered:
     callees: tuple[Function, ...] = ()
     bindings: dict[tuple[Span | None, str], Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
+    seen: tuple[tuple[Any, str, Any], ...] = ()
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -218,7 +220,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     refuse_shared(ev, tuple(params), body)
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
     functions = tuple(ev.functions)
-    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap)
+    seen = tuple((owner, name, value) for (_, name), (owner, value) in ev.seen.items())
+    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen)
 
 
 def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:

@@ -14,6 +14,7 @@ from tapec.errors import UnsupportedSyntax
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.iteration import as_iteration, iterable, length
+from tapec.frontend.merge import leaves
 from tapec.frontend.values import (
     Items,
     Iteration,
@@ -27,6 +28,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
+from tapec.syntax.core import Name
 
 END = Static(None)
 LEFT = Static("a loop over it was left early")
@@ -44,6 +46,10 @@ def fresh(ev: Evaluator) -> Progress:
 
 def once(ev: Evaluator, kind: str, *args: Value) -> Iteration:
     """An iterator."""
+    for arg in args:
+        if isinstance(arg, Tup):
+            # its items may be bound more than once: they keep their names
+            ev.temporary -= {leaf.atom.id for _, leaf in leaves(arg) if isinstance(leaf.atom, Name)}
     return Iteration(kind, args, progress=fresh(ev))
 
 

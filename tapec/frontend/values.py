@@ -42,7 +42,7 @@ class Sym(Value):
 class MaybeNone(Value):
     """A number or array, such as a gradient, that is None unless `present` holds when the program runs."""
 
-    value: Sym
+    value: Sym | Complex
     present: Atom
 
 
@@ -284,6 +284,12 @@ def is_none(value: Value) -> bool:
 
 def is_scalar(value: Value) -> bool:
     return isinstance(value, Sym) and isinstance(value.type, Scalar)
+
+
+def is_integer(value: Value) -> bool:
+    """Whether a value is an integer or a boolean."""
+    scalar = value.type if isinstance(value, Sym) else None
+    return isinstance(scalar, Scalar) and scalar.dtype.startswith(("int", "uint", "bool"))
 
 
 def is_array(value: Value) -> bool:

@@ -27,6 +27,7 @@ from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
 from tapec.optimise.refill import refill
 from tapec.optimise.renest import renest
+from tapec.optimise.reused import reuse_memory
 from tapec.optimise.rows import hide_descent
 from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.settle import settle_stores
@@ -74,6 +75,7 @@ SPEED: tuple[Pass, ...] = (
     ascend,
     leave_early,
     fill_at_once,
+    reuse_memory,
 )
 # what multiplies the memory of a trip
 SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes,)

@@ -5,34 +5,16 @@
         x_bar[i] += y_bar * w[i]                  x_bar[i] = y_bar * w[i]
 
 The array is written once, instead of twice, and not read; a loop that loads the element, adds and stores finds a
-zero.  Refused where anything else meets the array before the loop
-ends, or a trip may be left out.
+zero.  Refused where anything else meets the array before the loop ends, or a trip may be left out.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
-from tapec.syntax.core import (
-    Assign,
-    Block,
-    Break,
-    Const,
-    Expr,
-    For,
-    Function,
-    If,
-    Name,
-    Op,
-    Stmt,
-    Store,
-    blocks,
-    map_blocks,
-    reads,
-    writes,
-)
+from tapec.optimise.nests import Nests
+from tapec.syntax.core import Assign, Block, Const, Expr, Function, Name, Op, Stmt, Store, map_blocks
 from tapec.syntax.types import FLOAT64, Scalar
 
 
@@ -44,7 +26,7 @@ def fill_at_once(function: Function, _constants: frozenset[str] = frozenset()) -
 class _Filled:
     def __init__(self, function: Function) -> None:
         self.trips = Trips(function)
-        self._met: dict[int, frozenset[str]] = {}
+        self.nests = Nests(self.trips)
 
     def block(self, block: Block) -> Block:
         out = [map_blocks(stmt, self.block) for stmt in block]
@@ -56,42 +38,30 @@ class _Filled:
     def fill(self, block: Block, place: int, made: Assign, zeros: Op, out: list[Stmt]) -> None:
         """Change the array's allocation and the first loop that meets it, in `out`, if that loop writes all of it."""
         array, dims = made.target, zeros.args[1:]
-        if len(self.trips.regions.defs[array]) != 1 or not all(map(self.fixed, dims)):
+        if len(self.trips.regions.defs[array]) != 1 or not all(map(self.nests.fixed, dims)):
             return
-        own = self.trips.aliases.find(array)
-        first = next((k for k in range(place + 1, len(block)) if own in self.met(block[k])), None)
-        if first is None:
-            return
-        elements = self.covering(block[first], array, dims)
-        if elements:
+        first = self.nests.first(block, place, array)
+        elements = [] if first is None else self.covering(block[first], array, dims)
+        if first is not None and elements:
             out[place] = replace(made, value=Op("empty", zeros.args))
             # blocks inside may have changed, but loads and stores are the same objects
             out[first] = self.without_adding(out[first], {id(one): one for one in elements})
-
-    def fixed(self, atom: Expr) -> bool:
-        return isinstance(atom, Name | Const) and self.trips.fixed(atom)
 
     def covering(self, stmt: Stmt, array: str, dims: tuple[Expr, ...]) -> list[Stmt]:
         """The store with which a nest of loops gives every element its value, and loads of the same element before it.
 
         Nothing if anything else in the nest meets the array.
         """
-        own = self.trips.aliases.find(array)
-        extents: dict[Expr, Expr] = {}
-        meeting: list[Stmt] = [stmt]
-        while len(meeting) == 1 and isinstance(stmt := meeting[0], For) and len(extents) < len(dims):
-            if stmt.start != Const(0) or stmt.step != Const(1) or not self.fixed(stmt.stop) or _leaves(stmt.body):
-                return []
-            extents[Name(stmt.var)] = stmt.stop
-            meeting = [inner for inner in stmt.body if own in self.met(inner)]
-        *loads, store = meeting
+        found = self.nests.element(stmt, array, dims)
+        if found is None:
+            return []
+        body, index = found
+        *loads, store = (one for one in body if self.nests.memory(array) in self.nests.met(one))
         if not isinstance(store, Store) or store.array != array:
             return []
-        element = Op("load", (Name(array), *store.index))
-        if not all(isinstance(load, Assign) and load.value == element for load in loads):
-            return []
-        every = len(set(store.index)) == len(dims) and tuple(map(extents.get, store.index)) == dims
-        return meeting if every else []
+        element = Op("load", (Name(array), *index))
+        plain = all(isinstance(load, Assign) and load.value == element for load in loads)
+        return [*loads, store] if plain else []
 
     def without_adding(self, stmt: Stmt, elements: dict[int, Stmt]) -> Stmt:
         """A statement of a nest, with zeros in place of the loads and without additions to them."""
@@ -109,20 +79,3 @@ class _Filled:
                 alike = isinstance(other, Name) and self.trips.types[other.id] == self.trips.types[target]
                 return replace(stmt, value=other) if alike else stmt
         return map_blocks(stmt, lambda block: tuple(self.without_adding(inner, elements) for inner in block))
-
-    def met(self, stmt: Stmt) -> frozenset[str]:
-        """The classes of arrays that a statement, or one inside it, names."""
-        known = self._met.get(id(stmt))
-        if known is None:
-            own = (name for name in (*reads(stmt), *writes(stmt)) if is_memory(self.trips.types.get(name)))
-            inner = (self.met(one) for block in blocks(stmt) for one in block)
-            known = self._met[id(stmt)] = frozenset(map(self.trips.aliases.find, own)).union(*inner)
-        return known
-
-
-def _leaves(block: Block) -> bool:
-    """Whether a `break` may end the loop whose body this is."""
-    return any(
-        isinstance(stmt, Break) or isinstance(stmt, If) and (_leaves(stmt.body) or _leaves(stmt.orelse))
-        for stmt in block
-    )

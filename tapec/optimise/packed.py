@@ -111,9 +111,8 @@ class Packed:
         if array in self._changed or array in self._inside or index.count(Name(self.lanes.loop.var)) != 1:
             return
         axis = index.index(Name(self.lanes.loop.var))
-        type_ = self.fresh.types[array]
-        assert isinstance(type_, Array)
-        if axis == (0 if type_.layout == "F" else type_.ndim - 1):
+        type_ = self.fresh.types.get(array)
+        if not isinstance(type_, Array) or axis == (0 if type_.layout == "F" else type_.ndim - 1):
             return
         loops = {Name(loop.var): loop for loop in around if loop.start == Const(0) and loop.step == Const(1)}
         others = [sub for k, sub in enumerate(index) if k != axis]

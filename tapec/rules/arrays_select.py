@@ -256,8 +256,13 @@ def clip(a, a_min=None, a_max=None, out=None):
 
 
 def real(val):
-    """The number or array itself, since complex numbers are not supported."""
+    """The real part: of a real number or array, itself; of a complex array, a view."""
     return val
+
+
+def conjugate(a):
+    """The complex conjugate: of a real number or array, itself."""
+    return a
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -285,6 +290,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "diagonal": diagonal,
     "trace": trace,
     "clip": clip,
-    "conj": real,
-    "conjugate": real,
+    "conj": conjugate,
+    "conjugate": conjugate,
 }

@@ -137,9 +137,8 @@ FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())
 STATIC = frozenset({"np.finfo", "np.iinfo", "np.dtype", "np.result_type", "np.promote_types", "np.issubdtype"})
 
 _REFUSALS = {
-    "complex numbers are not supported": "angle imag roots linalg.eig linalg.eigvals",
     "singular vectors have no rule yet": "linalg.svd linalg.cond",
-    "it has no rule yet": "linalg.qr linalg.lstsq",
+    "it has no rule yet": "linalg.qr linalg.lstsq linalg.eig linalg.eigvals roots",
     "its views overlap; index the array in a loop": (
         "lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view"
     ),

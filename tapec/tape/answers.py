@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedType, UsageError
+from tapec.frontend.complexes import lead, parts
 from tapec.frontend.elementwise import dim
 from tapec.frontend.evaluator import Evaluator, freeze
 from tapec.frontend.optional import present
-from tapec.frontend.values import NONE, Items, Lst, MaybeNone, Sym, Value, describe, is_none, number
+from tapec.frontend.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, describe, is_none, number
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -35,12 +36,13 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, INT64, Array, Scalar
 from tapec.tape.again import AGAIN, AGAIN_HINT, AGAIN_REASON, untold, with_copies
-from tapec.tape.arguments import adjoint, numbers, seeds, sources, zero_policy
+from tapec.tape.arguments import adjoint, joined_adjoint, numbers, seeds, sources, zero_policy
 from tapec.tape.connected import SOURCES, connection_program, settled
-from tapec.tape.derive import Derivative, Request, derive
+from tapec.tape.derive import Derivative, Request, connections, derive
 from tapec.tape.held import canonical, list_elements, replace_everywhere
 from tapec.tape.live import LiveObjects
-from tapec.tape.versions import VariableSym
+from tapec.tape.randomness import draws
+from tapec.tape.versions import VariablePair, VariableSym, keys_of
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.inline import quiet
 from tapec.transforms.nested import splice
@@ -77,25 +79,29 @@ def answer(
     region.ask(ev, node)
     if form != "gradient":
         _check_rows(region, ev, given, node)
-    targets = _targets(ev, given["target"], form, node)
-    found: list[Sym] = []
+    asked = _targets(ev, given["target"], form, node)
+    found: list[Sym | Complex] = []
     structure = sources(ev, given["source" if form == "batch" else "sources"], found, node)
     zero = zero_policy(ev, given.get("unconnected_gradients", NONE), node) or form == "batch"
     weights = given.get("output_gradients", NONE)
-    targets, chosen = _weighted(ev, targets, weights, node)
+    targets, chosen = _weighted(ev, asked, weights, node)
     if form == "batch":
-        _check_batch(ev, targets[0], found, node)
-    shape = targets[0] if form != "gradient" else None
-    targets = [target for target in targets if target.type.is_float]
-    _check_elements(region, ev, targets, found, node)
-    block = quiet(region.recorded())
+        _check_batch(ev, asked[0], found, node)
+    shape = lead(asked[0]) if form != "gradient" else None
+    # the rows of a complex target are the gradients of its real part
+    beside = targets[1:] if form != "gradient" else []
+    targets = targets[:1] if form != "gradient" else targets
+    by = [part for value in found for part in parts(value)]
+    versions = tuple(names for value in found for names in _versions(region, ev, value, node))
+    _check_elements(region, ev, targets, by, node)
+    block = _drawn_once(ev, quiet(region.recorded()), node)
     _check_stores(region, ev, block, node)
     request = Request(
         block,
         ev.types,
         frozenset(ev.constants),
         tuple(target.atom for target in targets),
-        tuple(_versions(region, ev, value, node) for value in found),
+        versions,
         frozenset(with_copies(region.watched, ev.recomputed)),
         frozenset(region.stopped),
         frozenset(ev.copies),
@@ -111,16 +117,36 @@ def answer(
     region.used = True
     if region.alone:
         _take_over(ev, targets, values)
-    entries = []
-    for k, (value, positions) in enumerate(zip(found, derivative.adjoints, strict=True)):
-        entry = adjoint(ev, value, None if k in cut else positions, adjoints, zero, shape, form == "batch")
+    # what only the imaginary part of the target depends on is connected, too
+    also = connections(replace(request, targets=tuple(one.atom for one in beside))) if beside else (False,) * len(by)
+    halves: list[Value] = []
+    for k, (value, positions) in enumerate(zip(by, derivative.adjoints, strict=True)):
+        entry = adjoint(ev, value, None if k in cut else positions, adjoints, zero or also[k], shape, form == "batch")
         if form == "gradient":
             _note_extents(ev, value, entry)
         if k in flags and isinstance(entry, Sym):
             entry = MaybeNone(entry, flags[k])
-        entries.append(entry)
+        halves.append(entry)
+    remaining = iter(halves)
+    entries = [joined_adjoint(ev, value, [next(remaining) for _ in parts(value)], shape, form == "batch")
+               for value in found]
     result: Value = structure(entries)
     return result
+
+
+def _drawn_once(ev: Evaluator, block: Block, node: Any) -> Block:
+    """The block without its random draws: a gradient is that of the numbers that were drawn."""
+    kept = tuple(stmt for stmt in block if not draws(stmt))
+    for stmt in walk(kept):
+        if draws(stmt):
+            ev.fail(
+                LoweringError,
+                "random numbers drawn in a branch or loop of a tape's block",
+                node,
+                reason="the gradient would run the branch or loop again, with other numbers",
+                hint="draw an array of them before it",
+            )
+    return kept
 
 
 def _note_extents(ev: Evaluator, source: Sym, entry: Value) -> None:
@@ -130,38 +156,57 @@ def _note_extents(ev: Evaluator, source: Sym, entry: Value) -> None:
             ev.dims[entry.atom.id, axis] = dim(ev, source, axis).atom
 
 
-def _targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym]:
+def _targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym | Complex]:
     value = present(ev, value)
-    if form != "gradient" and not isinstance(value, Sym):
+    if form != "gradient" and not isinstance(value, Sym | Complex):
         ev.fail(UnsupportedType, f"a Jacobian of {describe(value)}: it has one target, a number or an array", node)
-    found: list[Sym] = []
+    found: list[Sym | Complex] = []
     numbers(ev, value, found, node)
-    if any(isinstance(one, VariableSym) for one in found):
+    if any(isinstance(one, VariableSym | VariablePair) for one in found):
         ev.fail(UsageError, "a variable cannot be a target", node, hint="use a value computed from it")
     return found
 
 
-def _weighted(ev: Evaluator, targets: list[Sym], given: Value, node: Any) -> tuple[list[Sym], list[Sym | None]]:
-    """The float targets with their weights; None for ones."""
-    weights: list[Sym | None] = [None] * len(targets)
+def _weighted(
+    ev: Evaluator, targets: list[Sym | Complex], given: Value, node: Any
+) -> tuple[list[Sym], list[Sym | None]]:
+    """The float targets, and both parts of complex ones, with their weights; None for ones."""
+    weights: list[Sym | Complex | None] = [None] * len(targets)
     if not is_none(given):
-        found: list[Sym | None] = []
+        found: list[Sym | Complex | None] = []
         numbers(ev, given, found, node, none=True)
         if len(found) != len(targets):
             ev.fail(UsageError, f"{len(found)} output gradients for {len(targets)} targets", node)
         weights = found
         for target, weight in zip(targets, weights, strict=True):
             _check_shape(ev, target, weight, node)
-    pairs = [(target, weight) for target, weight in zip(targets, weights, strict=True) if target.type.is_float]
-    if not pairs:
-        return targets, []
+    pairs: list[tuple[Sym, Sym | None]] = []
+    for target, weight in zip(targets, weights, strict=True):
+        if isinstance(target, Complex):
+            pairs += _weighted_parts(ev, target, weight)
+        elif isinstance(weight, Complex):
+            ev.fail(UsageError, "a complex output gradient for a real target", node)
+        elif target.type.is_float:
+            pairs.append((target, weight))
     return [target for target, _ in pairs], [weight for _, weight in pairs]
 
 
-def _check_shape(ev: Evaluator, target: Sym, weight: Sym | None, node: Any) -> None:
+def _weighted_parts(ev: Evaluator, target: Complex, weight: Sym | Complex | None) -> list[tuple[Sym, Sym | None]]:
+    """Both parts of a target with their weights, which are the parts of its own."""
+    if isinstance(weight, Complex):
+        return [(target.re, weight.re), (target.im, weight.im)]
+    nothing: Value = ev.cast(number(0.0), target.im.type) if not target.is_array else ev.materialise(
+        ev.call_object(np.zeros_like, [target.im], {}, None)
+    )
+    return [(target.re, weight), (target.im, ev.sym(nothing))]
+
+
+def _check_shape(ev: Evaluator, target: Sym | Complex, weight: Sym | Complex | None, node: Any) -> None:
     """An output gradient has the shape of its target."""
     if weight is None:
         return
+    target, weight = lead(target), lead(weight)
+    assert isinstance(target, Sym) and isinstance(weight, Sym)
     ours, theirs = (one.type.ndim if isinstance(one.type, Array) else 0 for one in (target, weight))
     if ours != theirs:
         ev.fail(UsageError, f"an output gradient of {weight.type} for a target of {target.type}", node)
@@ -184,22 +229,30 @@ def _check_rows(region: Region, ev: Evaluator, given: dict[str, Value], node: An
         region.misused(ev, "experimental_use_pfor=False needs a persistent tape", node)
 
 
-def _check_batch(ev: Evaluator, target: Sym, found: list[Sym], node: Any) -> None:
+def _check_batch(ev: Evaluator, target: Sym | Complex, found: list[Sym | Complex], node: Any) -> None:
     if len(found) != 1:
         ev.fail(UnsupportedType, "batch_jacobian takes one source", node)
     for one in (target, found[0]):
         if not isinstance(one.type, Array) or one.type.ndim < 2:
             ev.fail(UsageError, f"batch_jacobian of {one.type}: it needs arrays of rank 2 or more", node)
-    _same_extents(ev, target, found[0], [0], "batch_jacobian needs arrays with the same first dimension")
+    _same_extents(ev, lead(target), lead(found[0]), [0], "batch_jacobian needs arrays with the same first dimension")
 
 
-def _versions(region: Region, ev: Evaluator, value: Sym, node: Any) -> tuple[str, ...]:
-    if isinstance(value, VariableSym) and isinstance(ev.live, LiveObjects):
-        own = tuple(ev.live.versions[id(value.variable)][1])
-    elif not isinstance(value.atom, Name) or not value.type.is_float:
-        return ()
-    else:
-        own = (canonical(ev.copies, value.atom.id, region.watched),)
+def _versions(region: Region, ev: Evaluator, value: Sym | Complex, node: Any) -> list[tuple[str, ...]]:
+    """The names of a source, or those of both its parts."""
+    if isinstance(value, VariableSym | VariablePair) and isinstance(ev.live, LiveObjects):
+        known = [tuple(ev.live.versions[key][1]) for key in keys_of(value.variable)[: len(parts(value))]]
+        return [_followed(ev, own, node) for own in known]
+    return [
+        _followed(ev, (canonical(ev.copies, part.atom.id, region.watched),), node)
+        if isinstance(part.atom, Name) and part.type.is_float
+        else ()
+        for part in parts(value)
+    ]
+
+
+def _followed(ev: Evaluator, own: tuple[str, ...], node: Any) -> tuple[str, ...]:
+    """The names, with those of the copies that derivatives of inner tapes made."""
     lost = untold(own, ev.recomputed)
     if lost is not None:
         ev.fail(LoweringError, AGAIN.format(lost), node, reason=AGAIN_REASON, hint=AGAIN_HINT)

@@ -8,11 +8,27 @@ import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedType, UsageError
 from tapec.frontend import dicts
+from tapec.frontend.complexes import joined
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.optional import present
-from tapec.frontend.values import NONE, Dct, Items, Lst, Maybe, Static, Sym, Tup, Value, describe, is_none, number
+from tapec.frontend.values import (
+    NONE,
+    Complex,
+    Dct,
+    Items,
+    Lst,
+    Maybe,
+    MaybeNone,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_none,
+    number,
+)
 from tapec.syntax.core import Const, Op
-from tapec.syntax.types import INT64, Array
+from tapec.syntax.types import BOOL, INT64, Array
 from tapec.tape.derive import Derivative
 from tapec_runtime.variables import UnconnectedGradients
 
@@ -21,7 +37,7 @@ def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool =
     """Collect the numbers and arrays of a target; of output gradients (`none`) also what is None."""
     value = ev.materialise(value if none else present(ev, value))
     match value:
-        case Sym():
+        case Sym() | Complex():
             out.append(value)
         case Tup(items=items):
             for item in items:
@@ -43,11 +59,11 @@ def numbers(ev: Evaluator, value: Value, out: list[Any], node: Any, none: bool =
             ev.fail(UnsupportedType, f"{describe(value)} is not a target", node)
 
 
-def sources(ev: Evaluator, value: Value, out: list[Sym], node: Any) -> Any:
+def sources(ev: Evaluator, value: Value, out: list[Sym | Complex], node: Any) -> Any:
     """Collect the sources; a function that rebuilds their structure from the gradients."""
     value = present(ev, value)
     match value:
-        case Sym():
+        case Sym() | Complex():
             position = len(out)
             out.append(value)
             return lambda new: new[position]
@@ -140,3 +156,25 @@ def _zeros(ev: Evaluator, source: Sym, target: Sym | None, batch: bool) -> Value
     dtype = Static(np.dtype(source.type.dtype))  # type: ignore[union-attr]
     made: Value = ev.materialise(ev.call_object(np.zeros, [Tup(tuple(shape)), dtype], {}, None))
     return made
+
+
+def joined_adjoint(
+    ev: Evaluator, source: Sym | Complex, found: list[Value], target: Sym | None, batch: bool
+) -> Value:
+    """The answer for a source, from those for its parts: None only if neither is connected."""
+    if not isinstance(source, Complex) or all(is_none(part) for part in found):
+        return found[0]
+    flags = [part.present for part in found if isinstance(part, MaybeNone)]
+    halves = []
+    for part, own in zip(found, (source.re, source.im), strict=True):
+        inner = part.value if isinstance(part, MaybeNone) else part
+        halves.append(ev.sym(_zeros(ev, own, target, batch) if is_none(inner) else inner))
+    re, im = halves
+    whole = joined(ev, re, im) if isinstance(re.type, Array) else Complex(re, im)
+    certain = any(isinstance(part, Sym) for part in found)
+    if not flags or certain:
+        return whole
+    flag = flags[0]
+    for other in flags[1:]:
+        flag = ev.op("or", Sym(flag, BOOL), Sym(other, BOOL)).atom
+    return MaybeNone(whole, flag)

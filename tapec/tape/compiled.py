@@ -19,11 +19,12 @@ from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedSyntax, UsageError
+from tapec.frontend.complexes import parts
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
 from tapec.frontend.inline import call_function
 from tapec.frontend.lower import Lowered, new_evaluator
 from tapec.frontend.source import FunctionSource, source_of, undecorated
-from tapec.frontend.values import Items, Static, Sym, Tup, Value
+from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
 from tapec.options import DEFAULT, Options
 from tapec.pipeline import callees_text
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
@@ -267,8 +268,12 @@ def _assigned(ev: Evaluator, live: LiveObjects) -> dict[int, Atom]:
         symbol = live.values.get(id(leaf.obj)) if isinstance(leaf.obj, Variable) else None
         if symbol is None:
             continue
+        if leaf.part == "imag":
+            continue
         contents = ev.heap[symbol.cell]  # type: ignore[attr-defined]
-        assert isinstance(contents, Items) and isinstance(contents.values[0], Sym)
-        if contents.values[0].atom != Name(leaf.name):
-            found[position] = contents.values[0].atom
+        assert isinstance(contents, Items) and isinstance(contents.values[0], Sym | Complex)
+        atoms = [part.atom for part in parts(contents.values[0])]
+        # of a complex variable both parts, whose inputs follow one another
+        if atoms != [Name(one.name) for one in live.leaves[position : position + len(atoms)]]:
+            found.update(enumerate(atoms, position))
     return found

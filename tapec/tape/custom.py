@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import gast
+import numpy as np
 
 from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
+from tapec.frontend.complexes import joined, parts
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.merge import leaves, rebuild
 from tapec.frontend.source import parameters, undecorated
-from tapec.frontend.values import Func, Lst, Static, Sym, Tup, Value, describe, is_none
+from tapec.frontend.values import Complex, Func, Lst, Static, Sym, Tup, Value, describe, is_none, number
 from tapec.syntax.core import Atom, Block, Name, Op
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar
@@ -84,19 +86,47 @@ class _Carrier:
         value, gradient = result.items
         assert isinstance(gradient, Func)
         value = ev.materialise(ev.call_object(stop_gradient, [value], {}, node))
-        if not isinstance(value, Sym):
+        if not isinstance(value, Sym | Complex):
             message = f"a custom gradient of {describe(value)}"
             ev.fail(UnsupportedSyntax, message, node, hint="return one number or array")
-        operands = [_operand(ev, arg, node) for arg in args]
+        # the parts of a complex result are rows of one array: the rule is asked for them together
+        whole = value
+        value = _packed(ev, value) if isinstance(value, Complex) else value
+        given = [_operand(ev, arg, node) for arg in args]
+        operands = [part for one in given for part in parts(one)]
         environment = _environment(ev, gradient, node)
         kept = [leaf for item in environment.values() for _, leaf in leaves(item)]
         rule = _Rule(len(operands), self.name, gradient, environment, [k.type for k in kept],
-                     [o.type for o in operands], value.type, ev.live is not None)
+                     [_type(one) for one in given], _type(whole), ev.live is not None)
         arguments = (value.atom, *(o.atom for o in operands), *(k.atom for k in kept))
         made = ev.assign(Op(Custom(f"custom_gradient;{next(_serial)}", rule), arguments), value.type)
         if isinstance(made.type, Array) and isinstance(made.atom, Name):
             ev.roots[made.atom.id] = frozenset({made.atom.id})
-        return made
+        return _unpacked(ev, made) if isinstance(whole, Complex) else made
+
+
+def _type(value: Sym | Complex) -> Any:
+    """A value's type; of a complex one those of its parts."""
+    return Complex(value.re.type, value.im.type) if isinstance(value, Complex) else value.type
+
+
+def _packed(ev: Evaluator, value: Complex) -> Sym:
+    """An array of both parts."""
+    return ev.sym(ev.materialise(ev.call_object(_pack, [value.re, value.im], {}, None)))
+
+
+def _unpacked(ev: Evaluator, value: Sym) -> Value:
+    """The complex value of an array of both parts."""
+    re, im = (ev.sym(ev.materialise(ev.call_object(_row, [value, number(k)], {}, None))) for k in (0, 1))
+    return joined(ev, re, im) if isinstance(re.type, Array) else Complex(re, im)
+
+
+def _pack(re: Any, im: Any) -> Any:
+    return np.stack((re, im)) if np.ndim(re) > 0 else np.array([re, im])
+
+
+def _row(both: Any, k: Any) -> Any:
+    return both[k]
 
 
 def inner_with_gradient(function: Value) -> Value:
@@ -108,8 +138,8 @@ def inner_with_gradient(function: Value) -> Value:
     return Static(with_gradient(function.obj))
 
 
-def _operand(ev: Evaluator, value: Value, node: Any) -> Sym:
-    if isinstance(value, Sym):
+def _operand(ev: Evaluator, value: Value, node: Any) -> Sym | Complex:
+    if isinstance(value, Sym | Complex):
         return value
     ev.fail(UnsupportedSyntax, f"an argument of a custom gradient is {describe(value)}", node,
             hint="pass numbers and arrays one by one")
@@ -139,7 +169,11 @@ def _environment(ev: Evaluator, func: Func, node: Any) -> dict[str, Value]:
 
 @dataclass
 class _Rule:
-    """A gradient function with the values it reads; `pull_back` writes it into a reverse sweep."""
+    """A gradient function with the values it reads; `pull_back` writes it into a reverse sweep.
+
+    operands  how many numbers and arrays it is a function of; both parts of complex arguments
+    types     of the arguments, and `result` of the result; of complex ones those of the parts
+    """
 
     operands: int
     label: str
@@ -170,18 +204,39 @@ class _Rule:
         ev.frames.append(frame)
         closure = Func(self.func.node, frame, self.func.defaults, self.func.kw_defaults)
         try:
-            result = ev.apply(closure, [_symbol(ev, seed, self.result)], {}, None)
+            result = ev.apply(closure, [self._seed(ev, seed)], {}, None)
         except DeadCode:
             return freeze(ev.root), [None] * self.operands
         given = result.items if isinstance(result, Tup) else (result,)
-        if len(given) != self.operands:
+        if len(given) != len(self.types):
             raise NotDifferentiable(
-                f"the gradient function of `{self.label}` returns {len(given)} values for {self.operands} arguments",
+                f"the gradient function of `{self.label}` returns {len(given)} values for {len(self.types)} arguments",
                 emitter.span,
             )
-        adjoints = [self._adjoint(ev, ev.materialise(one), type_) for one, type_ in zip(given, self.types, strict=True)]
+        adjoints = [
+            atom
+            for one, type_ in zip(given, self.types, strict=True)
+            for atom in self._adjoints(ev, ev.materialise(one), type_)
+        ]
         emitter.taken |= ev.taken
         return freeze(ev.root), adjoints
+
+    def _seed(self, ev: Evaluator, seed: Atom) -> Value:
+        if not isinstance(self.result, Complex):
+            return _symbol(ev, seed, self.result)
+        part = self.result.re
+        packed = Array(part.dtype, part.ndim + 1 if isinstance(part, Array) else 1)
+        return _unpacked(ev, _symbol(ev, seed, packed))
+
+    def _adjoints(self, ev: Evaluator, value: Value, type_: Any) -> list[Atom | None]:
+        if not isinstance(type_, Complex):
+            return [self._adjoint(ev, value, type_)]
+        if is_none(value):
+            return [None, None]
+        if not isinstance(value, Complex):
+            nothing = ev.call_object(np.zeros_like, [value], {}, None) if type_.is_array else number(0.0)
+            value = Complex(value, ev.materialise(nothing))
+        return [self._adjoint(ev, part, own) for part, own in zip(parts(value), (type_.re, type_.im), strict=True)]
 
     def _adjoint(self, ev: Evaluator, value: Value, type_: Any) -> Atom | None:
         if is_none(value) or not type_.is_float:

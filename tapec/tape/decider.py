@@ -24,6 +24,7 @@ from tapec.frontend.values import Sym
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Raise, Return, Stmt, reads, walk, writes
 from tapec.syntax.types import BOOL, Scalar
 from tapec.tape.live import LiveObjects
+from tapec.tape.randomness import draws
 from tapec.tape.snapshots import snapshot
 
 _LARGE = 20_000
@@ -70,6 +71,13 @@ class Decisions:
         self.done = len(ev.root)
         if not block:
             return
+        if any(map(draws, walk(block))):
+            ev.fail(
+                LoweringError,
+                "a decision behind a draw of random numbers in a compiled function",
+                reason="other numbers are drawn when the function runs",
+                hint="draw from a generator of your own: rng = np.random.default_rng()",
+            )
         defined = {name for stmt in walk(block) for name in writes(stmt)}
         # a temporary that was computed here keeps its name
         ev.temporary -= defined

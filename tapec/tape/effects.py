@@ -14,7 +14,7 @@ from tapec.frontend import dicts
 from tapec.frontend.values import Items, Lst, Value
 from tapec.tape.outcome import Outcome
 from tapec.tape.randomness import take_state
-from tapec.tape.versions import VariableSym
+from tapec.tape.versions import VariablePair, VariableSym
 
 
 def effects(outcome: Outcome) -> list[str]:
@@ -23,16 +23,16 @@ def effects(outcome: Outcome) -> list[str]:
     lines: list[str] = []
     for obj, slot, made in live.lists:
         lines += _list(outcome, obj, slot, made)
-    for made, (obj, slot) in live.dicts.items():
-        lines += _dict(outcome, obj, slot, made)
+    for changed, (obj, slot) in live.dicts.items():
+        lines += _dict(outcome, obj, slot, changed)
     for obj, cells in live.objects.written.values():
         holder = _holder(outcome, obj, live.recipe.owners.get(id(obj)))
         lines += [f"{holder}.{name} = {_cell(outcome, cell)}" for name, cell in cells.items()]
     for obj, slot, cells in live.outer.values():
         holder = _holder(outcome, obj, slot if slot >= 0 else None)
         for name, cell in cells.items():
-            place = f".{name}" if isinstance(obj, types.CellType) else f"[{name!r}]"
-            lines.append(f"{holder}{place} = {_cell(outcome, cell)}")
+            step = f".{name}" if isinstance(obj, types.CellType) else f"[{name!r}]"
+            lines.append(f"{holder}{step} = {_cell(outcome, cell)}")
     for generator, place, copied, copied_place in live.draws.drawn():
         outcome.namespace["take_state"] = take_state
         holder = _holder(outcome, generator, place)
@@ -65,7 +65,7 @@ def _same_items(now: tuple[Value, ...], entry: tuple[Value, ...]) -> bool:
 
 
 def _same(now: Value, entry: Value) -> bool:
-    if isinstance(now, VariableSym) and isinstance(entry, VariableSym):
+    if isinstance(now, VariableSym | VariablePair) and isinstance(entry, VariableSym | VariablePair):
         return now.variable is entry.variable
     return now == entry
 

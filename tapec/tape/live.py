@@ -46,7 +46,7 @@ from tapec.tape.outer import OuterVariables
 from tapec.tape.protocols import operator
 from tapec.tape.randomness import GENERATORS, Draws
 from tapec.tape.recipe import Recipe
-from tapec.tape.snapshots import PARTS, array_type
+from tapec.tape.snapshots import PARTS, array_type, part_type
 from tapec.tape.standins import DictMethod, ForeignTape, Refusing
 from tapec.tape.versions import Versions, name_of
 from tapec.tape.whole import WholeNumbers
@@ -204,7 +204,7 @@ class LiveObjects(Versions, OuterVariables, WholeNumbers):
             recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
             if isinstance(obj, np.complexfloating):
                 recipe.distinct.append(slot)
-            return self._complex(obj, label, slot, Scalar(np.real(obj).dtype.name), isinstance(obj, np.complexfloating))
+            return self._complex(obj, label, slot, part_type(obj), isinstance(obj, np.complexfloating))
         if isinstance(obj, np.ndarray):
             return self._array(obj, label, slot)
         if type(obj) in (list, deque):
@@ -264,7 +264,7 @@ class LiveObjects(Versions, OuterVariables, WholeNumbers):
         if isinstance(value, np.ndarray):
             type_: Any = array_type(value)
         elif isinstance(value, complex | np.complexfloating):
-            type_ = Scalar(np.real(value).dtype.name)
+            type_ = part_type(value)
         elif isinstance(value, int | float | np.number):
             type_ = from_numba(typeof(value))
         else:
@@ -452,6 +452,11 @@ class LiveObjects(Versions, OuterVariables, WholeNumbers):
             if not isinstance(one, Sym) or not isinstance(one.type, Array) or one.type.ndim == 0:
                 return None
         return array, integers
+
+    def may_vary(self, name: str) -> bool:
+        if any(name in region.watched for region in self.begun):
+            return True
+        return not any(leaf.name == name and not leaf.kept for leaf in self.leaves) and name not in self.ev.constants
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         return operator(self.objects, name, args, node)

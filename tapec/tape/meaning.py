@@ -6,7 +6,7 @@ a source z by Re(z) and by Im(z).  Their gradients are those of the real and of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def targets_of(recording: Recording, target: Any, weight: Any) -> list[Target]:
     if meant is None:
         return []
     if not isinstance(meant, tuple):
-        _differs_in_kind(target)
+        _not_complex()
     weight = 1.0 if weight is None else plain(weight)
     found = []
     for atom, part in zip(meant, ("real", "imag"), strict=True):
@@ -69,10 +69,9 @@ def targets_of(recording: Recording, target: Any, weight: Any) -> list[Target]:
 
 def target_name(recording: Recording, target: Any) -> str | None:
     """The name of a float target; None for what the block did not compute."""
-    meant = _meant_by(recording, target)
-    if isinstance(meant, tuple):
-        _differs_in_kind(target)
-    return _float_name(recording.plan, meant)
+    # a real value that the program has as a complex one, since it is complex on another way: its real part
+    atom = next(iter(atoms_of(_meant_by(recording, target))), None)
+    return _float_name(recording.plan, atom)
 
 
 def _meant_by(recording: Recording, target: Any) -> Meant | None:
@@ -108,7 +107,7 @@ def sources_of(recording: Recording, source: Any) -> list[Source]:
     plan, names, key = recording.plan, recording.names, id(source)
     meant = _meant(recording, source)
     if meant is not None and not isinstance(meant, tuple):
-        _differs_in_kind(source)
+        _not_complex()
     if meant is not None and key in names.twins:
         raise LoweringError(
             "a complex source that has a part in common with another value",
@@ -134,9 +133,7 @@ def sources_of(recording: Recording, source: Any) -> list[Source]:
 def source_names(recording: Recording, source: Any) -> tuple[str, ...]:
     """The names of a real source: one, or a variable's versions; none if it was not recorded."""
     plan, names, key = recording.plan, recording.names, id(source)
-    atom = _meant(recording, source)
-    if isinstance(atom, tuple):
-        _differs_in_kind(source)
+    atom = next(iter(atoms_of(_meant(recording, source))), None)
     if not isinstance(atom, Name):
         return ()
     if key in names.twins and plan.types[atom.id].is_float and not isinstance(source, Variable):
@@ -200,8 +197,14 @@ def joined(source: Any, found: list[Any]) -> Any:
         return None
     dtype = source.dtype if hasattr(source, "dtype") else np.dtype(np.complex128)
     re, im = found
-    if isinstance(re, IndexedSlices) and isinstance(im, IndexedSlices):
-        return IndexedSlices(joined(source, [re.values, im.values]), re.indices, re.dense_shape)
+    slices = [one for one in found if isinstance(one, IndexedSlices)]
+    if len(slices) == sum(one is not None for one in found):
+        if len(slices) == 2 and np.array_equal(re.indices, im.indices):
+            return IndexedSlices(joined(source, [re.values, im.values]), re.indices, re.dense_shape)
+        # rows that are named twice add up
+        values = [one.values * (1.0 if one is re else 1j) for one in slices]
+        indices = np.concatenate([one.indices for one in slices])
+        return IndexedSlices(np.concatenate(values).astype(dtype), indices, slices[0].dense_shape)
     re, im = (None if one is None else np.asarray(one) for one in found)
     made = np.zeros(re.shape if re is not None else im.shape, dtype)  # type: ignore[union-attr]
     if re is not None:
@@ -232,9 +235,8 @@ def _ambiguous(value: Any) -> None:
     )
 
 
-def _differs_in_kind(value: Any) -> None:
-    kinds = ("complex", "real") if is_complex(value) else ("real", "complex")
+def _not_complex() -> NoReturn:
     raise LoweringError(
-        f"a value that is {kinds[0]}, where the program that was read from the block's source has a {kinds[1]} one",
+        "a complex value, where the program that was read from the block's source has a real one",
         hint="compute it before the tape and use the result inside",
     )

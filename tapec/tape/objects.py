@@ -324,8 +324,9 @@ class Objects:
             return (cell is not None and cell in self.ev.heap) or static_lookup(owner.cls, name) is not UNDEFINED
         if not isinstance(owner, Static):
             known = [leaf.obj for leaf in self.live.leaves if isinstance(owner, Sym) and owner.atom == Name(leaf.name)]
-            if known or hasattr(owner, "variable"):
-                return hasattr(known[0] if known else owner.variable, name)
+            variable = getattr(owner, "variable", None)
+            if known or variable is not None:
+                return hasattr(known[0] if known else variable, name)
             found = has_attribute(self.ev, [owner, Static(name)], {}, node)
             return isinstance(found, Sym) and found.constant is True
         cell = self.cells.get((id(owner.obj), name))

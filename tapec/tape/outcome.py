@@ -12,11 +12,24 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Dct, Deque, Instance, Items, Lst, MaybeNone, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import (
+    Complex,
+    Dct,
+    Deque,
+    Instance,
+    Items,
+    Lst,
+    MaybeNone,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+)
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array
 from tapec.tape.live import LiveObjects
-from tapec.tape.versions import VariableSym
+from tapec.tape.versions import VariablePair, VariableSym
 from tapec_runtime.variables import Variable, active
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), enum.Enum, type, np.dtype, np.generic)
@@ -50,7 +63,7 @@ class Outcome:
     def text(self, value: Value) -> str:
         """The Python expression of a value."""
         match value:
-            case VariableSym():
+            case VariableSym() | VariablePair():
                 place = self.variables.get(id(value.variable))
                 return self.variable(value) if place is None else f"o{place}"
             case MaybeNone(value=inner, present=present):
@@ -59,6 +72,11 @@ class Outcome:
                 return f"o{self.inputs[name]}"
             case Sym(atom=atom):
                 return self.result(atom)
+            case Complex(re=re, im=im):
+                place = self.inputs.get(re.atom.id) if isinstance(re.atom, Name) and value.is_array else None
+                if place is not None and self.inputs.get(getattr(im.atom, "id", "")) == place + 1:
+                    return f"o{place}"
+                return self.complex(value.type.dtype, self.result(re.atom), self.result(im.atom))
             case Tup(items=items, cls=cls):
                 parts = [self.text(item) for item in items]
                 if cls is not None:
@@ -71,6 +89,11 @@ class Outcome:
             case Static(obj=obj):
                 return self.known(obj)
         self.refuse(describe(value))
+
+    def complex(self, dtype: str, re: str, im: str) -> str:
+        """The text of a complex number or array of two results."""
+        self.namespace["whole"] = _whole
+        return f"whole({self.constant(np.dtype(dtype).type)}, {re}, {im})"
 
     def result(self, atom: Atom) -> str:
         """A result of the program."""
@@ -102,7 +125,7 @@ class Outcome:
             self.lines.append(f"{name} = list({self.text(ev.as_array(value, None))})")
         return name
 
-    def variable(self, value: VariableSym) -> str:
+    def variable(self, value: VariableSym | VariablePair) -> str:
         """A variable that the function makes."""
         stand_in = value.variable
         if id(stand_in) not in self.made:
@@ -156,10 +179,15 @@ class Outcome:
         objects = [f"o{k}" for k in range(len(leaves))]
         variables = [k for k, leaf in enumerate(leaves) if isinstance(leaf.obj, Variable)]
         values = [f"{name}._value" if k in variables else name for k, name in enumerate(objects)]
+        values = [f"{value}.{leaf.part}" if leaf.part else value for value, leaf in zip(values, leaves, strict=True)]
         results = [f"r{k}" for k in range(len(self.atoms))]
         lines = []
         for k in assigned:
             results.append(f"new{k}")
+            if leaves[k].part == "imag":
+                continue
+            if leaves[k].part:
+                lines.append(f"new{k} = {self.complex(leaves[k].obj.dtype.name, f'new{k}', f'new{k + 1}')}")
             if leaves[k].obj.ndim > 1:
                 lines.append(f"o{k}.take(new{k})")
             elif leaves[k].obj.ndim == 1:
@@ -183,6 +211,15 @@ class Outcome:
         return self.namespace["call"]
 
 
+def _whole(kind: Any, re: Any, im: Any) -> Any:
+    """The complex number or array of two parts."""
+    if not isinstance(re, np.ndarray):
+        return kind(complex(re, im))
+    made = np.empty(re.shape, kind)
+    made.real, made.imag = re, im
+    return made
+
+
 def _announce(variables: tuple[Variable, ...]) -> None:
     for variable in variables:
         variable.value()
@@ -191,7 +228,8 @@ def _announce(variables: tuple[Variable, ...]) -> None:
 def _check_sharing(written: tuple[int, ...], objects: tuple[Any, ...]) -> None:
     """What is written shares memory with nothing else."""
     for position in written:
-        for other, value in enumerate(objects):
-            shared = other != position and isinstance(value, np.ndarray)
+        for value in objects:
+            # a complex array is two inputs
+            shared = value is not objects[position] and isinstance(value, np.ndarray)
             if shared and np.may_share_memory(objects[position], value):
                 raise LoweringError("an argument that is written in place shares memory with another one")

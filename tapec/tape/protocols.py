@@ -62,6 +62,6 @@ def _method(objects: Objects, name: str, args: list[Value], node: Any) -> Value 
         return None
     objects.ev.wrap(function, node, ("attribute", cls, name))
     if name == "__eq__" and function.__code__.co_filename == "<string>":
-        return equal(objects, *args, node)
+        return equal(objects, owner, args[1], node)
     result: Value = objects.ev.call_object(function, args, {}, node)
     return None if isinstance(result, Static) and result.obj is NotImplemented else result

@@ -29,6 +29,8 @@ _VALUES = (
     *(set, frozenset, range, slice, complex, bytearray, collections.deque),
     *(decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta),
 )
+# what NumPy's functions are, apart from its ufuncs
+_DISPATCHED = type(np.sum)
 # classes that Python code defines
 _HEAP_TYPE = 1 << 9
 _TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator", "scipy", "tapec", "tapec_runtime"})
@@ -223,7 +225,7 @@ class Recipe:
         elif isinstance(obj, _VALUES):
             same = self.constant(copy.copy(obj))
             self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and {{v}} == {same}")
-        elif isinstance(obj, types.ModuleType | type | types.BuiltinFunctionType | np.ufunc | np.dtype):
+        elif isinstance(obj, types.ModuleType | type | types.BuiltinFunctionType | np.ufunc | np.dtype | _DISPATCHED):
             self.guard(slot, f"{{v}} is {self.constant(obj)} or {{v}} == {self.constant(obj)}")
         else:
             inner = undecorated(obj)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import typeof
 
 from tapec.frontend.numba_types import from_numba
-from tapec.syntax.types import Array
+from tapec.syntax.types import Array, Scalar
 from tapec_runtime.variables import Variable
 
 # the parts of a complex value, as its attributes are called
@@ -26,6 +26,11 @@ def array_type(array: Any) -> Array | None:
     except ValueError:
         return None
     return Array(found.dtype, found.ndim, found.layout) if isinstance(found, Array) else None
+
+
+def part_type(value: Any) -> Scalar:
+    """The core type of the parts of a complex number."""
+    return Scalar("float64" if type(value) is complex else value.real.dtype.name)
 
 
 def snapshot(value: Any, part: str = "") -> Any:

@@ -133,5 +133,8 @@ class Refusing:
         value: Value = handler(self.ev, node)
         return value
 
+    def may_vary(self, name: str) -> bool:
+        return True
+
     def refresh(self, value: Value) -> Value:
         return value

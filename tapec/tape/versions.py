@@ -221,8 +221,8 @@ class Versions:
             made = self._constant(ev.cast(ev.scalar(value), old))
         else:
             assert isinstance(old, Array)
-            held = isinstance(value, Sym | Complex) and isinstance(value.type, Array)
-            if not held or value.type.dtype != old.dtype:  # type: ignore[union-attr]
+            own = value.type if isinstance(value, Sym | Complex) else None
+            if not isinstance(own, Array) or own.dtype != old.dtype:
                 value = ev.call_object(np.array, [value, Static(np.dtype(old.dtype))], {}, None)
             # a copy, which has no history
             made = self._constant(value)

@@ -16,7 +16,7 @@ import gast
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Complex, Sym, Value
 from tapec.syntax.core import Atom, Const, Name, Op
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.types import Array
 
 _ARITHMETIC = (gast.BinOp, gast.UnaryOp)
 
@@ -49,16 +49,17 @@ class WholeNumbers:
         if outer:
             return value
         if isinstance(value, Complex) and type(value) is Complex:
-            return self.set_apart(value, before)
+            # an operation gives a new object, a call perhaps one of its arguments
+            return self.set_apart(value, before, kind in _ARITHMETIC)
         if isinstance(value, Sym) and isinstance(value.atom, Name) and value.atom in self.whole_parts:
             return self.own_part(value)
         return value
 
-    def set_apart(self, value: Complex, before: int) -> Complex:
-        """A value with parts that are defined behind the first `before` names."""
+    def set_apart(self, value: Complex, before: int, new_object: bool) -> Complex:
+        """A value with parts that are defined behind the first `before` names, unless it is an object that is known."""
         pair = value.re.atom, value.im.atom
         literal = all(isinstance(part, Const) for part in pair)
-        if not literal and pair not in self.pairs and not value.is_array:
+        if not literal and (new_object or pair not in self.pairs) and not value.is_array:
             types_ = self.ev.types
             new = set(islice(reversed(types_), max(len(types_) - before, 0)))
             re, im = (
@@ -78,16 +79,12 @@ class WholeNumbers:
     def own_part(self, part: Sym) -> Sym:
         """The same number, or view of the same array, under a name of its own."""
         ev, type_ = self.ev, part.type
-        if isinstance(part.atom, Const) or not type_.is_float:
-            return ev.assign(part.atom, type_) if isinstance(part.atom, Const) else part
+        if not type_.is_float:
+            return part
         if isinstance(type_, Array):
             return self._view(part, type_)
-        assert isinstance(type_, Scalar)
-        zero: Atom = Const(0.0)
-        if type_.dtype == "float32":
-            zero = ev.assign(Op("cast.float32", (zero,)), type_).atom
-        # a subtraction keeps the sign of a zero
-        return ev.assign(Op("-", (part.atom, zero)), type_)
+        # not a plain copy, which to a tape would be the same value under another name
+        return ev.assign(part.atom if isinstance(part.atom, Const) else Op("pos", (part.atom,)), type_)
 
     def _view(self, part: Sym, type_: Array) -> Sym:
         if type_.ndim == 0:
@@ -98,7 +95,8 @@ class WholeNumbers:
         assert isinstance(made.atom, Name)
         ev.roots[made.atom.id] = ev.roots.get(part.atom.id, frozenset({part.atom.id}))
         for axis in range(type_.ndim):
-            for table in (ev.dims, ev.dim_keys):
-                if (part.atom.id, axis) in table:
-                    table[made.atom.id, axis] = table[part.atom.id, axis]  # type: ignore[index]
+            if (part.atom.id, axis) in ev.dims:
+                ev.dims[made.atom.id, axis] = ev.dims[part.atom.id, axis]
+            if (part.atom.id, axis) in ev.dim_keys:
+                ev.dim_keys[made.atom.id, axis] = ev.dim_keys[part.atom.id, axis]
         return made

@@ -108,11 +108,6 @@ def unknown_dtype(x):
 
 
 @refused(1.0)
-def complex_dtype(x):
-    return x * np.zeros(3, dtype=np.complex128)[0]
-
-
-@refused(1.0)
 def shape_of_floats(x):
     return np.zeros(x)[0] * x
 

@@ -11,7 +11,6 @@ refused = cases.refused
 VECTOR = np.array([1.0, 2.0, 3.0])
 WORDS = np.array(["a", "b"])
 HUGE = 2**70
-IMAGINARY = 2.0j
 DATE = np.datetime64("2020-01-01")
 OBJECT = object()
 
@@ -24,16 +23,6 @@ def undefined_name(x):
 @refused(1.0)
 def undefined_attribute(x):
     return x * np.missing
-
-
-@refused(1.0)
-def complex_literal(x):
-    return x * 2j
-
-
-@refused(1.0)
-def complex_constant(x):
-    return x * IMAGINARY
 
 
 @refused(1.0)

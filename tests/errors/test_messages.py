@@ -17,7 +17,7 @@ from tests.errors import Refusal, golden, read, write
 
 SUBJECTS = (
     *("assignment", "statements", "expressions", "containers", "indexing", "calls"),
-    *("derivatives", "requests", "sources", "targets"),
+    *("derivatives", "requests", "sources", "targets", "complex_numbers"),
     *("tapes", "tape_objects", "compiled", "compiled_objects"),
 )
 SOURCE = Path(tapec.__file__).resolve().parent

@@ -545,3 +545,18 @@ def copies_that_nobody_can_tell(m):
         total += rows[0, 0]
     flat[0] = m[0, 1] ** 2
     return total + flat.sum()
+
+
+@case(M)
+def a_product_of_a_copy_of_what_changes(m):
+    """A trip that is run again would copy what later trips have left."""
+    total = 0.0
+    y, column = m * 1.0, m[0] * 1.0
+    for t in range(3):
+        inner = y[:, 1].copy()
+        total += inner @ inner + (y * 2.0 @ m[0])[0]
+        y[:, 1:] *= 0.5 + t
+        ordered = np.sort(column)
+        total += ordered @ ordered
+        column *= 0.7 + t
+    return total

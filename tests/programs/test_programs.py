@@ -17,13 +17,15 @@ from tests.programs import (
     grids,
     inference,
     iteration,
+    kernels,
     matrices,
     networks,
     objectives,
+    spectra,
 )
 from tests.stages import check_stages
 
-MODULES = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance, objectives)
+MODULES = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance, objectives, kernels, spectra)
 PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 
 

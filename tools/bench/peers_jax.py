@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import logsumexp
 
-from tools.bench import peers_jax_objectives
+from tools.bench import peers_jax_complex, peers_jax_elementwise, peers_jax_objectives
 
 
 def rosenbrock(x):
@@ -230,7 +230,9 @@ def black_scholes_monte_carlo(spot, strike, rate, vol, years, normals):
     return jnp.exp(-rate * years) * jnp.maximum(spot * jnp.exp(drift + spread * z) - strike, 0.0).mean()
 
 
-PROGRAMS: dict[str, Callable[..., Any]] = peers_jax_objectives.PROGRAMS | {
+_ELSEWHERE = peers_jax_objectives.PROGRAMS | peers_jax_elementwise.PROGRAMS | peers_jax_complex.PROGRAMS
+
+PROGRAMS: dict[str, Callable[..., Any]] = _ELSEWHERE | {
     f.__name__: f
     for f in (
         rosenbrock, rk4_lotka_volterra, nbody_leapfrog, sir_epidemic, heat_1d, wave_equation, upwind_advection,
@@ -242,9 +244,18 @@ PROGRAMS: dict[str, Callable[..., Any]] = peers_jax_objectives.PROGRAMS | {
 
 
 def gradient(name: str, wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable[[], Any]:
-    """Value and gradient, compiled on the first call; the arguments are converted beforehand."""
+    """Value and gradient, compiled on the first call; the arguments are converted beforehand.
+
+    By complex arguments JAX gives the conjugate of what other tools mean by a gradient.
+    """
     # integers say how many steps to take
     static = tuple(k for k, arg in enumerate(args) if isinstance(arg, int))
-    compiled = jax.jit(jax.value_and_grad(PROGRAMS[name], argnums=wrt), static_argnums=static)
+    derivative = jax.value_and_grad(PROGRAMS[name], argnums=wrt)
+
+    def conjugated(*given: Any) -> Any:
+        value, gradients = derivative(*given)
+        return value, tuple(one.conj() for one in gradients)
+
+    compiled = jax.jit(conjugated, static_argnums=static)
     given = [arg if k in static else jnp.asarray(arg) for k, arg in enumerate(args)]
     return lambda: jax.block_until_ready(compiled(*given))

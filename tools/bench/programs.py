@@ -5,6 +5,7 @@ A program whose result is an array, or that overwrites its arguments, has a smal
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,19 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tests.programs import dynamics, finance, geometry, grids, inference, iteration, matrices, networks, objectives
-from tools.bench import adjoints, adjoints_objectives
+from tests.programs import (
+    dynamics,
+    finance,
+    geometry,
+    grids,
+    inference,
+    iteration,
+    matrices,
+    networks,
+    objectives,
+    spectra,
+)
+from tools.bench import adjoints, adjoints_complex, adjoints_objectives, elementwise
 
 Args = tuple[Any, ...]
 
@@ -52,6 +64,7 @@ _spline = njit(geometry.spline_evaluate)
 _pairs = njit(geometry.pair_energy)
 _jacobi = njit(iteration.jacobi_relaxation)
 _convolution = njit(networks.convolution_2d)
+_gram_schmidt = njit(matrices.gram_schmidt)
 
 
 def rk4_lotka_volterra(y0: Any, p: Any, dt: float, steps: int) -> Any:
@@ -148,6 +161,15 @@ def perceptron_loops(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, y: Any) -> Any:
             out += w2[k] * np.tanh(z)
         loss += (out - y[i]) ** 2
     return loss / x.shape[0]
+
+
+def gram_schmidt(a: Any) -> Any:
+    """Minus the logarithms of the lengths that orthogonalising leaves, and the first columns' sum."""
+    q, r = _gram_schmidt(a)
+    total = 0.0
+    for j in range(r.shape[0]):
+        total += q[j, 0] - np.log(r[j, j])
+    return total
 
 
 def _bundle(rng: np.random.Generator) -> Args:
@@ -250,6 +272,12 @@ PROBLEMS = (
         (0, 2, 3),
     ),
     Problem(
+        spectra.contour_integral,
+        lambda rng: (rng.normal(size=6) + 1j * rng.normal(size=6), 0.3 - 0.2j, 0.8, 2000),
+        (0, 1, 2),
+    ),
+    Problem(spectra.fft_stages, lambda rng: spectra.signal(rng, 4096), adjoint=adjoints_complex.fft_stages),
+    Problem(
         objectives.gmm_loops,
         lambda rng: objectives.make_mixture(rng, 1000, 10, 25),
         (0, 1, 2),
@@ -265,5 +293,43 @@ PROBLEMS = (
     Problem(
         objectives.lstm_loss, lambda rng: objectives.make_lstm(rng, 1000, 14), (0, 1), adjoints_objectives.lstm_loss
     ),
+    Problem(kernels.heat_3d, lambda rng: (rng.normal(size=(24, 24, 24)), 0.1, 20), (0, 1)),
+    Problem(kernels.alternating_directions, lambda rng: (rng.normal(size=(60, 60)), 0.3, 20), (0, 1)),
+    Problem(kernels.durbin, lambda rng: (rng.uniform(-0.02, 0.02, 200),)),
+    Problem(gram_schmidt, lambda rng: (rng.normal(size=(80, 40)),)),
+    Problem(kernels.covariance, lambda rng: (rng.normal(size=(2000, 20)),), adjoint=adjoints_kernels.covariance),
+    Problem(kernels.correlation, lambda rng: (rng.normal(size=(2000, 20)),)),
+    Problem(
+        kernels.product_chain, lambda rng: kernels.make_chain(rng, 200), (0, 1, 2, 3), adjoints_kernels.product_chain
+    ),
+    Problem(
+        kernels.sparse_smoothing,
+        lambda rng: (*kernels.make_sparse(rng, 2000), 20),
+        (0, 3),
+        adjoints_kernels.sparse_smoothing,
+    ),
+    Problem(
+        kernels.recursive_filter,
+        lambda rng: kernels.make_filter(rng, 20_000),
+        (0, 1, 2),
+        adjoints_kernels.recursive_filter,
+    ),
+    Problem(
+        kernels.charge_deposit,
+        lambda rng: kernels.make_charges(rng, 10_000, 500),
+        (0, 1),
+        adjoints_kernels.charge_deposit,
+    ),
+    Problem(
+        kernels.asian_option,
+        lambda rng: (100.0, 0.02, 0.3, 99.0, 1.0, rng.normal(size=(1000, 50))),
+        (0, 1, 2, 3, 4),
+        adjoints_kernels.asian_option,
+    ),
+    Problem(kernels.time_warping, lambda rng: (rng.normal(size=200), rng.normal(size=200)), (0, 1)),
     Problem(objectives.hand_cost, lambda rng: objectives.make_hand(rng, 500, 5, 544)),
+    *(
+        Problem(f, functools.partial(elementwise.arguments, program=f), tuple(range(f.__code__.co_argcount)))
+        for f in elementwise.PROGRAMS
+    ),
 )

@@ -10,12 +10,12 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
     """The value of `checkpointed_wave` and its tangent, for given tangents of its arguments."""
     start_n0 = start.shape[0]
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
-    old_dot = np.zeros(start_n0)
+    old_dot = np.empty(start_n0)
     old = np.empty(start_n0)
     for i in range(start_n0):
         old_dot[i] = start_dot[i]
         old[i] = start[i]
-    now_dot = np.zeros(start_n0)
+    now_dot = np.empty(start_n0)
     now = np.empty(start_n0)
     for i in range(start_n0):
         now_dot[i] = start_dot[i]

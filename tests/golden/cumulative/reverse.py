@@ -11,18 +11,17 @@ def cumulative_value_and_grad(x):
     n = x.shape[0]
     # c = np.cumsum(x)
     t = n > 0
-    out = np.empty(n)
+    out_bar = np.empty(n)
     if t:
         t_1 = x[0]
-        out[0] = t_1
+        out_bar[0] = t_1
         for j in range(1, n):
             t_1 += x[j]
-            out[j] = t_1
+            out_bar[j] = t_1
     # return np.sum(np.sqrt(1.0 + c * c))
     total = 0.0
-    out_bar = np.empty(n)
     for i in range(n):
-        t_2 = out[i]
+        t_2 = out_bar[i]
         t_3 = np.sqrt(1.0 + t_2 * t_2)
         t_4 = t_2 * (0.5 / t_3)
         out_bar[i] = t_4 + t_4

@@ -48,7 +48,7 @@ def elementwise_jvp(x, y, x_dot):
         out_dot = x_dot
         t_1 = y
     n = out.shape[0]
-    z_dot = np.zeros(n)
+    z_dot = np.empty(n)
     z = np.empty(n)
     for i in range(n):
         t_2 = out[i]

@@ -9,16 +9,16 @@ def heat_in_place_jvp(u, steps, u_dot):
     """The value of `heat_in_place` and its tangent, for given tangents of its arguments."""
     u_n0 = u.shape[0]
     # v = u.copy()
-    t_dot = np.zeros(u_n0)
+    t_dot = np.empty(u_n0)
     t = np.empty(u_n0)
     for i in range(u_n0):
         t_dot[i] = u_dot[i]
         t[i] = u[i]
     # w = v.copy()
+    t_1_dot = np.empty(u_n0)
     t_1 = np.empty(u_n0)
     for _ in range(steps):
         # w = v.copy()
-        t_1_dot = np.zeros(u_n0)
         for i in range(u_n0):
             t_1_dot[i] = t_dot[i]
             t_1[i] = t[i]

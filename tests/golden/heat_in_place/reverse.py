@@ -27,10 +27,10 @@ def heat_in_place_value_and_grad(u, steps):
             t[i] = t_2 + 0.1 * (t_1[i - 1] - 2.0 * t_2 + t_1[i + 1])
     # return np.sum(v * v)
     total = 0.0
-    t_bar = np.empty(n)
+    u_bar = np.empty(n)
     for i in range(n):
         t_3 = t[i]
-        t_bar[i] = t_3 + t_3
+        u_bar[i] = t_3 + t_3
         total += t_3 * t_3
 
     # reverse sweep
@@ -44,8 +44,8 @@ def heat_in_place_value_and_grad(u, steps):
         # for i in range(1, v.size - 1):
         for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_4 = t_bar[i]
-            t_bar[i] = 0.0
+            t_4 = u_bar[i]
+            u_bar[i] = 0.0
             t_5 = 0.1 * t_4
             t_5_kept[i + 1] = t_5
             t_1_bar[i] += t_4 - 2.0 * t_5
@@ -57,9 +57,5 @@ def heat_in_place_value_and_grad(u, steps):
         for i in range(n):
             t_6 = t_1_bar[i]
             t_1_bar[i] = 0.0
-            t_bar[i] += t_6
-    u_bar = np.empty(n)
-    # v = u.copy()
-    for i in range(n):
-        u_bar[i] = t_bar[i]
+            u_bar[i] += t_6
     return total, (u_bar,)

@@ -69,7 +69,7 @@ def logistic_loss_value_and_grad(w, x, y):
             t_bar[i * step_1] += t_7
     t_8 = np.dot(x.T, t_bar)
     n_1 = w.shape[0]
-    w_bar = np.zeros(n_1)
+    w_bar = np.empty(n_1)
     for i in range(n_1):
-        w_bar[i] += t_8[i]
+        w_bar[i] = t_8[i]
     return total / n, (w_bar,)

@@ -8,7 +8,7 @@ import numpy as np
 def option_tree_jvp(spot, strike, steps, spot_dot):
     """The value of `option_tree` and its tangent, for given tangents of its arguments."""
     # values = np.empty(steps + 1)
-    values_dot = np.zeros(steps + 1)
+    values_dot = np.empty(steps + 1)
     values = np.empty(steps + 1)
     for i in range(steps + 1):
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)

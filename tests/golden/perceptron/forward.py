@@ -16,7 +16,7 @@ def perceptron_jvp(w1, w2, x, w1_dot):
     t = np.dot(w1, x)
     t_1 = np.dot(w1_dot, x)
     w1_n0 = w1.shape[0]
-    hidden_dot = np.zeros(w1_n0)
+    hidden_dot = np.empty(w1_n0)
     hidden = np.empty(w1_n0)
     for i in range(w1_n0):
         t_2 = tapec_runtime.tanh(t[i])

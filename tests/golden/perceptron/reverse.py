@@ -34,9 +34,9 @@ def perceptron_value_and_grad(w1, w2, x):
     # reverse sweep
     # return np.sum((w2 @ hidden) ** 2)
     t_4 = np.dot(w2.T, t_2_bar)
-    hidden_bar = np.zeros(n)
+    hidden_bar = np.empty(n)
     for i in range(n):
-        hidden_bar[i] += t_4[i]
+        hidden_bar[i] = t_4[i]
     t_bar = np.zeros(t.shape[0])
     # hidden = np.tanh(w1 @ x)
     for i in range(n):

@@ -9,7 +9,7 @@ def views_jvp(x, x_dot):
     """The value of `views` and its tangent, for given tangents of its arguments."""
     x_n0 = x.shape[0]
     # y = x.copy()
-    t_dot = np.zeros(x_n0)
+    t_dot = np.empty(x_n0)
     t = np.empty(x_n0)
     for i in range(x_n0):
         t_dot[i] = x_dot[i]

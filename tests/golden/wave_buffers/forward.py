@@ -9,14 +9,14 @@ def wave_buffers_jvp(u, v, steps, u_dot):
     """The value of `wave_buffers` and its tangent, for given tangents of its arguments."""
     u_n0 = u.shape[0]
     # old = u.copy()
-    old_dot = np.zeros(u_n0)
+    old_dot = np.empty(u_n0)
     old = np.empty(u_n0)
     for i in range(u_n0):
         old_dot[i] = u_dot[i]
         old[i] = u[i]
     v_n0 = v.shape[0]
     # now = v.copy()
-    now_dot = np.zeros(v_n0)
+    now_dot = np.empty(v_n0)
     now = np.empty(v_n0)
     for i in range(v_n0):
         now_dot[i] = 0.0

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.tape.reference import models, nested, programs, structures
+from tests.tape.reference import complexes, models, nested, programs, structures
 from tests.tape.reference.collection import Program
 
 ANSWERS = Path(__file__).with_name("answers.json")
-PROGRAMS: dict[str, Program] = {**programs.CASES, **models.CASES, **nested.CASES, **structures.CASES}
+MODULES = (programs, models, nested, structures, complexes)
+PROGRAMS: dict[str, Program] = {name: one for module in MODULES for name, one in module.CASES.items()}
 
 
 def plain(answer: Any) -> Any:
@@ -25,10 +26,14 @@ def plain(answer: Any) -> Any:
     if answer is None or isinstance(answer, str | bool | int):
         return answer
     if type(answer).__name__ == "IndexedSlices":
-        dense = np.zeros(tuple(np.asarray(answer.dense_shape)))
-        np.add.at(dense, np.asarray(answer.indices), np.asarray(answer.values))
-        return dense.tolist()
-    return np.asarray(answer.numpy() if hasattr(answer, "numpy") else answer, float).tolist()
+        values = np.asarray(answer.values)
+        dense = np.zeros(tuple(np.asarray(answer.dense_shape)), values.dtype)
+        np.add.at(dense, np.asarray(answer.indices), values)
+        return plain(dense)
+    value = np.asarray(answer.numpy() if hasattr(answer, "numpy") else answer)
+    if value.dtype.kind == "c":
+        return {"real": value.real.tolist(), "imag": value.imag.tolist()}
+    return value.astype(float).tolist()
 
 
 def outcome(program: Program, tf: Any, numpy: Any, known: Callable[[Exception], str]) -> Any:

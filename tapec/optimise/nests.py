@@ -1,0 +1,75 @@
+"""Nests of loops that come to every element of an array, once."""
+
+from __future__ import annotations
+
+from tapec.analyses.memory import is_memory
+from tapec.analyses.trips import Trips
+from tapec.syntax.core import Block, Break, Const, Expr, For, If, Name, Stmt, blocks, reads, writes
+
+
+class Nests:
+    """Questions about the arrays and loops of one function, or of one that a pass makes of it."""
+
+    def __init__(self, trips: Trips) -> None:
+        self.trips = trips
+        self._met: dict[int, tuple[Stmt, frozenset[str]]] = {}
+
+    def memory(self, array: str) -> str:
+        """What names that may share memory have in common."""
+        return self.trips.aliases.find(array)
+
+    def named(self, stmt: Stmt) -> frozenset[str]:
+        """The memory that a statement itself names."""
+        types = self.trips.types
+        return frozenset(self.memory(name) for name in (*reads(stmt), *writes(stmt)) if is_memory(types.get(name)))
+
+    def met(self, stmt: Stmt) -> frozenset[str]:
+        """The memory that a statement, or one inside it, names."""
+        known = self._met.get(id(stmt))
+        if known is None:
+            inner = (self.met(one) for block in blocks(stmt) for one in block)
+            # the statement is kept, so that its id stays its own
+            known = self._met[id(stmt)] = stmt, self.named(stmt).union(*inner)
+        return known[1]
+
+    def first(self, block: Block, place: int, array: str) -> int | None:
+        """Where a block first meets an array's memory behind a place."""
+        own = self.memory(array)
+        return next((k for k in range(place + 1, len(block)) if own in self.met(block[k])), None)
+
+    def fixed(self, atom: Expr) -> bool:
+        return isinstance(atom, Name | Const) and self.trips.fixed(atom)
+
+    def element(self, stmt: Stmt, array: str, dims: tuple[Expr, ...]) -> tuple[Block, tuple[Expr, ...]] | None:
+        """The innermost body of a nest over all elements, one a trip, and the element's subscripts there.
+
+        The nest is followed to where it meets the array; outside that body nothing in it does.
+        """
+        own = self.memory(array)
+        extents: dict[Expr, Expr] = {}
+        while isinstance(stmt, For) and len(extents) < len(dims):
+            if stmt.start != Const(0) or stmt.step != Const(1) or not self.fixed(stmt.stop) or _leaves(stmt.body):
+                return None
+            extents[Name(stmt.var)] = stmt.stop
+            meeting = [inner for inner in stmt.body if own in self.met(inner)]
+            if len(extents) == len(dims):
+                return self._subscripts(stmt.body, meeting, extents, dims)
+            if len(meeting) != 1:
+                return None
+            (stmt,) = meeting
+        return None
+
+    def _subscripts(
+        self, body: Block, meeting: list[Stmt], extents: dict[Expr, Expr], dims: tuple[Expr, ...]
+    ) -> tuple[Block, tuple[Expr, ...]] | None:
+        index = getattr(meeting[-1], "index", ()) if meeting else ()
+        every = len(set(index)) == len(dims) and tuple(map(extents.get, index)) == dims
+        return (body, index) if every else None
+
+
+def _leaves(block: Block) -> bool:
+    """Whether a `break` may end the loop whose body this is."""
+    return any(
+        isinstance(stmt, Break) or isinstance(stmt, If) and (_leaves(stmt.body) or _leaves(stmt.orelse))
+        for stmt in block
+    )

@@ -1,0 +1,248 @@
+"""Trips of a loop side by side, so that what they do runs on vectors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise import lanes as pass_
+from tapec.optimise.lanes import in_lanes
+from tests.optimise.reading import check
+from tests.programs.objectives import gmm_loops, make_mixture
+
+MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
+
+
+@pytest.fixture
+def everywhere(monkeypatch):
+    """Lanes wherever they are proved to be right, worth it or not."""
+    monkeypatch.setattr(pass_, "gains", lambda lanes, packed: True)
+    monkeypatch.setattr(pass_, "few", lambda loop: False)
+
+
+def test_memory_of_a_trip_gets_an_axis_of_lanes():
+    check(
+        in_lanes,
+        before="""
+        def f(a, n, n_1, k, x, y):
+            s = 0.0
+            for i in range(n):
+                a_2 = np.empty(n_1)
+                y_1 = y
+                for j in range(k):
+                    for j_1 in range(j, n_1):
+                        i_1 = j_1 - j
+                        x_1 = a[i_1]
+                        x_2 = a[i]
+                        x_3 = x_1 * x_2
+                        a_2[j_1] = x_3
+                        y_2 = y_1 * x_3
+                        y_1 = y_2
+                a_1[i] = y_1
+                t = a_2[0]
+                s_1 = s + t
+                s = s_1
+            return s
+        """,
+        after="""
+        def f(a, n, n_1, k, x, y):
+            s = 0.0
+            y_1_lanes = np.empty(64)
+            for i_first in range(0, n, 64):
+                n_2 = n - i_first
+                lanes = min(n_2, 64)
+                a_2 = np.empty((n_1, 64))
+                for lane in range(lanes):
+                    y_1_1 = y
+                    y_1_lanes[lane] = y_1_1
+                for j in range(k):
+                    for j_1 in range(j, n_1):
+                        i_1 = j_1 - j
+                        x_1 = a[i_1]
+                        for lane_1 in range(lanes):
+                            i_3 = i_first + lane_1
+                            y_1_2 = y_1_lanes[lane_1]
+                            n_3 = np.uint64(i_3)
+                            x_2 = a[n_3]
+                            x_3 = x_1 * x_2
+                            a_2[j_1, lane_1] = x_3
+                            y_2 = y_1_2 * x_3
+                            y_1_2 = y_2
+                            y_1_lanes[lane_1] = y_1_2
+                for lane_2 in range(lanes):
+                    i_4 = i_first + lane_2
+                    y_1_3 = y_1_lanes[lane_2]
+                    n_4 = np.uint64(i_4)
+                    a_1[n_4] = y_1_3
+                    t = a_2[0, lane_2]
+                    s += t
+            return s
+        """,
+        again=False,
+    )
+
+
+def test_what_all_lanes_add_to_one_element_is_added_up_first():
+    check(
+        in_lanes,
+        before="""
+        def f(a, a_bar, n, k):
+            for i in range(n):
+                x = a[i]
+                for j in range(k):
+                    for j_1 in range(j, k):
+                        y = x * x
+                        a_bar[j_1] += y
+        """,
+        after="""
+        def f(a, a_bar, n, k):
+            x_lanes = np.empty(64)
+            for i_first in range(0, n, 64):
+                n_1 = n - i_first
+                lanes = min(n_1, 64)
+                for lane in range(lanes):
+                    i_1 = i_first + lane
+                    n_2 = np.uint64(i_1)
+                    x_1 = a[n_2]
+                    x_lanes[lane] = x_1
+                for j in range(k):
+                    for j_1 in range(j, k):
+                        a_bar_sum = 0.0
+                        for lane_1 in range(lanes):
+                            x_2 = x_lanes[lane_1]
+                            y = x_2 * x_2
+                            a_bar_sum += y
+                        a_bar[j_1] += a_bar_sum
+        """,
+        again=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "trip",
+    [
+        "t = a[i]\nfor j in range(k):\n    a_bar[j] += t",  # a loop that runs on vectors by itself
+        "for j in range(k):\n    for j_1 in range(j):\n        a_bar[j] = x",  # trips write the same
+        "for j in range(k):\n    for j_1 in range(i):\n        a_bar[i] += x",  # how long differs
+        "for j in range(k):\n    for j_1 in range(j):\n        t = a[j_1]\n        a_1[i] = t\n    print(i)",
+        "for j in range(k):\n    for j_1 in range(j):\n        j_2 = j_1 * i\n        t = a[j_2]\n        a_1[i] = t",
+        "for j in range(k):\n    for j_1 in range(j):\n        s_1 = s * x\n        s = s_1",  # not a sum
+    ],
+)
+def test_what_is_not_proved_or_not_worth_it_stays(trip):
+    lines = "\n".join(f"        {line}" for line in trip.splitlines())
+    program = f"def f(a, a_1, a_bar, n, k, x, s):\n    for i in range(n):\n{lines}\n    return s\n"
+    check(in_lanes, program, program)
+
+
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 130])
+def test_a_mixture_by_any_number_of_points(n):
+    arguments = make_mixture(np.random.default_rng(n), n, 3, 4)
+    assert "lane" in tapec.emit(gmm_loops, (0, 1, 2), signature=MIXTURE)
+    value, gradients = tapec.value_and_grad(gmm_loops, wrt=(0, 1, 2))(*arguments)
+    expected, others = tapec.value_and_grad(gmm_loops, wrt=(0, 1, 2), opt_level=1)(*arguments)
+    assert value == pytest.approx(expected, rel=1e-12)
+    for one, other in zip(gradients, others, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_the_same_bits_on_every_run():
+    arguments = make_mixture(np.random.default_rng(0), 150, 3, 4)
+    gradient = tapec.grad(gmm_loops, wrt=(0, 1, 2))
+    first, second = gradient(*arguments), gradient(*arguments)
+    assert all(np.array_equal(one, other) for one, other in zip(first, second, strict=True))
+
+
+def scattered(x, w, owner):
+    """Several trips add to one element; one of two sums is of every other trip."""
+    total, odd = 0.0, 0.0
+    for i in range(x.shape[0]):
+        row = x[i]
+        for j in range(w.shape[0]):
+            for c in range(j, w.shape[0]):
+                total += row[c] * w[owner[i]] * w[j]
+                if i % 2 == 1:
+                    odd += row[j] * w[c]
+    return total * odd
+
+
+def swapped(x, steps):
+    """Each trip has two arrays that change places."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        old, new = np.empty(4), np.zeros(4)
+        for c in range(4):
+            old[c] = x[i] * (c + 1)
+        for s in range(steps):
+            for c in range(4):
+                new[c] = 0.5 * old[c] + 0.1 * old[(c + s) % 4] * x[i]
+            old, new = new, old
+        total += old[1] * old[3]
+    return total
+
+
+def iterated(x):
+    """How many steps a trip makes depends on its number."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        y = x[i]
+        for j in range(3):
+            while y > 1.0:
+                y = 0.5 * y
+            y += 0.3 * x[i] * j
+        total += y * y
+    return total
+
+
+def nested_sums(x, w):
+    """The sum of all trips is handed down two loops and back."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        if x[i] > 0.0:
+            total += x[i]
+        for j in range(w.shape[0]):
+            for c in range(j):
+                total -= math.sin(x[i] * w[c]) * w[j]
+            total += w[j]
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "rest"),
+    [
+        (scattered, (np.linspace(0.5, 1.5, 4), np.arange(70) * 7 % 4)),
+        (swapped, (5,)),
+        (iterated, ()),
+        (nested_sums, (np.linspace(-1.0, 1.0, 5),)),
+    ],
+)
+def test_lanes_change_nothing(everywhere, function, rest):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(70, 4)) if function is scattered else rng.normal(size=70) * 2
+    value, gradient = tapec.value_and_grad(function)(x, *rest)
+    expected, other = tapec.value_and_grad(function, opt_level=1)(x, *rest)
+    assert value == pytest.approx(expected, rel=1e-11)
+    np.testing.assert_allclose(gradient, other, rtol=1e-9, atol=1e-11)
+
+
+def test_second_derivatives_stay_right(everywhere):
+    x, w = np.random.default_rng(4).normal(size=70), np.linspace(-1.0, 1.0, 5)
+    direction = np.cos(np.arange(70.0))
+    product = tapec.hvp(nested_sums)(x, w, direction)
+    step = 1e-5
+    low, high = (tapec.grad(nested_sums, opt_level=1)(x + sign * step * direction, w) for sign in (-1, 1))
+    np.testing.assert_allclose(product, (high - low) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+def test_bounded_memory_is_not_multiplied():
+    text = tapec.emit(gmm_loops, (0, 1, 2), signature=MIXTURE, memory="500MB")
+    assert "lane" not in text
+
+
+def test_explained():
+    told = tapec.explain(gmm_loops, (0, 1, 2), MIXTURE)
+    (note,) = [note for note in told.notes if note.by == "lanes"]
+    assert str(note).startswith("64 trips side by side")

@@ -1,0 +1,297 @@
+"""Methods, partial functions and objects that are called, as functions to differentiate; objects as arguments."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import pickle
+from dataclasses import dataclass
+from unittest import mock
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+from tapec.errors import UndefinedName, UnsupportedSyntax, UnsupportedType, UsageError
+
+X = np.array([0.3, 0.5, -0.2])
+
+
+@pytest.fixture(autouse=True)
+def interpreted(request):
+    with mock.patch.object(numba.config, "DISABLE_JIT", not request.node.name.startswith("test_compiled")):
+        yield
+
+
+class Base:
+    power = 2.0
+
+    def raised(self, x):
+        return self.power * x
+
+
+class Unit:
+    def __init__(self, weight):
+        self._weight = weight
+
+    def __call__(self, x):
+        return self._weight * x**3
+
+
+class Model(Base):
+    table = [1.0, 2.0]
+
+    def __init__(self, w, activation=np.tanh, kind="twice"):
+        self.w, self.activation, self.kind = w, activation, kind
+        self.bias, self.count, self.none = 0.5, 3, None
+        self.units = [Unit(1.0), Unit(-2.0)]
+        self.options = {"rate": 1.5}
+        self.generator = np.random.default_rng(0)
+        self.itself = self
+
+    @property
+    def doubled(self):
+        return 2 * self.w
+
+    @staticmethod
+    def squared(x):
+        return x * x
+
+    @classmethod
+    def scaled(cls, x, by=1.0):
+        return cls.power * x * by
+
+    def raised(self, x):
+        return super().raised(x) * x
+
+    def unit(self, x, power=2):
+        return self.activation(x) ** power + self.bias
+
+    def loss(self, x, scale=1.0):
+        s = 0.0
+        for i in range(self.count):
+            s += self.unit(x[i]) * self.doubled[i] + self.squared(x[i]) * self.scaled(1.0) + self.raised(x[i])
+            s += self.table[1] * x[i]
+        if self.kind == "twice":
+            s = s * 2.0
+        for unit in self.units:
+            s += unit(x[0])
+        if self.none is None:
+            s += self.options["rate"] * x[1] * getattr(self, "missing", 2.0) * getattr(self, "bias")
+        return s * scale
+
+    def __call__(self, x):
+        return self.loss(x) ** 2
+
+    def each(self, x):
+        return self.w * x * x
+
+    @tapec.value_and_grad(wrt="x")
+    def both(self, x):
+        return self.loss(x)
+
+
+def differences(f, x, step=1e-6):
+    return np.array([(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(x.size)])
+
+
+def model(**options):
+    return Model(np.array([1.0, 2.0, 3.0]), **options)
+
+
+def test_a_method_meets_its_object_as_it_is_at_each_call():
+    m = model()
+    derivative = tapec.grad(m.loss)
+    np.testing.assert_allclose(derivative(X), differences(m.loss, X), rtol=1e-8)
+    m.w = np.array([3.0, -1.0, 0.5])
+    np.testing.assert_allclose(derivative(X), differences(m.loss, X), rtol=1e-8)
+    m.w[0], m.count, m.kind, m.bias = 7.0, 2, "once", 1.5
+    np.testing.assert_allclose(derivative(X), differences(m.loss, X), rtol=1e-8)
+    m.activation, m.units = (lambda x: x * x), [Unit(5.0)]
+    np.testing.assert_allclose(derivative(X), differences(m.loss, X), rtol=1e-8)
+
+
+def test_compiled_methods():
+    m = model()
+    derivative = tapec.grad(m.loss)
+    np.testing.assert_allclose(derivative(X), differences(m.loss, X), rtol=1e-8)
+    m.w[0], m.kind = 7.0, "once"
+    np.testing.assert_allclose(derivative(X), differences(m.loss, X), rtol=1e-8)
+
+
+def test_every_transform_takes_methods():
+    m = model()
+    gradient = tapec.grad(m.loss)(X)
+    assert tapec.jvp(m.loss, (X,), (np.ones(3),))[1] == pytest.approx(gradient.sum())
+    _, pullback = tapec.vjp(m.each, X)
+    (pulled,) = pullback(np.ones(3))
+    np.testing.assert_allclose(pulled, 2 * m.w * X)
+    np.testing.assert_allclose(tapec.jacobian(m.each)(X), np.diag(2 * m.w * X))
+    hessian = tapec.hessian(m.loss)(X)
+    np.testing.assert_allclose(tapec.hvp(m.loss)(X, scale=1.0, v=np.ones(3)), hessian.sum(axis=1))
+    tapec.check_grads(m.loss, (X,), order=2)
+
+
+def test_objects_that_are_called_and_methods_of_classes():
+    m = model()
+    np.testing.assert_allclose(tapec.grad(m)(X), differences(m, X), rtol=1e-7)
+    assert tapec.grad(Model.scaled)(3.0) == tapec.grad(m.scaled)(3.0) == 2.0
+    np.testing.assert_allclose(m.both(X)[1], tapec.grad(m.loss)(X))
+
+
+def weighed(a, b, c=2.0, *, p=1.0):
+    return a * b**2 * c * p
+
+
+def test_partial_functions():
+    assert tapec.grad(functools.partial(weighed, 3.0))(2.0) == 24.0
+    assert tapec.grad(functools.partial(weighed, b=2.0), wrt="a")(1.0) == 8.0
+    both = tapec.value_and_grad(functools.partial(weighed, 1.0, p=5.0), wrt=("b", "c"))
+    assert both(2.0) == (40.0, (40.0, 20.0))
+    assert tapec.hvp(functools.partial(weighed, 3.0, p=2.0))(2.0, 2.0, 1.0) == 24.0
+    m = model()
+    doubled = functools.partial(functools.partial(m.loss), scale=2.0)
+    np.testing.assert_allclose(tapec.grad(doubled)(X), 2 * tapec.grad(m.loss)(X))
+
+
+def test_the_signature_is_what_is_left():
+    derivative = tapec.grad(model().loss)
+    assert str(inspect.signature(derivative)) == "(x, scale=1.0)"
+    np.testing.assert_allclose(derivative(x=X, scale=2.0), 2 * derivative(X))
+    with pytest.raises(TypeError, match="misses its argument 'x'"):
+        derivative()
+    with pytest.raises(TypeError, match="1 arguments too many"):
+        derivative(X, 1.0, 2.0)
+    with pytest.raises(UsageError, match="has its argument already"):
+        tapec.grad(functools.partial(weighed, 3.0), wrt="a")
+    with pytest.raises(UsageError, match="has no parameter 7 that is free"):
+        tapec.grad(functools.partial(weighed, 3.0), wrt=7)
+    with pytest.raises(UsageError, match="is a method of an object"):
+        tapec.emit(model().loss)
+
+
+def test_derivatives_of_methods_are_pickled():
+    partial = tapec.grad(functools.partial(weighed, 3.0))
+    assert pickle.loads(pickle.dumps(partial))(2.0) == 24.0
+    assert copy.deepcopy(partial)(2.0) == 24.0
+
+
+class Line:
+    def __init__(self, slope, start):
+        self.slope, self._start, self.name = slope, start, "line"
+
+    def at(self, x):
+        return np.sum(self.slope * x) + self._start
+
+    def misuse(self, x):
+        return self[0] * x[0]
+
+    def unknown(self, x):
+        return self.nothing * x[0]
+
+
+@dataclass(frozen=True)
+class Frozen:
+    slope: np.ndarray
+    kind: str
+
+    def at(self, x):
+        return np.sum(self.slope * x) if self.kind == "plain" else np.sum(self.slope**2 * x)
+
+
+def at(line, x):
+    return line.at(x)
+
+
+def test_the_gradient_by_an_object_is_such_an_object():
+    found = tapec.grad(at)(Line(np.ones(3), 2.0), X)
+    assert isinstance(found, Line) and found.name == "line" and found._start == 1.0
+    np.testing.assert_array_equal(found.slope, X)
+    frozen = tapec.grad(at)(Frozen(np.full(3, 2.0), "squared"), X)
+    assert isinstance(frozen, Frozen)
+    np.testing.assert_allclose(frozen.slope, 4 * X)
+
+
+def test_objects_are_asked_for_their_class_and_attributes():
+    def asked(line, x):
+        known = isinstance(line, Line) and not isinstance(line, Base) and type(line) is Line
+        return x[0] if known and hasattr(line, "_start") and not hasattr(line, "end") else x[1]
+
+    np.testing.assert_array_equal(tapec.grad(asked, wrt="x")(Line(1.0, 2.0), X), [1.0, 0.0, 0.0])
+
+
+def test_what_an_object_cannot_do_is_refused():
+    line = Line(np.ones(3), 2.0)
+    with pytest.raises(UnsupportedSyntax, match="an object of Line cannot be indexed"):
+        tapec.grad(line.misuse)(X)
+    with pytest.raises(UndefinedName, match="an object of Line has no attribute `nothing`"):
+        tapec.grad(line.unknown)(X)
+
+    def drawn(m, x):
+        return m.generator.normal() * x[0]
+
+    with pytest.raises(UnsupportedType, match="the attribute `generator` of an object that is an argument is a Generator"):
+        tapec.grad(drawn, wrt="x")(model(), X)
+
+
+RATE = 2.0
+TABLE = np.array([1.0, 2.0])
+LISTED = [1.0]
+
+
+def scaled(x):
+    return RATE * x * x * TABLE[0] * LISTED[0]
+
+
+def test_jvp_and_vjp_follow_what_the_module_holds(monkeypatch):
+    def both():
+        value, tangent = tapec.jvp(scaled, (1.0,), (1.0,))
+        again, pullback = tapec.vjp(scaled, 1.0)
+        assert value == again == scaled(1.0) and pullback(1.0) == (tangent,)
+        return tangent
+
+    assert both() == 4.0
+    monkeypatch.setitem(globals(), "RATE", 3.0)
+    assert both() == 6.0
+    monkeypatch.setitem(globals(), "TABLE", np.array([5.0]))
+    assert both() == 30.0
+    TABLE[0] = 7.0
+    assert both() == 42.0
+    LISTED[0] = 0.5
+    assert both() == 21.0
+
+
+def test_jvp_follows_closures_and_objects():
+    def outer():
+        k = 1.0
+
+        def inner(x):
+            return k * x * UNIT.factor
+
+        found = [tapec.jvp(inner, (1.0,), (1.0,))[1]]
+        k = 5.0
+        found.append(tapec.jvp(inner, (1.0,), (1.0,))[1])
+        UNIT.factor = 3.0
+        return [*found, tapec.jvp(inner, (1.0,), (1.0,))[1]]
+
+    assert outer() == [2.0, 10.0, 15.0]
+
+
+class Holder:
+    factor = 2.0
+
+
+UNIT = Holder()
+
+
+def test_a_pullback_is_of_what_its_value_was(monkeypatch):
+    monkeypatch.setitem(globals(), "RATE", 2.5)
+    _, pulled = tapec.vjp(scaled, 1.0)
+    _, late = tapec.vjp(lambda x: RATE * x, 1.0)
+    before = pulled(1.0)
+    monkeypatch.setitem(globals(), "RATE", 4.0)
+    assert pulled(1.0) == before
+    with pytest.raises(UsageError, match="is not what it was when `vjp` ran it"):
+        late(1.0)
