@@ -35,7 +35,8 @@ def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Ke
              order, with the same bits on any number of threads; boundscheck=True: an index out of
              range raises IndexError; cache=False: nothing is kept on disk
     returns  a function of the same arguments: an array of the source's shape and dtype, a float
-             for a float, a tuple for a tuple of sources.  Call it from Python or from jitted code.
+             for a float, a tuple for a tuple of sources; by a complex source `dL/dRe + i dL/dIm`.
+             Call it from Python or from jitted code.
     raises   TapecError (see tapec.errors) at the first call with new argument types
 
     >>> import numpy as np

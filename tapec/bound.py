@@ -15,7 +15,6 @@ from typing import Any
 
 from tapec.errors import UsageError
 
-
 Names = Mapping[str, inspect.Parameter]
 
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
@@ -46,7 +45,8 @@ class Bound:
             raise UsageError(f"the parameter `{wrt}` of `{self.function.__name__}` has its argument already")
         if isinstance(wrt, int) and not isinstance(wrt, bool):
             if not -len(free) <= wrt < len(free):
-                raise UsageError(f"`{self.function.__name__}` has no parameter {wrt} that is free", hint=f"it has {len(free)}")
+                message = f"`{self.function.__name__}` has no parameter {wrt} that is free"
+                raise UsageError(message, hint=f"it has {len(free)}")
             return free[wrt]
         return wrt
 

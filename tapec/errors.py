@@ -79,7 +79,7 @@ class UnsupportedFunction(TapecError):
 
 
 class UnsupportedType(TapecError, TypeError):
-    """A value of a type that cannot be handled, such as a dict of strings or a complex array."""
+    """A value of a type that cannot be handled, such as a dict of strings or an array of dates."""
 
 
 class TypeMismatch(TapecError, TypeError):

@@ -199,7 +199,8 @@ class GradientTape:
                   outside of loops and branches, by `table[indices]` or `np.take(table, indices, axis=0)`;
                   no array of the table's shape is made then
         returns   the structure of `sources`; each gradient has its source's shape and dtype, and is
-                  None where the target does not depend on it
+                  None where the target does not depend on it.  By a complex source it is
+                  dL/dRe + i dL/dIm, where L is the real part of the target's sum
         raises    RuntimeError  while recording, or the second time on a tape that is not persistent
                   LoweringError where the block cannot be differentiated, with the line and a hint
         """

@@ -138,7 +138,10 @@ def _build(
 
         return _finish(made, product, lowered, vector, options, listener)
     if kind in JACOBIANS:
-        made = blocks_of(kind, replace(lowered.function, name=name), sources, constants)
+        runs = replace(lowered.function, name=name)
+        if options.fast:
+            runs = to_ssa(prepare(runs, constants, listener), constants)
+        made = blocks_of(kind, runs, sources, constants)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
         # names of their own beside those of the runs
         guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots, whole)

@@ -9,7 +9,7 @@ import itertools
 import linecache
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -46,7 +46,7 @@ def _calling(derivative: Any) -> types.FunctionType:
     """A function with source that calls a derivative, or a method of a class."""
     if isinstance(derivative, types.MethodType):
         carrier: Any = derivative.__func__
-        own = inspect.signature(derivative).parameters
+        own: Mapping[str, inspect.Parameter] = inspect.signature(derivative).parameters
     else:
         carrier = getattr(derivative, "py_func", None) or derivative.carrier
         own = parameters(carrier)
@@ -295,7 +295,7 @@ def _joint_reversal(
 def _check_unchanged(forward: Any, function: types.FunctionType) -> None:
     if forward.reads.changed:
         raise UsageError(
-            f"what `{function.__name__}` reads from its module, closure or objects is not what it was when `vjp` ran it",
+            f"what `{function.__name__}` reads from outside is not what it was when `vjp` ran it",
             hint="call tapec.vjp again",
         )
 

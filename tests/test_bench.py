@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import central_difference, clone, inner, random_like
-from tests.programs import objectives, spectra
+from tests.programs import kernels, objectives, spectra
 from tools.bench.programs import PROBLEMS
 
 SMALL = {
@@ -20,8 +20,27 @@ SMALL = {
     "gmm_loops": lambda rng: objectives.make_mixture(rng, 4),
     "bundle_cost": lambda rng: objectives.make_bundle(rng, 5),
     "lstm_loss": lambda rng: objectives.make_lstm(rng, 4),
+    "covariance": lambda rng: (rng.normal(size=(5, 3)),),
+    "product_chain": lambda rng: kernels.make_chain(rng, 3),
+    "sparse_smoothing": lambda rng: (*kernels.make_sparse(rng, 4), 3),
+    "recursive_filter": lambda rng: kernels.make_filter(rng, 6),
+    "charge_deposit": lambda rng: kernels.make_charges(rng, 8),
+    "asian_option": lambda rng: (100.0, 0.02, 0.3, 99.0, 1.0, rng.normal(size=(6, 4))),
 }
 BY_HAND = [problem for problem in PROBLEMS if problem.adjoint is not None]
+
+
+def test_the_blocks_of_a_jacobian():
+    problem = next(problem for problem in PROBLEMS if problem.derivative is not None)
+    args = objectives.make_bundle(np.random.default_rng(3), 6)
+    value, (blocks,) = problem.derivative(*args)
+    np.testing.assert_allclose(value, problem.f(*clone(args)), rtol=1e-12)
+    cameras, points, weights, camera_of, point_of, _ = args
+    directions = tuple(random_like(np.random.default_rng(4), one) for one in (cameras, points, weights))
+    numeric = central_difference(problem.f, args, (0, 1, 2), directions, 1e-4).reshape(value.shape)
+    for i in range(6):
+        parts = directions[0][camera_of[i]], directions[1][point_of[i]], [directions[2][i]]
+        np.testing.assert_allclose(blocks[i] @ np.concatenate(parts), numeric[i], rtol=1e-7, atol=1e-8)
 
 
 def test_names_are_unique():

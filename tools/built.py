@@ -56,7 +56,7 @@ def cases(tests: bool) -> list[Case]:
     from tools.bench.programs import PROBLEMS
 
     if not tests:
-        return [Case(problem.f, problem.arguments(), problem.wrt) for problem in PROBLEMS]
+        return [Case(problem.f, problem.arguments(), problem.wrt) for problem in PROBLEMS if problem.derivative is None]
     modules = (iteration, dynamics, grids, matrices, inference, networks, geometry, finance, objectives)
     return [
         Case(program.f, program.arguments(program.sizes[-1]), program.wrt)

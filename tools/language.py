@@ -15,16 +15,19 @@ import builtins
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import gast
 import numpy as np
 
 from tapec import errors
-from tapec.frontend import imports, suspended
+from tapec.frontend import complex_calls, imports, suspended
+from tapec.frontend.calls import dotted_name
 from tapec.frontend.constructs import WORDS
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.operators import SIGNS
 from tapec.frontend.special import METHOD_HANDLERS, SPECIAL
+from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "language.md"
@@ -145,6 +148,19 @@ def table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in lines)
 
 
+def names(module: str, functions: Iterable[Any]) -> str:
+    """The functions of a module among `functions`, by name."""
+    found = {f"`{dotted_name(function)}`" for function in functions}
+    return ", ".join(sorted(name for name in found if name.startswith(f"`{module}.")))
+
+
+def complex_functions() -> list[Any]:
+    """The elementwise functions of NumPy that complex numbers have."""
+    tables = (complex_numbers.COMPLEX, complex_numbers.REAL, complex_numbers.LOGICAL, complex_numbers.SAME)
+    found = [name.removeprefix("np.") for table in tables for name in table if name.startswith("np.")]
+    return [getattr(np, name) for name in found if hasattr(np, name)]
+
+
 def page() -> str:
     """The text of docs/language.md."""
     ev = new_evaluator()
@@ -159,6 +175,9 @@ def page() -> str:
         "builtins": builtin_functions(),
         "created": created(),
         "methods": ", ".join(f"`.{name}()`" for name in sorted(METHOD_HANDLERS)),
+        "cmath": names("cmath", complex_calls.SPECIAL),
+        "complex_elementwise": names("np", complex_functions()),
+        "complex_arrays": names("np", complex_calls.functions()),
         "static": ", ".join(f"`{name}`" for name in sorted(STATIC)),
         "refused": refused([*statements, *expressions]),
         "functions": table(("function", "reason"), [(f"`{name}`", reason) for name, reason in sorted(REFUSED.items())]),

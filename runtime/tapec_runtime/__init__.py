@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tapec_runtime.counting import unforeseen
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
+    from tapec_runtime.extremes import maximum, minimum
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.powers import power
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
@@ -36,6 +37,8 @@ __all__ = [
     "exponent",
     "log",
     "log1p",
+    "maximum",
+    "minimum",
     "next_checkpoint",
     "overlap",
     "polygamma",
@@ -64,6 +67,8 @@ _LAZY = {
     "exponent": "special",
     "log": "exp_log",
     "log1p": "exp_log",
+    "maximum": "extremes",
+    "minimum": "extremes",
     "next_checkpoint": "checkpoints",
     "overlap": "aliasing",
     "polygamma": "special",

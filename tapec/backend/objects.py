@@ -31,7 +31,8 @@ def is_object(value: Any) -> bool:
     cls = type(value)
     if isinstance(value, (*_LEAVES, *_FIXED, *_FUNCTIONS)) or hasattr(value, "__tapec_lower__"):
         return False
-    return dataclasses.is_dataclass(cls) or (hasattr(value, "__dict__") and cls.__new__ is object.__new__)
+    made_plainly: Any = cls.__new__
+    return dataclasses.is_dataclass(cls) or (hasattr(value, "__dict__") and made_plainly is object.__new__)
 
 
 def plain(value: Any, label: str, item: Any) -> Any:
@@ -62,7 +63,8 @@ def _converted(value: Any, label: str, item: Any) -> Any:
             held[name] = converted
         else:
             opaque[name] = type(one).__name__
-    made = _stand_in(type(value), tuple(held), tuple(fixed.items()), tuple(opaque.items()))
+    cls: Any = type(value)
+    made = _stand_in(cls, tuple(held), tuple(fixed.items()), tuple(opaque.items()))
     return made(*held.values())
 
 
@@ -96,7 +98,7 @@ def _has_type(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def _stand_in(
-    cls: type, names: tuple[str, ...], fixed: tuple[tuple[str, Any], ...], opaque: tuple[tuple[str, str], ...]
+    cls: Any, names: tuple[str, ...], fixed: tuple[tuple[str, Any], ...], opaque: tuple[tuple[str, str], ...]
 ) -> Any:
     """The named tuple for objects of a class that hold numbers and arrays under `names`."""
     # its fields cannot begin with an underscore

@@ -125,20 +125,20 @@ def _merge_contents(ev: Evaluator, key: Lst, first: Contents, second: Contents, 
         if isinstance(merged, Tup):
             return Items(merged.items)
     sides = []
-    dtype = None
-    for contents in (first, second):
-        if not isinstance(contents, Items):
-            dtype = contents.buffer.type
+    element = element_type(ev, first, second)
     for contents, way in zip((first, second), ways, strict=True):
         outer, ev.block = ev.block, way.block
-        element = dtype.element if isinstance(dtype, Array) else element_type(ev, first, second)
         sides.append(growing(ev, contents, element))
         ev.block = outer
     new = [merge(ev, key.label, a, b, ways) for a, b in zip(*map(_parts, sides), strict=True)]
     buffer, count = new
-    if not isinstance(buffer, Sym | Complex) or not isinstance(count, Sym):
+    if not _is_buffer(buffer) or not isinstance(count, Sym):
         ev.fail(TypeMismatch, f"the list `{key.label}` holds different types after each branch")
     return type(sides[0])(buffer, count)
+
+
+def _is_buffer(value: Any) -> bool:
+    return all(map(_is_buffer, value.items)) if isinstance(value, Tup) else isinstance(value, Sym | Complex)
 
 
 def _parts(contents: Any) -> tuple[Sym, Sym]:

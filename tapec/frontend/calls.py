@@ -13,7 +13,7 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, dicts
+from tapec.frontend import complex_calls, dicts, parameters, tensors
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
@@ -127,10 +127,14 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         found = complex_calls.call(ev, obj, dotted_name(obj), args, kwargs, node)
         if found is not None:
             return found
+    owner = getattr(obj, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return tensors.ufunc_method(ev, owner, obj.__name__, plain(ev, args), kwargs, node)
     handler = _lookup(ev.special, obj)
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
             args = all_present(ev, args)
+        parameters.check(ev, _lookup(parameters.PARAMETERS, obj), dotted_name(obj), args, kwargs, node)
         result: Value = handler(ev, args, kwargs, node)
         return result
     name = function_name(obj)
@@ -151,7 +155,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         if made is not None:
             return made
     if obj is functools.partial and args:
-        return Partial(args[0], plain(ev, args[1:]), {key: ev.materialise(value) for key, value in kwargs.items()})
+        named = {key: ev.materialise(value) for key, value in kwargs.items()}
+        return Partial(args[0], tuple(plain(ev, args[1:])), named)
     if isinstance(obj, functools.partial):
         return _partial(ev, obj, args, kwargs, node)
     if isinstance(obj, types.MethodType):

@@ -227,5 +227,5 @@ def _shape(value: Any) -> Any:
         case Items(values=values):
             return ("items", *map(_shape, values))
         case Growing():
-            return "growing"
+            return "growing", _shape(value.buffer)
     return value

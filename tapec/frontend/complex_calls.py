@@ -40,7 +40,7 @@ from tapec.rules import (
     complex_numbers,
     linalg,
 )
-from tapec.rules.library import INERT, METHODS, PRIMITIVES, library_function
+from tapec.rules.library import INERT, LIBRARY, METHODS, PRIMITIVES, library_function
 from tapec.syntax.types import FLOAT64
 
 # library functions whose formulas hold for complex elements
@@ -81,6 +81,11 @@ def holds_complex(ev: Evaluator, value: Value) -> bool:
             return isinstance(contents.buffer, Complex)
         return any(holds_complex(ev, item) for item in contents.values)
     return is_complex(value)
+
+
+def functions() -> list[Any]:
+    """The functions of NumPy that work on complex arrays, beside those that make arrays."""
+    return [*_OWN, *_MOVED, *(obj for obj, function in LIBRARY.items() if function in _LIBRARY)]
 
 
 def call(ev: Evaluator, obj: Any, dotted: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:

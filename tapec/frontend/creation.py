@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.errors import TypeMismatch
 from tapec.frontend import elementwise, indexing, iteration, numba_types
 from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of, extents
 from tapec.frontend.complexes import common, lead, operation
@@ -114,6 +114,10 @@ def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -
             return ev.call_library("copied", (iteration.list_view(ev, contents),))
         value = Tup(contents.values)
     assert isinstance(value, Tup)
+    if _holds_arrays(ev, value):
+        rows = [as_array(ev, item, node) if isinstance(item, Tup | Lst) else item for item in value.items]
+        stacked = ev.call_object(np.stack, [Tup(tuple(rows))], {}, node)
+        return stacked if dtype is None else copy(ev, stacked, dtype, node)
     shape, leaves = _flattened(ev, value, node)
     if dtype is None:
         dtype = _common_dtype(leaves)
@@ -121,6 +125,15 @@ def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -
     for place, leaf in zip(np.ndindex(*shape), leaves, strict=True):
         elementwise.store_at(ev, result, tuple(Const(k) for k in place), leaf)
     return result
+
+
+def _holds_arrays(ev: Evaluator, value: Value) -> bool:
+    """Whether a list or tuple has arrays for its items, at any depth."""
+    if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
+        value = Tup(contents.values)
+    if isinstance(value, Tup):
+        return any(_holds_arrays(ev, item) for item in value.items)
+    return is_array(value) or is_complex_array(value)
 
 
 def _common_dtype(leaves: list[Sym | Complex]) -> str:
@@ -140,8 +153,6 @@ def _flattened(ev: Evaluator, value: Value, node: Any) -> tuple[tuple[int, ...],
         if isinstance(contents, Items):
             value = Tup(contents.values)
     if not isinstance(value, Tup):
-        if is_array(value) or is_complex_array(value):
-            ev.fail(UnsupportedSyntax, "cannot make an array from a list of arrays", node, hint="use np.stack")
         return (), [_number(ev, value, node)]
     parts = [_flattened(ev, item, node) for item in value.items]
     if len({shape for shape, _ in parts}) > 1:

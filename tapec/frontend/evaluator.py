@@ -87,6 +87,27 @@ class OpenLoop:
     span: Span | None
 
 
+@dataclass
+class OpenTrip:
+    """A trip of a counted loop under construction.
+
+    outer   the block that the loop is written into
+    before  what is written there before the loop
+    known   the names that there are before it
+    """
+
+    start: Sym
+    stop: Sym
+    outer: list[Any]
+    before: list[Any]
+    body: list[Any]
+    known: frozenset[str]
+
+    def keeps(self, value: Sym) -> bool:
+        """Whether a number is there before the loop, and is the same in every trip."""
+        return not isinstance(value.atom, Name) or value.atom.id in self.known
+
+
 def freeze(block: Iterable[Any]) -> Block:
     """Turn a block under construction into core."""
     out: list[Stmt] = []
@@ -233,6 +254,8 @@ class Evaluator:
         self.list_memory: set[str] = set()
         # copies of what NumPy shares: the memory, the function, where it was called (`detached.py`)
         self.detached: dict[str, tuple[frozenset[str], str, Span | None]] = {}
+        # the counted loops around, of step 1
+        self.open_trips: list[OpenTrip] = []
         # the first and last bound of what loops count
         self.counters: dict[str, tuple[Atom, Atom]] = {}
         # names that no undone attempt gives back: those of arrays and of live objects

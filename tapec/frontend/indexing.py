@@ -22,6 +22,7 @@ from tapec.frontend.elementwise import (
 )
 from tapec.frontend.evaluator import Evaluator, OpenIf
 from tapec.frontend.known import as_tuple, refuse_change
+from tapec.frontend.lists import column
 from tapec.frontend.merge import note_roots
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
@@ -254,7 +255,7 @@ def item_of(ev: Evaluator, owner: Value, index: Sym, node: Any) -> Value:
     """`owner[index]`, for an index that is known to be in range, such as a loop's."""
     contents = ev.heap[owner] if isinstance(owner, Lst) else None
     if isinstance(contents, Growing):
-        return load(ev, ev.list_view(contents), index, node)
+        return grown_item(ev, contents, index, node)
     items = contents.values if isinstance(contents, Items) else owner.items if isinstance(owner, Tup) else ()
     if items and static_int(index) is None and not ev.deciding:
         return _choose(ev, items, index, 0, node)
@@ -292,11 +293,19 @@ def list_item(ev: Evaluator, owner: Lst, index: Value, node: Any) -> Value:
         return tuple_item(ev, tuple(as_tuple(ev, item) for item in contents.values), index, node)
     if is_scalar(plain_number(index)):
         check_place(ev, _index(ev, index, node), contents.count, "list index out of range")
-    array = ev.list_view(contents)
-    result = load(ev, array, index, node)
-    if is_array(result) or is_complex_array(result):
+    result = grown_item(ev, contents, index, node)
+    if isinstance(index, Slice) or is_array(result) or is_complex_array(result):
         return ev.new_list(ev.list_from_array(result))
     return result
+
+
+def grown_item(ev: Evaluator, contents: Growing, index: Value, node: Any) -> Value:
+    """An element of a list, of whose place it is known that there is one; for a slice an array of them."""
+    if isinstance(contents.buffer, Tup):
+        columns = [column(contents, k) for k in range(len(contents.buffer.items))]
+        parts = tuple(grown_item(ev, one, index, node) for one in columns if isinstance(one, Growing))
+        return Tup(parts, contents.buffer.cls)
+    return load(ev, ev.list_view(contents), index, node)
 
 
 def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
@@ -537,4 +546,17 @@ def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any
     assert isinstance(grown, Growing)
     if is_scalar(plain_number(index)):
         check_place(ev, _index(ev, index, node), grown.count, "list assignment index out of range")
-    store(ev, ev.list_view(grown), index, value, node)
+    _store_grown(ev, grown, index, value, node)
+
+
+def _store_grown(ev: Evaluator, contents: Growing, index: Value, value: Value, node: Any) -> None:
+    buffer = contents.buffer
+    if not isinstance(buffer, Tup):
+        store(ev, ev.list_view(contents), index, value, node)
+        return
+    if not isinstance(value, Tup) or (len(value.items), value.cls) != (len(buffer.items), buffer.cls):
+        ev.fail(TypeMismatch, f"a list of tuples of {len(buffer.items)} cannot hold {describe(value)}", node)
+    for k, item in enumerate(value.items):
+        one = column(contents, k)
+        assert isinstance(one, Growing)
+        _store_grown(ev, one, index, item, node)

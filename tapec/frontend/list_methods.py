@@ -10,7 +10,7 @@ from tapec.frontend.arguments import Args
 from tapec.frontend.complexes import lead
 from tapec.frontend.creation import as_array, copy, filled
 from tapec.frontend.evaluator import DeadCode, Evaluator
-from tapec.frontend.lists import element_type, growing, list_number
+from tapec.frontend.lists import column, element_type, growing, list_number, list_value
 from tapec.frontend.values import (
     NONE,
     Complex,
@@ -28,7 +28,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.types import Scalar
 
 
 def new_list(ev: Evaluator, contents: Contents) -> Lst:
@@ -40,11 +40,20 @@ def new_list(ev: Evaluator, contents: Contents) -> Lst:
 def copied(ev: Evaluator, contents: Contents) -> Contents:
     if isinstance(contents, Items):
         return contents
-    return Growing(ev.call_library("copied", (contents.buffer,)), contents.count)
+    return Growing(_copied(ev, contents.buffer), contents.count)
+
+
+def _copied(ev: Evaluator, buffer: Any) -> Any:
+    if isinstance(buffer, Tup):
+        return Tup(tuple(_copied(ev, part) for part in buffer.items), buffer.cls)
+    return ev.call_library("copied", (buffer,))
 
 
 def list_from_array(ev: Evaluator, array: Value) -> Growing:
-    """A list of the elements of a 1-D array."""
+    """A list of the elements of a 1-D array; of a tuple of those, a list of tuples."""
+    if isinstance(array, Tup):
+        parts = [list_from_array(ev, part) for part in array.items]
+        return Growing(Tup(tuple(part.buffer for part in parts), array.cls), parts[0].count)
     made = copy(ev, array)
     assert isinstance(made, Sym | Complex)
     return Growing(made, elementwise.dim(ev, lead(array), 0))
@@ -62,17 +71,31 @@ def append(ev: Evaluator, owner: Lst, item: Value, node: Any) -> None:
     if isinstance(contents, Items):
         ev.heap[owner] = Items((*contents.values, item))
         return
-    value = list_number(ev, item, node)
-    assert isinstance(contents.buffer.type, Array)
-    element = element_type(ev, contents, Items((value,)))
-    buffer = contents.buffer
-    if element != contents.buffer.type.element:
-        widened = copy(ev, buffer, element.dtype, node)
-        assert isinstance(widened, Sym | Complex)
-        buffer = widened
-    room = ev.call_library("grown", (buffer, contents.count))
-    elementwise.store_at(ev, room, (contents.count.atom,), value)
+    value = list_value(ev, item, node)
+    room = _with_room(ev, contents, element_type(ev, contents, Items((value,))), node)
+    _put(ev, room, contents.count, value)
     ev.heap[owner] = Growing(room, ev.op("+", contents.count, number(1)))
+
+
+def _with_room(ev: Evaluator, contents: Growing, element: Any, node: Any) -> Any:
+    """The buffer of a list with room for one more element of this type."""
+    if isinstance(element, Tup):
+        columns = [column(contents, k) for k in range(len(element.items))]
+        parts = [_with_room(ev, part, one, node) for part, one in zip(columns, element.items, strict=True)]  # type: ignore[arg-type]
+        return Tup(tuple(parts), element.cls)
+    buffer = contents.buffer
+    if element != buffer.type.element:
+        buffer = copy(ev, buffer, element.dtype, node)
+    return ev.call_library("grown", (buffer, contents.count))
+
+
+def _put(ev: Evaluator, buffer: Any, place: Sym, value: Any) -> None:
+    """Store an element of a list."""
+    if isinstance(value, Tup):
+        for part, item in zip(buffer.items, value.items, strict=True):
+            _put(ev, part, place, item)
+        return
+    elementwise.store_at(ev, buffer, (place.atom,), value)
 
 
 def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> Value | None:
@@ -100,7 +123,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
             return contents.values[-1]
         indexing.check_place(ev, number(-1), contents.count, "pop from empty list")
         last = ev.op("-", contents.count, number(1))
-        item = indexing.load(ev, ev.list_view(contents), last, node)
+        item = indexing.grown_item(ev, contents, last, node)
         ev.heap[owner] = Growing(contents.buffer, last)
         return item
     return None

@@ -11,7 +11,7 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
-from tapec.frontend.evaluator import DeadCode, Evaluator, OpenLoop
+from tapec.frontend.evaluator import DeadCode, Evaluator, OpenLoop, OpenTrip
 from tapec.frontend.iteration import as_iteration, grid, iterable
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
@@ -234,12 +234,16 @@ def loop(
         ev.block = root
         ev.loops.append(context)
         var = None if header is None else ev.define(header[0], Scalar("int64"))
-        if var is not None and bounds[2].constant == 1:
+        counted = var is not None and bounds[2].constant == 1
+        if var is not None and counted:
             ev.counters[var] = bounds[0].atom, bounds[1].atom
+            ev.open_trips.append(OpenTrip(bounds[0], bounds[1], outer, before, root, frozenset(taken)))
         try:
             body(*(() if var is None else (Sym(Name(var), Scalar("int64")),)))
         except DeadCode:
             ev.dead = True  # an item of a comprehension raises: the trip ends there
+        if counted:
+            ev.open_trips.pop()
         ev.loops.pop()
         if not ev.dead:
             context.exits.append((ev.block, {n: ev.frame.env.get(n) for n in carried.names}, dict(ev.heap)))

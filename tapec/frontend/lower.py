@@ -183,7 +183,8 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
         if isinstance(given, Static):
             return ev.wrap(given.obj)
         if isinstance(given, Tup) and hasattr(given.cls, "object_names"):
-            named = zip(given.cls.object_names, given.items, strict=True)
+            cls: Any = given.cls
+            named = zip(cls.object_names, given.items, strict=True)
             return Record(tuple(parameter(f"{label}_{name.strip('_')}", item) for name, item in named), given.cls)
         if isinstance(given, Tup):
             return Tup(tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items)), given.cls)

@@ -16,6 +16,7 @@ from tapec.frontend.elementwise import dim
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_complex, is_scalar
 from tapec.rules.arrays_product import vdot
+from tapec.rules.arrays_tensor import product_of_stacks
 from tapec.syntax.core import Call, Name, Op
 from tapec.syntax.types import Array
 
@@ -62,6 +63,8 @@ def primitive(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -
     args = [as_array(ev, arg, node) if isinstance(arg, Tup | Lst) else arg for arg in args]
     if name == "np.dot" and any(is_scalar(arg) for arg in args):
         return operators.binary(ev, "*", args[0], args[1], node)
+    if name == "np.dot" and _rank(args[0]) > 2 and _rank(args[1]) <= 2:
+        return matmul(ev, args[0], args[1], node)
     arrays = [arg for arg in args if isinstance(arg, Sym) and isinstance(arg.type, Array)]
     dtypes = [np.dtype(arg.type.dtype) for arg in arrays if isinstance(arg.type, Array)]
     common = str(np.result_type(*dtypes)) if dtypes else "float64"
@@ -107,8 +110,8 @@ def _complex_product(ev: Evaluator, left: Value, right: Value, node: Any) -> Val
     return joined(ev, re, im)
 
 
-def _rank(value: Sym) -> int:
-    return value.type.ndim if isinstance(value.type, Array) else 0
+def _rank(value: Value) -> int:
+    return value.type.ndim if isinstance(value, Sym) and isinstance(value.type, Array) else 0
 
 
 def matmul(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:
@@ -118,4 +121,8 @@ def matmul(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:
     for side in (left, right):
         if not is_array(side):
             ev.fail(TypeMismatch, f"cannot compute `@` of {describe(left)} and {describe(right)}", node)
-    return primitive(ev, "np.dot", [ev.materialise(left), ev.materialise(right)], {}, node)
+    left, right = ev.materialise(left), ev.materialise(right)
+    if max(_rank(left), _rank(right)) > 2:
+        product: Value = ev.inline_library(product_of_stacks, [left, right], {}, node)
+        return product
+    return primitive(ev, "np.dot", [left, right], {}, node)

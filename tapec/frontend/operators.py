@@ -10,9 +10,9 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType
-from tapec.frontend import complexes, containers, dicts, elementwise, indexing, numba_types
+from tapec.frontend import complexes, containers, dicts, elementwise, indexing, integers, numba_types
 from tapec.frontend.conditions import junction, truth
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf, Raised
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
     NONE,
@@ -36,7 +36,6 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_array,
-    is_integer,
     is_none,
     is_scalar,
     number,
@@ -44,7 +43,7 @@ from tapec.frontend.values import (
     static_int,
 )
 from tapec.rules import function_name
-from tapec.syntax.core import Const, Name, Op
+from tapec.syntax.core import Const, Op
 from tapec.syntax.types import BOOL, Text
 
 SIGNS: dict[type, str] = {
@@ -186,30 +185,10 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         if isinstance(left, Static) and isinstance(left.obj, str):
             return Static(Template(f"{left.obj}{{}}"))
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
-    if fn in ("//", "%") and is_integer(left) and is_integer(right) and not ev.frame.library:
-        _refuse_zero(ev, ev.known(ev.sym(right), node))
+    if fn == "**" and (known := integers.power(left, right)) is not None:
+        return known
+    integers.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
-
-
-def _refuse_zero(ev: Evaluator, divisor: Sym) -> None:
-    """Raise, when the program runs, what Python raises where an integer is divided by zero: machines give a number."""
-    if isinstance(divisor.atom, Name):
-        first, _ = ev.counters.get(divisor.atom.id, (None, None))
-        if isinstance(first, Const) and isinstance(first.value, int) and first.value > 0:
-            return
-    zero = ev.op("==", divisor, number(0))
-    if zero.constant is False:
-        return
-    if zero.constant is True and ev.deciding:
-        raise Raised(ZeroDivisionError)
-    side: list[Any] = []
-    outer, ev.block = ev.block, side
-    ev.raise_("ZeroDivisionError", "integer division or modulo by zero")
-    ev.block = outer
-    if zero.constant is True:
-        ev.block.extend(side)
-        raise DeadCode
-    ev.emit(OpenIf(zero.atom, side, [], ev.span))
 
 
 def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:

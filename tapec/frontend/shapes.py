@@ -11,7 +11,20 @@ from tapec.frontend.creation import as_array, copy
 from tapec.frontend.detached import detach, perhaps_contiguous
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
-from tapec.frontend.values import NONE, Lst, Slice, Sym, Tup, Value, describe, is_none, is_scalar, number, static_int
+from tapec.frontend.values import (
+    NONE,
+    Lst,
+    Slice,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_none,
+    is_scalar,
+    number,
+    static_int,
+)
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import Array
 
@@ -58,15 +71,24 @@ def reshaped(ev: Evaluator, owner: Value, dims: tuple[Sym, ...], node: Any) -> S
 
 
 def ravel(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    owner = ev.materialise(args[0])
-    if isinstance(owner, Tup | Lst):
-        owner = as_array(ev, owner, node)
+    owner = _ordered(ev, ev.materialise(args[0]), argument(args, kwargs, 1, "order"), node)
     made = reshaped(ev, owner, (ev.sym(attributes.get_attribute(ev, owner, "size", node)),), node)
     return detach(ev, made, owner, "ravel") if perhaps_contiguous(owner) and not ev.frame.library else made
 
 
+def _ordered(ev: Evaluator, owner: Value, order: Value, node: Any) -> Value:
+    """The array whose rows, one behind the other, are an array's elements in an order."""
+    if isinstance(owner, Tup | Lst):
+        owner = as_array(ev, owner, node)
+    kind = order.obj if isinstance(order, Static) else "unknown"
+    if kind not in (None, "C", "F"):
+        ev.fail(UnsupportedSyntax, "elements are taken in order `C` or `F`, as a literal", node)
+    return ev.get_attribute(owner, "T", node) if kind == "F" else owner
+
+
 def flatten(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    owner = copy(ev, args[0], None, node)
+    owner = _ordered(ev, ev.materialise(args[0]), argument(args, kwargs, 1, "order"), node)
+    owner = copy(ev, owner, None, node)
     return reshaped(ev, owner, (ev.sym(attributes.get_attribute(ev, owner, "size", node)),), node)
 
 
@@ -101,7 +123,7 @@ def permuted(ev: Evaluator, owner: Sym, order: list[int]) -> Sym:
 
 def swapaxes(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = ev.materialise(args[0])
-    first, second = static_int(args[1]), static_int(args[2])
+    first, second = (static_int(argument(args, kwargs, k, f"axis{k}")) for k in (1, 2))
     if not isinstance(owner, Sym) or not isinstance(owner.type, Array) or first is None or second is None:
         ev.fail(TypeMismatch, "swapaxes needs an array and constant axes", node)
     order = list(range(owner.type.ndim))

@@ -21,8 +21,10 @@ from tapec.frontend import (
     iteration,
     itertools_calls,
     matching,
+    parameters,
     records,
     sequences,
+    tensors,
 )
 from tapec.frontend.arguments import DTYPES, Args, Kwargs
 from tapec.frontend.builtins import (
@@ -99,6 +101,8 @@ def method(
         fields = owner.cls._fields  # type: ignore[attr-defined]
         items = tuple(kwargs.get(field, item) for field, item in zip(fields, owner.items, strict=True))
         return Tup(items, owner.cls)
+    if is_array(owner) or is_scalar(owner):
+        parameters.check(ev, parameters.METHODS.get(name), name, args, kwargs, node)
     handler = METHOD_HANDLERS.get(name)
     if handler is not None and (is_array(owner) or is_scalar(owner) or isinstance(owner, Complex)):
         result: Value = handler(ev, [owner, *args], kwargs, node)
@@ -191,6 +195,7 @@ SPECIAL: dict[Any, Any] = {
     **context.SPECIAL,
     **containers.SPECIAL,
     **itertools_calls.SPECIAL,
+    **tensors.SPECIAL,
     print: print_call,
     type: type_,
     divmod: divmod_,

@@ -246,9 +246,12 @@ class Items:
 
 @dataclass(frozen=True)
 class Growing:
-    """Contents of a list whose length is a number: a buffer and a count."""
+    """Contents of a list whose length is a number: a buffer and a count.
 
-    buffer: Sym | Complex
+    Of a list of tuples the buffer is a tuple: a buffer for each place.
+    """
+
+    buffer: Any
     count: Sym
 
 

@@ -23,6 +23,7 @@ from tapec.optimise.filled import fill_at_once
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.joined import copy_joined
 from tapec.optimise.lanes import in_lanes
+from tapec.optimise.lengths import square_lengths
 from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
 from tapec.optimise.refill import refill
@@ -52,6 +53,7 @@ Telling = Callable[[Function, frozenset[str], Listener], Function]
 CLEAN: tuple[Pass, ...] = (single_values, drop_dead)
 PREPARE: tuple[Pass, ...] = (
     *CLEAN,
+    square_lengths,
     known_extents,
     *CLEAN,
     copy_joined,

@@ -22,6 +22,7 @@ VECTORISED = {
     **dict.fromkeys(("np.arctan", "np.atan", "math.atan"), "tapec_runtime.arctan"),
     **dict.fromkeys(("**", "np.power", "np.pow", "math.pow"), "tapec_runtime.power"),
     "math.erf": "tapec_runtime.erf",
+    **{f"np.{name}": f"tapec_runtime.{name}" for name in ("maximum", "minimum")},
 }
 _POWER = "tapec_runtime.power"
 

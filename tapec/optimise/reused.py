@@ -9,8 +9,8 @@
         x_bar[i] = e[i] / s
 
 Large arrays are fresh memory, which costs more than the arithmetic on it.  A trip reads the element before it fills it,
-and no other trip does.  Refused where another name may have the memory that would be shared, or sizes may differ; an array of the
-user's keeps its name, and so its memory.
+and no other trip does.  Refused where another name may have the memory that would be shared, or sizes may differ; an
+array of the user's keeps its name, and so its memory.
 """
 
 from __future__ import annotations

@@ -114,13 +114,15 @@ def _tied(a, before, inner, after, best):
     # differences from a finite best are exact zeros; an infinite one must be summed itself
     base = best if np.isfinite(best) else a.dtype.type(0)
     undefined = best != best
-    shift = a.dtype.type(0)
+    zero = a.dtype.type(0)
+    shift = zero
     count = 0
     for k in np.ndindex(inner):
         x = a[before + k + after]
-        if undefined or x == best:
-            shift += x - base
-            count += 1
+        tied = undefined or x == best
+        # a choice of values, not of ways, so that the loop can run on vectors
+        shift += x - base if tied else zero
+        count += 1 if tied else 0
     return a.dtype.type(base + shift / count)
 
 

@@ -16,12 +16,12 @@ LN2 = 0.6931471805599453
 LN10 = 2.302585092994046
 
 
-def product(x, y, p, q):  # type: ignore[no-untyped-def]
+def product(x, y, p, q):
     """The product of two complex numbers."""
     return x * p - y * q, x * q + y * p
 
 
-def quotient(x, y, p, q):  # type: ignore[no-untyped-def]
+def quotient(x, y, p, q):
     """The quotient by Smith's method (CACM 5, 1962), which divides by the larger part first."""
     if abs(p) >= abs(q):
         ratio = q / p
@@ -32,7 +32,7 @@ def quotient(x, y, p, q):  # type: ignore[no-untyped-def]
     return (x * ratio + y) / size, (y * ratio - x) / size
 
 
-def real_quotient(x, p, q):  # type: ignore[no-untyped-def]
+def real_quotient(x, p, q):
     """A real number divided by a complex one."""
     if abs(p) >= abs(q):
         ratio = q / p
@@ -43,59 +43,59 @@ def real_quotient(x, p, q):  # type: ignore[no-untyped-def]
     return x * ratio / size, -x / size
 
 
-def reciprocal(x, y):  # type: ignore[no-untyped-def]
+def reciprocal(x, y):
     """`1 / z`."""
     return real_quotient(1.0, x, y)
 
 
-def magnitude(x, y):  # type: ignore[no-untyped-def]
+def magnitude(x, y):
     """The absolute value; its gradient at 0 is 0."""
     return np.hypot(x, y)
 
 
-def angle(x, y):  # type: ignore[no-untyped-def]
+def angle(x, y):
     """The angle in radians, from -pi to pi."""
     return np.arctan2(y, x)
 
 
-def exp(x, y):  # type: ignore[no-untyped-def]
+def exp(x, y):
     size = np.exp(x)
     return size * np.cos(y), size * np.sin(y)
 
 
-def turn(y):  # type: ignore[no-untyped-def]
+def turn(y):
     """`exp(i y)` of a real number."""
     return np.cos(y), np.sin(y)
 
 
-def exp2(x, y):  # type: ignore[no-untyped-def]
+def exp2(x, y):
     size = np.exp2(x)
     return size * np.cos(LN2 * y), size * np.sin(LN2 * y)
 
 
-def expm1(x, y):  # type: ignore[no-untyped-def]
+def expm1(x, y):
     half = np.sin(0.5 * y)
     # exp(x) * cos(y) - 1 without cancellation
     return np.expm1(x) * np.cos(y) - 2.0 * half * half, np.exp(x) * np.sin(y)
 
 
-def log(x, y):  # type: ignore[no-untyped-def]
+def log(x, y):
     return np.log(np.hypot(x, y)), np.arctan2(y, x)
 
 
-def log2(x, y):  # type: ignore[no-untyped-def]
+def log2(x, y):
     return np.log(np.hypot(x, y)) / LN2, np.arctan2(y, x) / LN2
 
 
-def log10(x, y):  # type: ignore[no-untyped-def]
+def log10(x, y):
     return np.log(np.hypot(x, y)) / LN10, np.arctan2(y, x) / LN10
 
 
-def log1p(x, y):  # type: ignore[no-untyped-def]
+def log1p(x, y):
     return np.log(np.hypot(x + 1.0, y)), np.arctan2(y, x + 1.0)
 
 
-def sqrt(x, y):  # type: ignore[no-untyped-def]
+def sqrt(x, y):
     """Principal root (CACM algorithm 312, 1967), with the sign of `y` on the cut; no derivative at 0."""
     size = np.hypot(x, y)
     if size == 0.0:
@@ -109,23 +109,23 @@ def sqrt(x, y):  # type: ignore[no-untyped-def]
     return side * y / (2.0 * root), side * root
 
 
-def sin(x, y):  # type: ignore[no-untyped-def]
+def sin(x, y):
     return np.sin(x) * np.cosh(y), np.cos(x) * np.sinh(y)
 
 
-def cos(x, y):  # type: ignore[no-untyped-def]
+def cos(x, y):
     return np.cos(x) * np.cosh(y), -(np.sin(x) * np.sinh(y))
 
 
-def sinh(x, y):  # type: ignore[no-untyped-def]
+def sinh(x, y):
     return np.cos(y) * np.sinh(x), np.sin(y) * np.cosh(x)
 
 
-def cosh(x, y):  # type: ignore[no-untyped-def]
+def cosh(x, y):
     return np.cos(y) * np.cosh(x), np.sin(y) * np.sinh(x)
 
 
-def tanh(x, y):  # type: ignore[no-untyped-def]
+def tanh(x, y):
     # the real functions of each part: nothing overflows where x is large
     along, across = np.tanh(x), np.tan(y)
     both = along * across
@@ -134,38 +134,38 @@ def tanh(x, y):  # type: ignore[no-untyped-def]
     return along * (1.0 + across * across) / size, across / size * narrow * narrow
 
 
-def tan(x, y):  # type: ignore[no-untyped-def]
+def tan(x, y):
     """`-i tanh(i z)`."""
     re, im = tanh(-y, x)
     return im, -re
 
 
-def arcsinh(x, y):  # type: ignore[no-untyped-def]
+def arcsinh(x, y):
     """By square roots on each side (Kahan, Branch cuts for complex elementary functions, 1987)."""
     a, b = sqrt(1.0 + y, -x)
     c, d = sqrt(1.0 - y, x)
     return np.arcsinh(a * d - c * b), np.arctan2(y, a * c - b * d)
 
 
-def arcsin(x, y):  # type: ignore[no-untyped-def]
+def arcsin(x, y):
     """`-i arcsinh(i z)`."""
     re, im = arcsinh(-y, x)
     return im, -re
 
 
-def arccos(x, y):  # type: ignore[no-untyped-def]
+def arccos(x, y):
     a, b = sqrt(1.0 - x, -y)
     c, d = sqrt(1.0 + x, y)
     return 2.0 * np.arctan2(a, c), np.arcsinh(c * b - d * a)
 
 
-def arccosh(x, y):  # type: ignore[no-untyped-def]
+def arccosh(x, y):
     a, b = sqrt(x - 1.0, y)
     c, d = sqrt(x + 1.0, y)
     return np.arcsinh(a * c + b * d), 2.0 * np.arctan2(b, c)
 
 
-def arctanh(x, y):  # type: ignore[no-untyped-def]
+def arctanh(x, y):
     side = np.copysign(1.0, x)
     # arctanh is odd: from here on x >= 0
     x, y = side * x, side * y
@@ -174,13 +174,13 @@ def arctanh(x, y):  # type: ignore[no-untyped-def]
     return side * re, side * im
 
 
-def arctan(x, y):  # type: ignore[no-untyped-def]
+def arctan(x, y):
     """`-i arctanh(i z)`."""
     re, im = arctanh(-y, x)
     return im, -re
 
 
-def power(x, y, p, q):  # type: ignore[no-untyped-def]
+def power(x, y, p, q):
     """`z ** w` with the principal logarithm of `z`; at z = 0 the limit for a positive real part of `w`."""
     size = np.hypot(x, y)
     if size == 0.0:
@@ -191,7 +191,7 @@ def power(x, y, p, q):  # type: ignore[no-untyped-def]
     return length * np.cos(turned), length * np.sin(turned)
 
 
-def real_power(x, y, p):  # type: ignore[no-untyped-def]
+def real_power(x, y, p):
     """`z ** p` of a real exponent."""
     size = np.hypot(x, y)
     if size == 0.0:
@@ -201,14 +201,14 @@ def real_power(x, y, p):  # type: ignore[no-untyped-def]
     return length * np.cos(turned), length * np.sin(turned)
 
 
-def _power_of_zero(x, y, size, p, q):  # type: ignore[no-untyped-def]
+def _power_of_zero(x, y, size, p, q):
     if p == 1.0 and q == 0.0:
         return x, y
     # 1, 0, or not finite below 0; a phase means nothing where there is no length
     return size**p, 0.0 * size**p
 
 
-def whole_power(x, y, n):  # type: ignore[no-untyped-def]
+def whole_power(x, y, n):
     """`z ** n` of an integer, by squaring."""
     re, im = 1.0, 0.0
     left = abs(n)
@@ -222,47 +222,47 @@ def whole_power(x, y, n):  # type: ignore[no-untyped-def]
     return re, im
 
 
-def equal(x, y, p, q):  # type: ignore[no-untyped-def]
+def equal(x, y, p, q):
     return x == p and y == q
 
 
-def unequal(x, y, p, q):  # type: ignore[no-untyped-def]
+def unequal(x, y, p, q):
     return x != p or y != q
 
 
-def isnan(x, y):  # type: ignore[no-untyped-def]
+def isnan(x, y):
     return np.isnan(x) or np.isnan(y)
 
 
-def isinf(x, y):  # type: ignore[no-untyped-def]
+def isinf(x, y):
     return np.isinf(x) or np.isinf(y)
 
 
-def isfinite(x, y):  # type: ignore[no-untyped-def]
+def isfinite(x, y):
     return np.isfinite(x) and np.isfinite(y)
 
 
-def isreal(x, y):  # type: ignore[no-untyped-def]
+def isreal(x, y):
     return y == 0.0
 
 
-def iscomplex(x, y):  # type: ignore[no-untyped-def]
+def iscomplex(x, y):
     return y != 0.0
 
 
-def square(x, y):  # type: ignore[no-untyped-def]
+def square(x, y):
     return product(x, y, x, y)
 
 
-def conjugate(x, y):  # type: ignore[no-untyped-def]
+def conjugate(x, y):
     return x, -y
 
 
-def negative(x, y):  # type: ignore[no-untyped-def]
+def negative(x, y):
     return -x, -y
 
 
-def positive(x, y):  # type: ignore[no-untyped-def]
+def positive(x, y):
     return x, y
 
 

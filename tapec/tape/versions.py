@@ -163,6 +163,8 @@ class Versions:
             other: Value | None = default(owner, name, args, kwargs, node)
             return other
         value = (args or list(kwargs.values()))[0]
+        if isinstance(value, Lst | Tup):
+            value = ev.materialise(ev.call_object(np.array, [value], {}, node))
         if name != "assign":
             value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
         return self.assign(owner, ev.materialise(value))

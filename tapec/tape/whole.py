@@ -61,9 +61,12 @@ class WholeNumbers:
         literal = all(isinstance(part, Const) for part in pair)
         if not literal and (new_object or pair not in self.pairs) and not value.is_array:
             types_ = self.ev.types
-            new = set(islice(reversed(types_), max(len(types_) - before, 0)))
+            # inputs that the expression has reached are none of its results
+            new = {*islice(reversed(types_), max(len(types_) - before, 0))} - self.ev.fixed
             re, im = (
-                part if isinstance(part.atom, Name) and part.atom.id in new else self.own_part(part)
+                part
+                if isinstance(part.atom, Name) and part.atom.id in new and part.atom not in self.whole_parts
+                else self.own_part(part)
                 for part in (value.re, value.im)
             )
             value = Complex(re, im)

@@ -236,3 +236,23 @@ def recursion_that_fills_a_list_around_it(x):
 @refused(VECTOR)
 def first_argument_by_name(x):
     return len(obj=x) * x[0]
+
+
+@refused(np.ones(3))
+def argument_that_is_not_read(x):
+    return np.ones_like(x, shape=(2, 3)).sum() * x[0]
+
+
+@refused(np.ones(3))
+def too_many_arguments(x):
+    return np.size(x, 0) * x[0]
+
+
+@refused(np.ones(3))
+def strict_zip(x):
+    return sum([a * b for a, b in zip(x, x, strict=True)])
+
+
+@refused(np.ones((2, 2)))
+def elements_in_memory_order(x):
+    return x.T.ravel("K")[1]

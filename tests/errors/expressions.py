@@ -224,3 +224,8 @@ def matches(x):
         case 1.0:
             return x
     return x * x
+
+
+@refused(1.0, 2)
+def negative_power_of_an_integer(x, n):
+    return x * n**-1

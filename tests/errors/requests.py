@@ -159,8 +159,8 @@ def limited_tape():
 
 
 @misuse
-def bound_method():
-    tapec.grad(Model().loss)
+def source_of_a_bound_method():
+    tapec.emit(Model().loss)
 
 
 @misuse

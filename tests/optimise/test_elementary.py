@@ -137,3 +137,13 @@ def test_the_option_turns_it_off():
         for math_ in ("fast", "libm")
     }
     assert [key for key, text in texts.items() if "tapec_runtime.exp" in text] == [(2, "fast")]
+
+
+def test_sums_of_expressions_of_several_arrays_compare_extents_once():
+    def waves(x, y):
+        return (np.exp(x) * np.sin(y)).sum()
+
+    text = tapec.emit(waves, wrt=(0, 1), signature="f8[::1], f8[::1]")
+    loop = text[text.rindex("\n    for i in range(", 0, text.index("tapec_runtime.exp(")) :]
+    assert "raise" not in loop.split("# reverse sweep")[0]
+    assert "tapec_runtime.sin(" in loop

@@ -77,7 +77,7 @@ def test_a_pullback_can_be_called_again():
         return e / e.sum()
 
     x = np.linspace(-1.0, 1.0, 5)
-    _, pull = tapec.vjp(f)(x)
+    _, pull = tapec.vjp(f, x)
     first = pull(np.arange(5.0))
     pull(np.ones(5))
     np.testing.assert_array_equal(pull(np.arange(5.0)), first)

@@ -560,3 +560,9 @@ def a_product_of_a_copy_of_what_changes(m):
         total += ordered @ ordered
         column *= 0.7 + t
     return total
+
+
+@case(M)
+def elements_in_column_order(m):
+    columns = m.ravel(order="F") * np.arange(12.0)
+    return columns.sum() + (m.flatten("F")[1:5] * m[0]).sum() + np.ravel(m.T, "F")[3] + m.swapaxes(0, 1)[2, 1]

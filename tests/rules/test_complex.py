@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tapec
+from tapec.frontend import complex_calls
+from tapec.frontend.calls import dotted_name
 from tapec.rules import complex_numbers
 from tests.oracles import check
 
@@ -233,3 +235,108 @@ def test_random_array_expressions(term):
     f = from_text(f"def f(z, w, x):\n    return ({term}) * (z + 1)\n")
     z, w = np.array([0.6 + 0.3j, -0.2 + 0.9j]), np.array([-0.4 + 0.7j, 0.3 - 0.2j])
     check(f, (z, w, np.array([0.8, 0.3])), skip_kinks=True)
+
+
+# an expression for each function of arrays that takes complex ones, of z and w (vectors), m (a matrix), x (real)
+ARRAYS = {
+    "real": "np.real(z) * x, np.real(m)",
+    "imag": "np.imag(z) * x, np.imag(m)",
+    "dot": "np.dot(z, w), np.dot(m, z), np.dot(m, 2j), np.dot(z, x)",
+    "vdot": "np.vdot(z, w), np.vdot(x, z), np.vdot(z, x)",
+    "correlate": "np.correlate(z, w[:2], 'full'), np.correlate(x, z), np.correlate(z, x[:3], 'same')",
+    "linalg.norm": "np.linalg.norm(z), np.linalg.norm(m), np.linalg.norm(z, 1), np.linalg.norm(m, axis=0)",
+    "var": "np.var(z), m.var(), np.var(m)",
+    "std": "np.std(z), m.std(), np.std(m)",
+    "iscomplexobj": "z * (2.0 if np.iscomplexobj(z) and not np.iscomplexobj(x) else 1.0), x",
+    "isrealobj": "z * (2.0 if np.isrealobj(x) and not np.isrealobj(z) else 1.0), x",
+    "reshape": "np.reshape(z, (2, 2)), (m * 2j).reshape(-1)",
+    "ravel": "np.ravel(m), (m * 2j).T.ravel()",
+    "transpose": "np.transpose(m), m.transpose(), np.transpose(m, (1, 0))",
+    "swapaxes": "np.swapaxes(m, 0, 1), m.swapaxes(1, 0)",
+    "expand_dims": "np.expand_dims(z, 0) * z, np.expand_dims(z, 1)",
+    "sum": "np.sum(z), np.sum(m, axis=0), np.sum(m, 1, keepdims=True), z.sum()",
+    "mean": "np.mean(z), np.mean(m, 0), m.mean()",
+    "prod": "np.prod(z), np.prod(m, axis=1), z.prod()",
+    "cumsum": "np.cumsum(z), np.cumsum(m, 0), z.cumsum()",
+    "cumprod": "np.cumprod(z), np.cumprod(m, 1), z.cumprod()",
+    "trapezoid": "np.trapezoid(z), np.trapezoid(z, x), np.trapezoid(m, dx=0.5)",
+    "trapz": "np.trapezoid(z, dx=2.0), x",
+    "vander": "np.vander(z, 3), np.vander(z)",
+    "meshgrid": "np.meshgrid(z, w)[0], np.meshgrid(z, x)[1]",
+    "linalg.matrix_power": "np.linalg.matrix_power(m[:2, :2], 3), z",
+    "matmul": "np.matmul(m, z), m @ m[:, :3].T.conj()",
+    "inner": "np.inner(z, w), np.inner(m, m)",
+    "outer": "np.outer(z, w), np.outer(x, z)",
+    "kron": "np.kron(z, w), np.kron(m, x)",
+    "cross": "np.cross(z[:3], w[1:]), x",
+    "convolve": "np.convolve(z, w), np.convolve(x, z, 'same')",
+    "diff": "np.diff(z), np.diff(m, axis=0), np.diff(z, 2)",
+    "ediff1d": "np.ediff1d(z), np.ediff1d(z, to_end=w[:1])",
+    "polyval": "np.polyval(z, w), np.polyval(z, 0.5), np.polyval(x, w)",
+    "polynomial.polynomial.polyval": "np.polynomial.polynomial.polyval(w, z), x",
+    "take": "np.take(z, 2), np.take(m, np.array([1, 0]), 1), z.take(np.array([0, 0]))",
+    "take_along_axis": "np.take_along_axis(m, np.array([[0], [1], [2]]), 1), x",
+    "extract": "np.extract(x > 0.7, z), x",
+    "compress": "np.compress(x > 0.7, z), x",
+    "select": "np.select([x > 0.7, x > 0.5], [z, w], 1j), x",
+    "delete": "np.delete(z, 1), np.delete(z, np.array([0, 2]))",
+    "insert": "np.insert(z, 1, 2j), np.insert(z, 2, x[:1])",
+    "diagonal": "np.diagonal(m[:, :3]), m.diagonal()",
+    "diag": "np.diag(z), np.diag(m[:, :3])",
+    "diagflat": "np.diagflat(z, 1), x",
+    "trace": "np.trace(m[:, :3]), m[:, :3].trace()",
+    "tril": "np.tril(m), x",
+    "triu": "np.triu(m, 1), x",
+    "fill_diagonal": "filled(m, z), x",
+    "concatenate": "np.concatenate((z, x)), np.concatenate((m, m), 1)",
+    "concat": "np.concatenate((x, z)), x",
+    "stack": "np.stack((z, x)), np.stack((z, w), 1)",
+    "hstack": "np.hstack((z, x)), x",
+    "vstack": "np.vstack((m, z)), x",
+    "row_stack": "np.vstack((z, x)), x",
+    "dstack": "np.dstack((z, w)), x",
+    "column_stack": "np.column_stack((z, x)), x",
+    "append": "np.append(z, 1.0), np.append(x, 2j)",
+    "atleast_1d": "np.atleast_1d(z) * 2, x",
+    "atleast_2d": "np.atleast_2d(z) * 2, x",
+    "atleast_3d": "np.atleast_3d(m) * 2, x",
+    "repeat": "np.repeat(z, 2), np.repeat(m, 2, 1)",
+    "tile": "np.tile(z, 2), np.tile(z, (2, 1))",
+    "flip": "np.flip(z), np.flip(m, 1)",
+    "flipud": "np.flipud(m), x",
+    "fliplr": "np.fliplr(m), x",
+    "rot90": "np.rot90(m), x",
+    "roll": "np.roll(z, 1), np.roll(m, 2, 1)",
+    "moveaxis": "np.moveaxis(m, 0, 1), x",
+    "squeeze": "np.squeeze(m[:1], 0), x",
+    "asfortranarray": "np.asfortranarray(m) * 2, x",
+    "broadcast_to": "np.broadcast_to(z, (2, 4)) * 1j, x",
+    "broadcast_arrays": "np.broadcast_arrays(z, m)[0] * 2, x",
+    "broadcast_shapes": "z, x",
+    "resize": "np.resize(z, 6), x",
+    "array_split": "np.array_split(z, 3)[1], x",
+    "split": "np.split(z, 2)[1], x",
+    "vsplit": "np.vsplit(m, 3)[1], x",
+    "hsplit": "np.hsplit(m, 2)[1], x",
+    "dsplit": "z, x",
+    "where": "np.where(x > 0.7, z, x), np.where(z.imag > 0, 0.0, m)",
+}
+
+
+def test_every_function_of_arrays_is_tested():
+    names = {dotted_name(function).removeprefix("np.") for function in complex_calls.functions()}
+    paths = {name.replace("numpy.", "") for name in names}
+    assert paths <= ARRAYS.keys()
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_function_of_arrays(name):
+    def filled(m, z):
+        m = m.copy()
+        np.fill_diagonal(m, z[0])
+        return m
+
+    rng = np.random.default_rng(11)
+    z, w, m = (rng.uniform(0.4, 1.5, shape) + 1j * rng.uniform(-1, 1, shape) for shape in (4, 4, (3, 4)))
+    f = from_text(f"def f(z, w, m, x):\n    return {ARRAYS[name]}\n", filled=filled)
+    check(f, (z, w, m, rng.uniform(0.3, 1.2, 4)), skip_kinks=True)

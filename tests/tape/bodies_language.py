@@ -294,7 +294,7 @@ def uses_print_log(variable):
             log.debug(f"loss {loss:.3f}")
             name = f"layer_{3}"
             msg = f"{loss:.2f}" + " text"
-            msg += "more %d" % 3
+            msg += "more"
             text = f"{name} {loss}"
             assert loss > -100.0, f"negative {loss}"
             parts = ", ".join([name, "b"])

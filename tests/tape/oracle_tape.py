@@ -61,6 +61,21 @@ class Traced:
         unit[k] = 1.0
         return operation(lambda a: a[k], lambda a: (unit,), self)
 
+    def conjugate(self):
+        return operation(np.conj, None, self, pull=lambda g: g.conjugate())
+
+    @property
+    def real(self):
+        return operation(np.real, None, self, pull=lambda g: g * 1.0)
+
+    @property
+    def imag(self):
+        return operation(np.imag, None, self, pull=lambda g: g * 1j)
+
+    def __abs__(self):
+        # for comparisons
+        return abs(self.value)
+
     def __gt__(self, other):
         return self.value > Traced.of(other).value
 
@@ -71,11 +86,12 @@ class Traced:
         return float(self.value)
 
 
-def operation(function, partials, *operands):
+def operation(function, partials, *operands, pull=None):
+    """What `function` gives; its derivative by the partial derivatives, or by what it makes of an adjoint."""
     operands = [Traced.of(x) for x in operands]
     made = Traced(function(*(x.value for x in operands)))
     for tape in ACTIVE:
-        tape.record(made, operands, partials)
+        tape.record(made, operands, partials, pull)
     return made
 
 
@@ -100,7 +116,10 @@ class OracleVariable:
         return Traced(self.version.value)
 
     def assign(self, value):
-        self.version = Traced(Traced.of(value).value)
+        new, old = np.asarray(Traced.of(value).value), np.asarray(self.version.value)
+        if not np.can_cast(new.dtype, old.dtype, casting="same_kind"):
+            raise TypeError("a complex value for a real variable")
+        self.version = Traced(new.astype(old.dtype)[()])
         self.versions.append(self.version)
         return self
 
@@ -127,6 +146,20 @@ class OracleVariable:
 
     def sum(self, axis=None, out=None):
         return self.read().sum()
+
+    def conjugate(self):
+        return self.read().conjugate()
+
+    @property
+    def real(self):
+        return self.read().real
+
+    @property
+    def imag(self):
+        return self.read().imag
+
+    def __abs__(self):
+        return abs(self.read())
 
     def __gt__(self, other):
         return self.read() > other
@@ -171,16 +204,16 @@ class OracleTape:
     def stop_recording(self):
         return Paused(self)
 
-    def record(self, made, operands, partials):
+    def record(self, made, operands, partials, pull):
         own = [id(x) in self.tracked for x in operands]
         if self.paused or not any(own):
             return
-        self.operations.append((made, operands, own, partials))
+        self.operations.append((made, operands, own, partials, pull))
         self.tracked[id(made)] = made
 
     def gradient(self, target, source, unconnected_gradients="none"):
         found = self._gradient(target, source)
-        nothing = np.zeros(np.shape(source.read().value if isinstance(source, OracleVariable) else source.value))
+        nothing = np.zeros_like(source.read().value if isinstance(source, OracleVariable) else source.value)
         return Traced(nothing[()]) if found is None and unconnected_gradients == "zero" else found
 
     def _gradient(self, target, source):
@@ -188,12 +221,14 @@ class OracleTape:
             return None
         sources = source.versions if isinstance(source, OracleVariable) else [source]
         adjoints = {id(target): Traced(np.ones(np.shape(target.value))[()])}
-        for made, operands, own, partials in reversed(self.operations):
+        for made, operands, own, partials, pull in reversed(self.operations):
             if id(made) not in adjoints:
                 continue
-            for x, mine, partial in zip(operands, own, partials(*operands), strict=True):
+            adjoint = adjoints[id(made)]
+            terms = [pull(adjoint)] if pull else [adjoint * conjugate(p) for p in partials(*operands)]
+            for x, mine, pulled in zip(operands, own, terms, strict=True):
                 if mine:
-                    term = fitted(adjoints[id(made)] * partial, x)
+                    term = fitted(pulled, x)
                     known = adjoints.get(id(x))
                     adjoints[id(x)] = term if known is None else known + term
         found = [adjoints[id(x)] for x in sources if id(x) in adjoints and id(x) in self.tracked]
@@ -203,8 +238,16 @@ class OracleTape:
         return total
 
 
+def conjugate(partial):
+    """The factor of an adjoint; a real one as it is."""
+    held = partial.value if isinstance(partial, Traced) else partial
+    return np.conj(partial) if np.iscomplexobj(held) else partial
+
+
 def fitted(term, x):
-    """An adjoint of the shape of what it belongs to: sums undo broadcasts."""
+    """An adjoint of the kind and shape of what it belongs to: sums undo broadcasts."""
+    if np.iscomplexobj(term.value) and not np.iscomplexobj(x.value):
+        term = term.real
     if np.shape(term.value) == np.shape(x.value):
         return term
     return term.sum() if np.shape(x.value) == () else term * np.ones(np.shape(x.value))
@@ -223,4 +266,7 @@ class Paused:
 
 def number(x):
     """The plain number behind a value of either run."""
-    return None if x is None else float(np.asarray(x.value if isinstance(x, Traced) else x))
+    if x is None:
+        return None
+    plain = np.asarray(x.value if isinstance(x, Traced) else x)
+    return complex(plain) if plain.dtype.kind == "c" else float(plain)

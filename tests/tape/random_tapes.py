@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import linecache
 import random
+import re
 import time
 import traceback
 
@@ -124,10 +125,10 @@ LAYOUTS = (
 
 
 class Writer:
-    """Statements over the variables of `FRAME`."""
+    """Statements over the variables of `FRAME`; `mixed` programs have complex values, too."""
 
-    def __init__(self, rng):
-        self.rng = rng
+    def __init__(self, rng, mixed=False):
+        self.rng, self.mixed = rng, mixed
         self.fresh = 0
         self.tapes = ["t"]
 
@@ -143,8 +144,14 @@ class Writer:
 
     def expr(self):
         r, x, y = self.rng, self.place(), self.place()
+        complex_ones = [
+            f"np.conj({x} * 1.0)", f"({x} * 1.0).real * 0.5", f"({x} * {y}).imag * 0.7", f"{x} * 1j",
+            f"{x} + 1j * {y}", f"({x} * 1j).real", f"({x} + 0.5j).imag", f"np.conj({self.array()} * 1j)[0]",
+            f"{x} - 0.5j",
+        ]  # fmt: skip
         return r.choice(
-            [
+            complex_ones * self.mixed
+            + [
                 f"{x} * {y}", f"{x} + {y}", f"{x} - 0.5", f"{x} - {x}", f"0.5 * {x}", x, x, f"helper({x}, {y})",
                 f"np.sin({x} * 1.0)", f"pair({x}, {y})[{r.randint(0, 1)}]", f"deep({x} * 1.0, {r.randint(0, 2)})",
                 f"{x} if {y} > 0.1 else {self.place()} * 0.7", f"(lambda k: k * {y})({x})", f"-({x} * 1.0)",
@@ -158,8 +165,10 @@ class Writer:
 
     def array_expr(self):
         x, y, k = self.array(), self.array(), self.place()
+        complex_ones = [f"np.conj({x} * 1.0)", f"{x} * 1j", f"{x} + 1j * {y}", f"({x} * 1j).real * 1.0"]
         return self.rng.choice(
-            [
+            complex_ones * self.mixed
+            + [
                 f"{x} * {y}", f"{x} + {y}", f"{x} * {k}", f"{k} * {x}", f"np.sin({x} * 1.0)", f"{x} - {x}", x,
                 f"helper({k}, {k}) * {x}", f"marked(t, {x} * 1.0)", f"{x} if {k} > 0.1 else {y}", f"-({x} * 0.5)",
             ]
@@ -235,9 +244,9 @@ class Writer:
         return [*lines, f"g = {name}.gradient(e, {z})", "if g is not None:", f"    {r.choice('abcd')} = g * 0.5"]
 
 
-def program(seed):
+def program(seed, mixed=False):
     rng = random.Random(seed)
-    writer = Writer(rng)
+    writer = Writer(rng, mixed)
     def block(indent):
         return ("\n" + " " * indent).join(writer.block(2, rng.randint(1, 5)))
 
@@ -252,7 +261,17 @@ def program(seed):
         flag=flag, watch=rng.choice(watches), body=block(8), between=between, more=block(8), deep=block(12),
         deeper=block(12), flat=block(4),
     )
-    return FRAME.format(kind=rng.choice(["Box", "Counting"]), before=before, tape=tape, after=after)
+    text = FRAME.format(kind=rng.choice(["Box", "Counting"]), before=before, tape=tape, after=after)
+    # complex numbers have no order
+    return _COMPARISON.sub(r"abs(\1) > abs(\2)", text) if mixed else text
+
+
+_COMPARISON = re.compile(r"([a-z]\w*(?:\[[^\]]*\]|\.\w+)?) > ([^\s:]+)")
+
+
+def complex_in_part(values, rng):
+    """The numbers, some of them with an imaginary part."""
+    return tuple(complex(x, round(rng.uniform(-0.8, 0.8), 3)) if rng.random() < 0.6 else x for x in values)
 
 
 def compiled(text, seed):
@@ -275,17 +294,21 @@ def expected_of(run, values):
         return None
 
 
-def examine(seed, pairs=24, runs=4):
+def examine(seed, pairs=24, runs=4, mixed=False):
     """Compare one program, on several sets of numbers; how many gradients were compared and how many refused.
 
     The later runs meet a block that is known, and questions that were asked before.
+
+    mixed  some of the numbers are complex, in the first runs the same ones
     """
-    text, rng = program(seed), random.Random(seed)
+    text, rng = program(seed, mixed), random.Random(seed)
     run, other = compiled(text, seed), compiled(text, seed)
     run.__globals__["GradientTape"] = GradientTape
     done = refused = 0
     for k in range(runs):
         values = VALUES if k == 0 else tuple(round(x + rng.uniform(-0.6, 0.6), 3) for x in VALUES)
+        if mixed:
+            values = complex_in_part(values, random.Random(seed + max(0, k - 2)))
         expected = expected_of(other, values)
         if expected is None:
             continue
@@ -320,14 +343,15 @@ def compare(found, expected, rng, pairs, text):
             refused += 1
             compare.reasons[error.message] = compare.reasons.get(error.message, 0) + 1
             # the program's own numbers never differ: the oracle's have agreed
-            assert "another value" not in error.message, f"{text[text.index('def run') :]}\n{error}"
+            assert "has another value" not in error.message, f"{text[text.index('def run') :]}\n{error}"
             continue
         done += 1
         where = f"{text[text.index('def run') :]}\nd {x!r} / d {source!r}"
         if right is None or gradient is None:
             assert gradient is None and right is None, f"{where}: {gradient} and not {right.value if right else None}"
         else:
-            close = np.allclose(gradient, right.value, rtol=1e-8, atol=1e-10)
+            kinds = np.iscomplexobj(gradient) == np.iscomplexobj(np.asarray(source))
+            close = kinds and np.allclose(gradient, right.value, rtol=1e-8, atol=1e-10)
             assert close, f"{where}: {gradient} and not {right.value}"
     return done, refused
 
@@ -340,11 +364,12 @@ def main():
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--start", type=int, default=1000)
     parser.add_argument("--failures", type=int, default=3)
+    parser.add_argument("--complex", action="store_true", help="with complex numbers")
     options = parser.parse_args()
     end, seed, done, refused, failures = time.time() + 60 * options.minutes, options.start, 0, 0, 0
     while time.time() < end and failures < options.failures:
         try:
-            one, other = examine(seed)
+            one, other = examine(seed, mixed=options.complex)
             done, refused = done + one, refused + other
         except Exception:
             failures += 1

@@ -13,6 +13,12 @@ def test_random_programs(start):
         examine(seed, pairs=12)
 
 
+@pytest.mark.parametrize("start", range(0, 20, 10))
+def test_random_programs_with_complex_values(start):
+    for seed in range(start, start + 10):
+        examine(seed, pairs=12, runs=3, mixed=True)
+
+
 # programs that were wrong once: a watch in a branch that is not taken, a watch of a temporary, a
 # variable's version in a loop, a name that only a helper assigns, an inner gradient's own numbers
 @pytest.mark.parametrize("seed", [1023, 1006, 1454, 1537, 7407, 10208, 10418, 10439, 20003])

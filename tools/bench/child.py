@@ -23,7 +23,7 @@ def main(name: str, kind: str) -> None:
     if kind == "primal":
         function: Callable[..., Any] = njit(cache=True)(problem.f)
     else:
-        function = tapec.value_and_grad(problem.f, wrt=problem.wrt)
+        function = problem.derivative or tapec.value_and_grad(problem.f, wrt=problem.wrt)
     begin = time.perf_counter()
     function(*args)
     first = time.perf_counter() - begin

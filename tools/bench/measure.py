@@ -27,11 +27,13 @@ class WrongGradient(Exception):
 class Row:
     """Seconds for one problem; None where there is no hand-written adjoint.
 
+    `fast` is the primal with all of Numba's `fastmath`, which may give up on nan and infinities.
     The peers are those that have the problem: name -> seconds for value and gradient.
     """
 
     name: str
     primal: float
+    fast: float
     gradient: float
     adjoint: float | None
     primal_first: float
@@ -88,6 +90,7 @@ def measure(problem: Problem, seconds: float, peers: tuple[Peer, ...] = (), args
     return Row(
         problem.name,
         medians["primal"],
+        medians["fast"],
         medians["gradient"],
         medians.get("adjoint"),
         firsts["primal"],
@@ -98,12 +101,16 @@ def measure(problem: Problem, seconds: float, peers: tuple[Peer, ...] = (), args
     )
 
 
-OWN = ("primal", "gradient", "adjoint")
+OWN = ("primal", "fast", "gradient", "adjoint")
 
 
 def functions(problem: Problem, args: Args) -> dict[str, Callable[[], Any]]:
-    """Calls of the primal, of its gradient, and of the adjoint by hand if there is one."""
-    compiled = {"primal": njit(problem.f), "gradient": tapec.value_and_grad(problem.f, wrt=problem.wrt)}
+    """Calls of the primal, plain and with `fastmath`, of its gradient, and of the adjoint by hand if there is one."""
+    compiled = {
+        "primal": njit(problem.f),
+        "fast": njit(fastmath=True)(problem.f),
+        "gradient": problem.derivative or tapec.value_and_grad(problem.f, wrt=problem.wrt),
+    }
     if problem.adjoint is not None:
         # generated gradients have these flags too: they let sums vectorise
         compiled["adjoint"] = njit(fastmath={"reassoc", "contract"}, error_model="numpy")(problem.adjoint)
@@ -114,7 +121,7 @@ def compare(name: str, results: dict[str, Any]) -> None:
     """Raise unless all values and gradients agree."""
     value, (found, gradients) = results["primal"], results["gradient"]
     pairs = [(found, value)]
-    for other in results.keys() - {"primal", "gradient"}:
+    for other in results.keys() - {"primal", "fast", "gradient"}:
         pairs += [(found, results[other][0]), *zip(gradients, results[other][1], strict=True)]
     for mine, wanted in pairs:
         scale = TOLERANCE * (1.0 + np.max(np.abs(wanted)))

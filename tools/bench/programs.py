@@ -20,12 +20,13 @@ from tests.programs import (
     grids,
     inference,
     iteration,
+    kernels,
     matrices,
     networks,
     objectives,
     spectra,
 )
-from tools.bench import adjoints, adjoints_complex, adjoints_objectives, elementwise
+from tools.bench import adjoints, adjoints_complex, adjoints_kernels, adjoints_objectives, elementwise, jacobians
 
 Args = tuple[Any, ...]
 
@@ -34,16 +35,18 @@ Args = tuple[Any, ...]
 class Problem:
     """One row of the table.
 
-    f         the function; its result is a float and its arguments stay as they are
-    make      rng -> arguments
-    wrt       positions of the differentiated arguments
-    adjoint   the same derivative by hand: arguments -> (value, gradients); None if there is none
+    f           the function; its result is a float and its arguments stay as they are
+    make        rng -> arguments
+    wrt         positions of the differentiated arguments
+    adjoint     the same derivative by hand: arguments -> (value, gradients); None if there is none
+    derivative  what is measured instead of `value_and_grad`, where the result is no float; a jitted function
     """
 
     f: Callable[..., Any]
     make: Callable[[np.random.Generator], Args]
     wrt: tuple[int, ...] = (0,)
     adjoint: Callable[..., Any] | None = None
+    derivative: Callable[..., Any] | None = None
 
     @property
     def name(self) -> str:
@@ -327,6 +330,11 @@ PROBLEMS = (
         adjoints_kernels.asian_option,
     ),
     Problem(kernels.time_warping, lambda rng: (rng.normal(size=200), rng.normal(size=200)), (0, 1)),
+    Problem(
+        jacobians.bundle_residuals,
+        lambda rng: objectives.make_bundle(rng, 10_000, 49, 2000),
+        derivative=jacobians.bundle_blocks,
+    ),
     Problem(objectives.hand_cost, lambda rng: objectives.make_hand(rng, 500, 5, 544)),
     *(
         Problem(f, functools.partial(elementwise.arguments, program=f), tuple(range(f.__code__.co_argcount)))

@@ -311,7 +311,8 @@ def complex_tape_in_helper(tf, np):
             y = f(z)
         return g.gradient(y, z)
 
-    return [run(tf.constant(1.0 + 2.0j), lambda z: np.exp(z) * np.conj(z)), run(tf.constant(2.0j), lambda z: z / (z + 1.0))]
+    first = run(tf.constant(1.0 + 2.0j), lambda z: np.exp(z) * np.conj(z))
+    return [first, run(tf.constant(2.0j), lambda z: z / (z + 1.0))]
 
 
 @case

@@ -1,0 +1,71 @@
+"""The larger and the smaller of two numbers, nan if one is, in a form that LLVM turns into reductions on vectors.
+
+Numba writes comparisons and choices, of which LLVM does not see that their order is no matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import config, types
+from numba.core.registry import cpu_target
+from numba.extending import lower_builtin, type_callable
+
+# older ones have no code for the instruction on every processor
+_SINCE = 18
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The larger of two numbers of one type.
+
+    x, y     float64 or float32
+    returns  x, y, or nan where one of them is nan; of zeros the positive one
+
+    >>> float(maximum(2.0, 3.0))
+    3.0
+    """
+    return np.maximum(x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The smaller of two numbers of one type.
+
+    x, y     float64 or float32
+    returns  x, y, or nan where one of them is nan; of zeros the negative one
+
+    >>> float(minimum(2.0, 3.0))
+    2.0
+    """
+    return np.minimum(x, y)
+
+
+def _resolve(_context: Any) -> Callable[[Any, Any], Any]:
+    def result(x: Any, y: Any) -> Any:
+        return x if isinstance(x, types.Float) and x == y else None
+
+    return result
+
+
+def _lowering(name: str, function: Any) -> Callable[..., Any]:
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if binding.llvm_version_info[0] < _SINCE:
+            typing = context.typing_context.resolve_value_type(function)
+            plain = typing.get_call_type(context.typing_context, signature.args, {})
+            return context.get_function(typing, plain)(builder, args)
+        type_ = args[0].type
+        called = builder.module.declare_intrinsic(name, [type_], ir.FunctionType(type_, [type_, type_]))
+        return builder.call(called, args)
+
+    return lower
+
+
+if not getattr(config, "DISABLE_JIT", 0):
+    for _own, _name, _plain in ((maximum, "llvm.maximum", np.maximum), (minimum, "llvm.minimum", np.minimum)):
+        type_callable(_own)(_resolve)
+        lower_builtin(_own, types.Float, types.Float)(_lowering(_name, _plain))
+    # a compilation that is under way may be what asked for this module
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()

@@ -1,0 +1,91 @@
+"""Integer arithmetic where machines give a number and Python raises, or gives a float.
+
+What Python raises for a division by zero or a negative shift is raised when the program runs.  A negative power of
+an integer is a float in Python and zero on machines: of literals it is the float, else NumPy's exception.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.errors import TypeMismatch
+from tapec.frontend.evaluator import DeadCode, Evaluator, OpenIf, OpenTrip, Raised
+from tapec.frontend.values import Sym, Value, is_integer, number, static_int
+from tapec.syntax.core import Atom, Const, Name
+from tapec.syntax.types import Scalar
+
+_ZERO, _NEGATIVE = "==", "<"
+# what the second operand must not be
+_WRONG: dict[str, tuple[str, type[Exception], str]] = {
+    "//": (_ZERO, ZeroDivisionError, "integer division or modulo by zero"),
+    "%": (_ZERO, ZeroDivisionError, "integer division or modulo by zero"),
+    "<<": (_NEGATIVE, ValueError, "negative shift count"),
+    ">>": (_NEGATIVE, ValueError, "negative shift count"),
+    "**": (_NEGATIVE, ValueError, "Integers to negative integer powers are not allowed."),
+}
+
+
+def power(left: Value, right: Value) -> Sym | None:
+    """`left ** right` of integer literals, the second one negative: a float."""
+    base, exponent = static_int(left), static_int(right)
+    if not base or exponent is None or exponent >= 0:
+        return None
+    return number(float(base**exponent))
+
+
+def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
+    """Raise where Python does, when the program runs, for an operation on two integers."""
+    if fn not in _WRONG or ev.frame.library or not (is_integer(left) and is_integer(right)):
+        return
+    right = ev.known(ev.sym(right), node)
+    assert isinstance(right.type, Scalar)
+    sign, cls, message = _WRONG[fn]
+    if sign == _NEGATIVE and (right.type.dtype.startswith("uint") or right.type.dtype == "bool"):
+        return
+    if _in_range(ev, right, 1 if sign == _ZERO else 0):
+        return
+    if right.constant is None:
+        _raise_if(ev, sign, right, cls, message)
+    elif right.constant == 0 if sign == _ZERO else right.constant < 0:
+        if ev.deciding:
+            raise Raised(cls)
+        if fn == "**":
+            ev.fail(TypeMismatch, "an integer to a negative power", node, hint="write `float(n) ** -1`")
+        ev.raise_(cls.__name__, message)
+        raise DeadCode
+
+
+def _in_range(ev: Evaluator, value: Sym, least: int) -> bool:
+    """Whether the loops around tell that a number is `least` at least."""
+    if not isinstance(value.atom, Name):
+        return False
+
+    def counts_up(first: Atom | None, from_: int) -> bool:
+        return isinstance(first, Const) and isinstance(first.value, int) and first.value >= from_
+
+    first, _ = ev.counters.get(value.atom.id, (None, None))
+    # where a trip runs, the bound is beyond the start
+    return counts_up(first, least) or any(
+        trip.stop.atom == value.atom and counts_up(trip.start.atom, least - 1) for trip in ev.open_trips
+    )
+
+
+def _raise_if(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], message: str) -> None:
+    """Raise if a number is wrong: before the loops that do not change it, if they have trips."""
+    block, runs = ev.block, list[OpenTrip]()
+    for trip in reversed(ev.open_trips):
+        bounds = [bound for inner in runs for bound in (inner.start, inner.stop)]
+        if trip.body is not block or not all(map(trip.keeps, (value, *bounds))):
+            break
+        runs.append(trip)
+        block = trip.outer
+    here = ev.block
+    ev.block = runs[-1].before if runs else here
+    wrong = ev.op(sign, value, number(0))
+    for trip in runs:
+        wrong = ev.op("and", ev.op("<", trip.start, trip.stop), wrong)
+    place, ev.block = ev.block, []
+    ev.raise_(cls.__name__, message)
+    side, ev.block = ev.block, place
+    ev.emit(OpenIf(wrong.atom, side, [], ev.span))
+    ev.block = here

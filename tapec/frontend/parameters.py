@@ -1,0 +1,92 @@
+"""The parameters of functions that have handlers of their own: an argument for any other one is refused.
+
+A handler reads the arguments that it knows; one that it did not look at would be passed over in silence.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import UnsupportedSyntax
+from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.evaluator import Evaluator
+
+# those in front may be given by position; an asterisk stands for any number
+PARAMETERS: dict[Callable[..., Any], str] = {
+    np.zeros: "shape dtype order",
+    np.empty: "shape dtype order",
+    np.ones: "shape dtype order",
+    np.full: "shape fill_value dtype order",
+    np.zeros_like: "a dtype order",
+    np.empty_like: "prototype dtype order",
+    np.ones_like: "a dtype order",
+    np.full_like: "a fill_value dtype order",
+    np.array: "object dtype copy order",
+    np.asarray: "a dtype order",
+    np.ascontiguousarray: "a",
+    np.copy: "a order",
+    np.reshape: "a shape newshape order",
+    np.ravel: "a order",
+    np.transpose: "a axes",
+    np.swapaxes: "a axis1 axis2",
+    np.expand_dims: "a axis",
+    np.shape: "a",
+    np.ndim: "a",
+    np.size: "a",
+    np.where: "condition x y",
+    np.ndenumerate: "arr",
+    len: "obj",
+    range: "start stop step",
+    enumerate: "iterable start",
+    zip: "*",
+    reversed: "sequence",
+    sum: "iterable start",
+    tuple: "iterable",
+    list: "iterable",
+    sorted: "iterable key reverse",
+    any: "iterable",
+    all: "iterable",
+    map: "*",
+    filter: "function iterable",
+    iter: "object sentinel",
+    next: "iterator default",
+    divmod: "x y",
+    pow: "base exp",
+    int: "x",
+    float: "x",
+    bool: "x",
+    isinstance: "obj class_or_tuple",
+    itertools.chain: "*",
+    itertools.pairwise: "iterable",
+    itertools.product: "* repeat",
+    itertools.combinations: "iterable r",
+    itertools.permutations: "iterable r",
+}
+
+METHODS = {
+    "astype": "dtype order copy",
+    "copy": "order",
+    "reshape": "* shape order",
+    "ravel": "order",
+    "flatten": "order",
+    "transpose": "* axes",
+    "swapaxes": "axis1 axis2",
+    "fill": "value",
+    "dot": "b",
+}
+
+
+def check(ev: Evaluator, known: str | None, name: str, args: Args, kwargs: Kwargs, node: Any) -> None:
+    """Refuse arguments for parameters that are not among `known`."""
+    if known is None:
+        return
+    names = known.split()
+    if "*" not in names and len(args) > len(names):
+        ev.fail(UnsupportedSyntax, f"`{name}` takes {len(names)} arguments here, not {len(args)}", node)
+    for key in kwargs:
+        if key not in names:
+            ev.fail(UnsupportedSyntax, f"`{name}` takes no argument `{key}` here", node)

@@ -1,0 +1,222 @@
+"""Products of arrays that a text or their ranks describe, and other functions whose arguments are structure."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
+from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.creation import as_array
+from tapec.frontend.detached import detach
+from tapec.frontend.elementwise import dim
+from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend.values import (
+    NONE,
+    Lst,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_none,
+    is_scalar,
+    number,
+    static_int,
+)
+from tapec.rules import arrays_tensor
+from tapec.syntax.types import Array
+
+
+def _array(ev: Evaluator, value: Value, node: Any) -> Sym:
+    value = ev.materialise(value)
+    if isinstance(value, Tup | Lst):
+        value = as_array(ev, value, node)
+    if not isinstance(value, Sym) or not isinstance(value.type, Array):
+        ev.fail(TypeMismatch, f"an array is needed, not {describe(value)}", node)
+    return value
+
+
+def _rank(value: Sym) -> int:
+    assert isinstance(value.type, Array)
+    return value.type.ndim
+
+
+# einsum
+
+
+def einsum(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.einsum("ij,jk->ik", a, b)`."""
+    text = args[0].obj if isinstance(args[0], Static) else None
+    if not isinstance(text, str):
+        ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are not known text", node)
+    if kwargs.keys() - {"optimize"}:
+        ev.fail(UnsupportedSyntax, f"`np.einsum` with `{min(kwargs.keys() - {'optimize'})}=`", node)
+    arrays = [_array(ev, arg, node) for arg in args[1:]]
+    inputs, output = _subscripts(ev, text, arrays, node)
+    return _summed(ev, arrays, inputs, output, node)
+
+
+def _subscripts(ev: Evaluator, text: str, arrays: list[Sym], node: Any) -> tuple[list[str], str]:
+    """One letter for each axis of each array, and of the result."""
+    given, arrow, output = text.replace(" ", "").partition("->")
+    inputs = given.split(",")
+    if len(inputs) != len(arrays):
+        ev.fail(TypeMismatch, f"{text!r} is for {len(inputs)} arrays, not {len(arrays)}", node)
+    unused = [letter for letter in string.ascii_letters if letter not in text]
+    widths = [_rank(array) - len(one.replace("...", "")) for one, array in zip(inputs, arrays, strict=True)]
+    widest = max([width for one, width in zip(inputs, widths, strict=True) if "..." in one], default=0)
+    for k, (one, width) in enumerate(zip(inputs, widths, strict=True)):
+        if width < 0 or (width and "..." not in one):
+            ev.fail(TypeMismatch, f"{one!r} does not fit an array of rank {_rank(arrays[k])}", node)
+        # the axes of an ellipsis are aligned at their ends
+        inputs[k] = one.replace("...", "".join(unused[widest - width : widest]))
+    if not arrow:
+        letters = "".join(inputs)
+        own = sorted(letter for letter in set(letters) if letters.count(letter) == 1 and letter not in unused[:widest])
+        output = "".join(own) if "..." not in text else "..." + "".join(own)
+    output = output.replace("...", "".join(unused[:widest]))
+    if len(set(output)) < len(output) or set(output) - set("".join(inputs)):
+        ev.fail(TypeMismatch, f"the result's subscripts in {text!r} are not subscripts of the arrays", node)
+    return inputs, output
+
+
+def _summed(ev: Evaluator, arrays: list[Sym], inputs: list[str], output: str, node: Any) -> Value:
+    letters = [*output, *sorted(set("".join(inputs)) - set(output))]
+    extents: dict[str, Sym] = {}
+    for array, one in zip(arrays, inputs, strict=True):
+        for axis, letter in enumerate(one):
+            extent = dim(ev, array, axis)
+            known = extents.setdefault(letter, extent)
+            _require_equal(ev, known, extent, f"`{letter}` has different extents")
+    places = Tup(tuple(Tup(tuple(number(letters.index(letter)) for letter in one)) for one in inputs))
+    shape = Tup(tuple(extents[letter] for letter in letters))
+    if not output:
+        return ev.inline_library(arrays_tensor.total_of_products, [Tup(tuple(arrays)), places, shape], {}, node)
+    given = [Tup(tuple(arrays)), places, shape, number(len(output))]
+    return ev.inline_library(arrays_tensor.summed_products, given, {}, node)
+
+
+def _require_equal(ev: Evaluator, first: Sym, second: Sym, message: str) -> None:
+    """Raise ValueError, when the program runs, where two extents differ."""
+    differ = ev.op("!=", first, second)
+    if differ.constant is False:
+        return
+    side: list[Any] = []
+    outer, ev.block = ev.block, side
+    ev.raise_("ValueError", message)
+    ev.block = outer
+    ev.emit(OpenIf(differ.atom, side, [], ev.span))
+
+
+def tensordot(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.tensordot(a, b, axes)`."""
+    first, second = (_array(ev, arg, node) for arg in args[:2])
+    axes = kwargs.get("axes", args[2] if len(args) > 2 else number(2))
+    count = static_int(axes)
+    ranks = _rank(first), _rank(second)
+    if count is not None:
+        pairs = [[*range(ranks[0] - count, ranks[0])], [*range(count)]]
+    else:
+        pairs = [[axis % rank for axis in _integers(ev, one, node)]
+                 for one, rank in zip(ev.known_items(axes, node), ranks, strict=True)]
+    letters = iter(string.ascii_letters)
+    left = [next(letters) for _ in range(ranks[0])]
+    right = [next(letters) for _ in range(ranks[1])]
+    for mine, other in zip(*pairs, strict=True):
+        right[other] = left[mine]
+    kept = [letter for letter in (*left, *right) if (letter in left) != (letter in right)]
+    return _summed(ev, [first, second], ["".join(left), "".join(right)], "".join(kept), node)
+
+
+def _integers(ev: Evaluator, value: Value, node: Any) -> list[int]:
+    items = (value,) if is_scalar(value) else ev.known_items(value, node)
+    known = [static_int(item) for item in items]
+    if None in known:
+        ev.fail(UnsupportedSyntax, "axes that only the run knows", node)
+    return [one for one in known if one is not None]
+
+
+# padding and windows
+
+
+def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.pad(array, widths, mode, constant_values=value)`."""
+    given = dict(zip(("array", "pad_width", "mode"), args, strict=False)) | kwargs
+    array = _array(ev, given["array"], node)
+    mode = given.get("mode", Static("constant"))
+    if not isinstance(mode, Static) or mode.obj not in ("constant", "edge"):
+        ev.fail(UnsupportedFunction, "`np.pad` in another mode than \"constant\" and \"edge\"", node)
+    pairs = _widths(ev, given["pad_width"], _rank(array), node)
+    before, after = (Tup(tuple(pair[side] for pair in pairs)) for side in (0, 1))
+    if mode.obj == "edge":
+        return ev.inline_library(arrays_tensor.extended, [array, before, after], {}, node)
+    value = given.get("constant_values", number(0))
+    if not is_scalar(value):
+        ev.fail(UnsupportedFunction, "`np.pad` with more than one constant value", node)
+    return ev.inline_library(arrays_tensor.padded, [array, before, after, value], {}, node)
+
+
+def _widths(ev: Evaluator, value: Value, rank: int, node: Any) -> list[tuple[Value, Value]]:
+    value = ev.materialise(value)
+    if is_scalar(value):
+        return [(value, value)] * rank
+    items = ev.known_items(value, node)
+    if all(map(is_scalar, items)):
+        pair = (items[0], items[-1])
+        return [pair] * rank
+    pairs = [ev.known_items(item, node) for item in items]
+    if len(pairs) not in (1, rank) or any(len(pair) not in (1, 2) for pair in pairs):
+        ev.fail(TypeMismatch, f"the widths of `np.pad` do not fit an array of rank {rank}", node)
+    return [(pair[0], pair[-1]) for pair in (pairs if len(pairs) == rank else pairs * rank)]
+
+
+def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.lib.stride_tricks.sliding_window_view(array, window_shape)`."""
+    given = dict(zip(("x", "window_shape", "axis"), args, strict=False)) | kwargs
+    array = _array(ev, given["x"], node)
+    shape = ev.materialise(given["window_shape"])
+    sizes = (shape,) if is_scalar(shape) else ev.known_items(shape, node)
+    axes = given.get("axis", NONE)
+    rank = _rank(array)
+    chosen = [*range(rank)] if is_none(axes) else [axis % rank for axis in _integers(ev, axes, node)]
+    if len(sizes) != len(chosen) or chosen != [*range(rank)]:
+        ev.fail(UnsupportedFunction, "`sliding_window_view` along some of the axes", node)
+    made = ev.inline_library(arrays_tensor.windows, [array, Tup(tuple(sizes))], {}, node)
+    return detach(ev, made, array, "sliding_window_view")
+
+
+# elementwise functions along an axis
+
+_REDUCTIONS = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
+               np.logical_and: np.all, np.logical_or: np.any}
+_RUNNING = {np.add: np.cumsum, np.multiply: np.cumprod}
+
+
+def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.add.reduce(x, axis)` and its kin."""
+    kwargs = {key: value for key, value in kwargs.items() if not (key in ("dtype", "out") and is_none(value))}
+    if name == "outer" and len(args) == 2 and not kwargs:
+        first, second = (_array(ev, arg, node) for arg in args)
+        spread = Tup((Static(Ellipsis), *(NONE,) * _rank(second)))
+        return ev.call_object(function, [ev.load(first, spread, node), second], {}, node)
+    given = dict(zip(("array", "axis"), args, strict=False)) | kwargs
+    axis = given.get("axis", number(0))
+    table = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
+    if function in table:
+        rest = {key: value for key, value in given.items() if key not in ("array", "axis")}
+        return ev.call_object(table[function], [given["array"]], {"axis": axis, **rest}, node)
+    if name != "reduce" or function.nin != 2 or given.keys() - {"array", "axis"}:
+        ev.fail(UnsupportedFunction, f"cannot differentiate `np.{function.__name__}.{name}`", node)
+    array = _array(ev, given["array"], node)
+    return ev.inline_library(arrays_tensor.folded, [Static(function), array, axis], {}, node)
+
+
+SPECIAL: dict[Any, Any] = {
+    np.einsum: einsum,
+    np.tensordot: tensordot,
+    np.pad: pad,
+    np.lib.stride_tricks.sliding_window_view: sliding_window_view,
+}

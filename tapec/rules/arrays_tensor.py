@@ -1,0 +1,139 @@
+"""Products of arrays with more than two axes: stacks of matrices, `einsum`, padding, windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapec.rules.arrays_common import AXES, common_dtype
+from tapec.rules.arrays_shape import broadcast_shapes
+
+
+def _own(index, extents):
+    """The subscripts of an array that is broadcast: 0 where it has one element only."""
+    place: tuple[Any, ...] = ()
+    skipped = len(index) - len(extents)
+    for k in AXES[: len(extents)]:
+        place = place + ((index[skipped + k] if extents[k] != 1 else 0),)
+    return place
+
+
+def product_of_stacks(a, b):
+    """`a @ b` where one of them has more than two axes: the last two are those of matrices."""
+    if b.ndim == 1:
+        return np.reshape(np.reshape(a, (-1, a.shape[-1])) @ b, a.shape[:-1])
+    if a.ndim == 1:
+        rows = product_of_stacks(a[np.newaxis], b)
+        return rows[..., 0, :]
+    if b.ndim == 2:
+        rows = np.reshape(a, (-1, a.shape[-1])) @ b
+        return np.reshape(rows, a.shape[:-1] + (b.shape[1],))
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError("matmul: the last axis of the first array and the last but one of the second differ")
+    shape = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    out = np.empty(shape + (a.shape[-2], b.shape[-1]), common_dtype(a.dtype, b.dtype))
+    for i in np.ndindex(shape):
+        out[i] = a[_own(i, a.shape[:-2])] @ b[_own(i, b.shape[:-2])]
+    return out
+
+
+def summed_products(arrays, places, extents, kept):
+    """Sums of products of elements, one of each array.
+
+    places   for each array, which of all subscripts are its own
+    extents  how far each subscript runs; the first `kept` are those of the result
+    """
+    kind = arrays[0].dtype
+    for array in arrays:
+        kind = common_dtype(kind, array.dtype)
+    out = np.empty(extents[:kept], kind)
+    for i in np.ndindex(extents[:kept]):
+        total = kind.type(0)
+        for j in np.ndindex(extents[kept:]):
+            total += _product(arrays, places, i + j)
+        out[i] = total
+    return out
+
+
+def total_of_products(arrays, places, extents):
+    """`summed_products` where nothing is kept: a number."""
+    total = arrays[0].dtype.type(0)
+    for j in np.ndindex(extents):
+        total += _product(arrays, places, j)
+    return total
+
+
+def _product(arrays, places, index):
+    product = arrays[0][_chosen(index, places[0])]
+    for k in AXES[: len(arrays) - 1]:
+        product = product * arrays[k + 1][_chosen(index, places[k + 1])]
+    return product
+
+
+def _chosen(index, places):
+    own: tuple[Any, ...] = ()
+    for place in places:
+        own = own + (index[place],)
+    return own
+
+
+def padded(array, before, after, value):
+    """An array with `before` and `after` elements of a value around it, for each axis."""
+    shape: tuple[Any, ...] = ()
+    for k in AXES[: array.ndim]:
+        shape = shape + (before[k] + array.shape[k] + after[k],)
+    out = np.full(shape, value, array.dtype)
+    for i in np.ndindex(array.shape):
+        place: tuple[Any, ...] = ()
+        for k in AXES[: array.ndim]:
+            place = place + (i[k] + before[k],)
+        out[place] = array[i]
+    return out
+
+
+def extended(array, before, after):
+    """An array with its outermost elements repeated around it."""
+    shape: tuple[Any, ...] = ()
+    for k in AXES[: array.ndim]:
+        shape = shape + (before[k] + array.shape[k] + after[k],)
+    out = np.empty(shape, array.dtype)
+    for i in np.ndindex(shape):
+        place: tuple[Any, ...] = ()
+        for k in AXES[: array.ndim]:
+            place = place + (min(max(i[k] - before[k], 0), array.shape[k] - 1),)
+        out[i] = array[place]
+    return out
+
+
+def windows(array, extents):
+    """Every block of these extents, by where it begins."""
+    shape: tuple[Any, ...] = ()
+    for k in AXES[: array.ndim]:
+        if extents[k] > array.shape[k]:
+            raise ValueError("window shape cannot be larger than input array shape")
+        shape = shape + (array.shape[k] - extents[k] + 1,)
+    out = np.empty(shape + extents, array.dtype)
+    for i in np.ndindex(shape):
+        for j in np.ndindex(extents):
+            place: tuple[Any, ...] = ()
+            for k in AXES[: array.ndim]:
+                place = place + (i[k] + j[k],)
+            out[i + j] = array[place]
+    return out
+
+
+def folded(function, a, axis):
+    """`function.reduce(a, axis)` of an elementwise function of two numbers."""
+    if axis is None:
+        a = np.reshape(a, (-1,))
+        axis = 0
+    lanes = np.moveaxis(a, axis, 0)
+    if lanes.shape[0] == 0:
+        raise ValueError("zero-size array to reduction operation which has no identity")
+    result = lanes[0] * 1
+    for k in range(1, lanes.shape[0]):
+        result = function(result, lanes[k])
+    return result
+
+

@@ -1,0 +1,109 @@
+"""Integer operations that Python refuses: compiled code raises, or gives Python's float, never a machine's number."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+
+U = np.arange(5.0)
+
+
+def divided(x, n):
+    return x * (5 // n) + 3 % n
+
+
+def divided_in_place(x, n):
+    k = 7
+    k //= n
+    k %= n
+    return k * x + divmod(5, n)[1]
+
+
+def shifted(x, n):
+    return x * (1 << n) + (64 >> n)
+
+
+def powers(x, n):
+    return x + 10**-6 + 2**-1 + (-2) ** -3 + 3**n
+
+
+def guarded(x, n):
+    return x * 6 // n if n != 0 and 6 % n == 0 else x
+
+
+def counted(x, n):
+    total = 0.0
+    for i in range(1, 4):
+        total += (n // i) * x + n % i
+    return total
+
+
+@pytest.mark.parametrize("f", (divided, divided_in_place, shifted, powers, guarded, counted), ids=lambda f: f.__name__)
+def test_compiled_code_raises_or_agrees(f):
+    derivative = tapec.value_and_grad(f)
+    for n in (0, 1, 2, 5, -1):
+        try:
+            expected = f(1.3, n)
+        except (ZeroDivisionError, ValueError) as error:
+            with pytest.raises(type(error)):
+                derivative(1.3, n)
+            continue
+        if f is powers and n < 0:
+            # Numba has no float here, NumPy has this exception
+            with pytest.raises(ValueError, match="Integers to negative integer powers"):
+                derivative(1.3, n)
+            continue
+        assert derivative(1.3, n)[0] == pytest.approx(expected, rel=1e-15)
+
+
+def periodic(u, n, m):
+    total = 0.0
+    for t in range(m):
+        for i in range(n):
+            total += u[(i + 1) % n] * u[i // m] + (i * t) % m
+            total += u[i % (m + n)] if t % 2 else 0.0
+    return total
+
+
+def invariant(u, n, m):
+    total = 0.0
+    for t in range(n):
+        for i in range(t, n):
+            total += u[i % m]
+            if total > 1000:
+                total += u[i % n] + i // (m + 1)
+    return total
+
+
+@pytest.mark.parametrize("f", (periodic, invariant), ids=lambda f: f.__name__)
+def test_loops_ask_where_they_must(f):
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        derivative = tapec.value_and_grad(f)
+        for n in (0, 1, 3, -1):
+            for m in (0, 2, -1, -2):
+                try:
+                    expected = f(U, n, m)
+                except (ZeroDivisionError, IndexError) as error:
+                    with pytest.raises(type(error)):
+                        derivative(U, n, m)
+                    continue
+                assert derivative(U, n, m)[0] == expected
+
+
+def test_what_does_not_change_is_asked_before_the_loop():
+    body = tapec.emit(invariant, signature="float64[::1], int64, int64").partition("for i in range(")[0]
+    assert "ZeroDivisionError" in body
+    stencil = tapec.emit(ring, signature="float64[::1]")
+    assert "ZeroDivisionError" not in stencil
+
+
+def ring(u):
+    total, n = 0.0, u.shape[0]
+    for i in range(n):
+        total += u[i] * u[(i + 1) % n]
+    return total
