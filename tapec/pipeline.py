@@ -138,10 +138,7 @@ def _build(
 
         return _finish(made, product, lowered, vector, options, listener)
     if kind in JACOBIANS:
-        runs = replace(lowered.function, name=name)
-        if options.fast:
-            runs = to_ssa(prepare(runs, constants, listener), constants)
-        made = blocks_of(kind, runs, sources, constants)
+        made = blocks_of(kind, replace(lowered.function, name=name), sources, constants)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
         # names of their own beside those of the runs
         guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots, whole)
@@ -176,7 +173,7 @@ def _build(
 
     sweeps = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward)
     doc = _doc(kind, function, [structure.labels[p] for p in positions])
-    made = Function(name, core.params, (*sweeps, Return(results)), swept.types, doc)
+    made = Function(name, (*core.params, *swept.seeds), (*sweeps, Return(results)), swept.types, doc)
     return _finish(made, text, lowered, structure, options, listener, swept.seeds)
 
 
@@ -424,7 +421,8 @@ def _finish(
     seeds, taken_apart = grouped(seeds, pairs, core.types)
     labels = (*structure.labels, *seeds)
     taken = (*lowered.constants, *structure.namespace, *labels, *(pair.whole for pair in structure.pairs()))
-    core = replace(core, body=_same_extents(core.body, {pair.im: pair.re for pair in structure.pairs()}))
+    partners = {pair.im: pair.re for pair in structure.pairs() if pair.re in core.params}
+    core = replace(core, body=_same_extents(core.body, partners))
     core = tidy(core, frozenset(taken).difference(core.params), options, listener)
     # for the classes of named tuples, whose names are taken
     result = returned(_results(core))

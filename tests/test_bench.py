@@ -8,6 +8,7 @@ import pytest
 from tests.oracles import central_difference, clone, inner, random_like
 from tests.programs import kernels, objectives, spectra
 from tools.bench.programs import PROBLEMS
+from tools.bench.threads import SHARED, threaded
 
 SMALL = {
     "rosenbrock": lambda rng: (rng.normal(size=6),),
@@ -41,6 +42,14 @@ def test_the_blocks_of_a_jacobian():
     for i in range(6):
         parts = directions[0][camera_of[i]], directions[1][point_of[i]], [directions[2][i]]
         np.testing.assert_allclose(blocks[i] @ np.concatenate(parts), numeric[i], rtol=1e-7, atol=1e-8)
+
+
+def test_threads_are_measured_on_one_and_on_all():
+    problem = next(problem for problem in PROBLEMS if problem.name == SHARED[0])
+    found = threaded(problem, 0.0)
+    assert 1 in found.on
+    assert all(seconds > 0.0 for seconds in (found.primal, found.sequential, *found.on.values()))
+    assert {problem.name for problem in PROBLEMS} >= set(SHARED)
 
 
 def test_names_are_unique():

@@ -48,7 +48,8 @@ STATEMENTS = {
         "`for ... in`, `else`",
         "over `range` with any step, arrays (rows of a matrix), tuples, lists, dicts, `enumerate`, `zip`, "
         "`reversed`, `np.ndindex`, `np.ndenumerate`, `numba.prange`, `tapec.checkpointed` ([memory](memory.md)). "
-        "A loop over a tuple is unrolled, so that its items may differ in type",
+        "A loop over a tuple is unrolled, so that its items may differ in type. Iterators give their items once; one "
+        "that is made outside a loop cannot be used inside it, nor after a loop over it that was left early",
     ),
     "While": ("`while`, `else`", ""),
     "Break": ("`break`", "`continue` and `return` too, anywhere"),
@@ -66,7 +67,7 @@ EXPRESSIONS = {
     "IfExp": ("`x if test else y`", ""),
     "NamedExpr": ("`(y := x)`", ""),
     "Tuple": ("`(x, y)`", "packing, slices with static bounds, `+`, `*` by a constant, named fields"),
-    "List": ("`[x, y]`", "literals, elements, `append`, `extend`, `pop`; a list that grows in a loop holds numbers"),
+    "List": ("`[x, y]`", "literals, elements, `append`, `extend`, `pop`; a list that grows in a loop holds numbers, or tuples of those"),
     "Dict": ("`{\"a\": x}`", "keys that are known; which keys there are may not depend on a branch or loop"),
     "ListComp": ("`[x for x in a if x > 0]`", ""),
     "Subscript": (

@@ -88,6 +88,10 @@ class Activity:
         """Whether a name depends differentiably on a source."""
         return self._key(name) in self.varied
 
+    def matters(self, name: str) -> bool:
+        """Whether a target depends differentiably on a name."""
+        return self._key(name) in self.useful
+
     def __contains__(self, name: str) -> bool:
         type_: Type | None = self._types.get(name)
         return type_ is not None and type_.is_float and self._key(name) in self.active

@@ -224,13 +224,22 @@ class Trips:
             return False
         for one, other in zip(first, second, strict=True):
             a, b = self.subscript(one), self.subscript(other)
-            if a is None or b is None or a.base != b.base or a.offset == b.offset:
+            if a is None or b is None or a == b:
                 continue
-            if a.base is None and (a.offset < 0) == (b.offset < 0):
+            if a.base is None and b.base is None and (a.offset < 0) == (b.offset < 0):
                 return True
-            if self.dependence.minimum(a) >= 0 and self.dependence.minimum(b) >= 0:
+            apart = a.base == b.base or self._above(a, b) or self._above(b, a)
+            if apart and self.dependence.minimum(a) >= 0 and self.dependence.minimum(b) >= 0:
                 return True
         return False
+
+    def _above(self, first: Affine, second: Affine) -> bool:
+        """Whether bounds of loops make a subscript larger than another one that has a value at the same time."""
+        if second.base is None:
+            return self.dependence.minimum(first) > second.offset
+        least = self.dependence.least(first, second.base)
+        most = None if first.base is None else self.dependence.most(second, first.base)
+        return (least is not None and least > second.offset) or (most is not None and most < first.offset)
 
     def accesses(self, block: Block) -> Iterator[Access]:
         """The reads and writes of elements in a block."""

@@ -274,8 +274,9 @@ def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> 
         refuse_change(ev, old, node)
         ev.extend_list(old, value, node)
         return old
+    before = len(ev.types)
     result: Value = ev.materialise(operators.binary(ev, fn, old, value, node), ident)
-    return result
+    return result if ev.live is None else ev.live.new_number(result, before)
 
 
 def expression(ev: Evaluator, node: gast.Expr) -> None:

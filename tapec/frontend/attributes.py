@@ -111,7 +111,7 @@ def _complex_attribute(ev: Evaluator, owner: Any, attr: str, node: Any) -> Value
     if attr == "T":
         turned: Complex = complexes.each(ev, whole, lambda part: transpose(ev, part))
         return turned
-    if attr in ("shape", "size", "ndim"):
+    if attr in ("shape", "size", "ndim", "flags"):
         return get_attribute(ev, whole.re, attr, node)
     if attr in ("itemsize", "nbytes"):
         return ev.op("*", get_attribute(ev, whole.re, attr, node), number(2))

@@ -14,7 +14,6 @@ from tapec.frontend.lists import element_type, growing
 from tapec.frontend.merge import Way, merge
 from tapec.frontend.values import Complex, Contents, Items, Lst, State, Sym, Tup
 from tapec.syntax.core import Break, Const
-from tapec.syntax.types import Array
 
 
 def if_(ev: Evaluator, node: gast.If) -> None:

@@ -134,7 +134,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
             args = all_present(ev, args)
-        parameters.check(ev, _lookup(parameters.PARAMETERS, obj), dotted_name(obj), args, kwargs, node)
+        known = _lookup(parameters.PARAMETERS, obj)
+        parameters.check(ev, known, dotted_name(obj).removeprefix("builtins."), args, kwargs, node)
         result: Value = handler(ev, args, kwargs, node)
         return result
     name = function_name(obj)

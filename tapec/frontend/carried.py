@@ -154,7 +154,7 @@ class Carried:
         if isinstance(head, MaybeNone) and isinstance(value, Sym):
             value = MaybeNone(value, Const(True))
         paths = dict(leaves(value))
-        same = paths.keys() == dict(leaves(head)).keys() and _shape(head) == _shape(value)
+        same = paths.keys() == dict(leaves(head)).keys() and shape(head) == shape(value)
         return paths if same else None
 
     def _unify(
@@ -211,7 +211,7 @@ class Carried:
         return pairs
 
 
-def _shape(value: Any) -> Any:
+def shape(value: Any) -> Any:
     """The structure of a value without its numbers."""
     match value:
         case Sym():
@@ -219,13 +219,13 @@ def _shape(value: Any) -> Any:
         case Complex():
             return "complex array" if value.is_array else "complex"
         case Tup(items=items, cls=cls):
-            return (cls, *map(_shape, items))
+            return (cls, *map(shape, items))
         case Maybe(value=inner):
-            return ("maybe", _shape(inner))
+            return ("maybe", shape(inner))
         case MaybeNone(value=inner):
-            return ("maybe none", _shape(inner))
+            return ("maybe none", shape(inner))
         case Items(values=values):
-            return ("items", *map(_shape, values))
+            return ("items", *map(shape, values))
         case Growing():
-            return "growing", _shape(value.buffer)
+            return "growing", shape(value.buffer)
     return value

@@ -12,6 +12,7 @@ from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of, extents
 from tapec.frontend.complexes import common, lead, operation
 from tapec.frontend.detached import detach, perhaps_contiguous
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.lists import column
 from tapec.frontend.values import (
     PART_OF,
     Complex,
@@ -111,7 +112,7 @@ def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -
     if isinstance(value, Lst):
         contents = ev.heap[value]
         if isinstance(contents, Growing):
-            return ev.call_library("copied", (iteration.list_view(ev, contents),))
+            return _array_of(ev, contents, node)
         value = Tup(contents.values)
     assert isinstance(value, Tup)
     if _holds_arrays(ev, value):
@@ -134,6 +135,15 @@ def _holds_arrays(ev: Evaluator, value: Value) -> bool:
     if isinstance(value, Tup):
         return any(_holds_arrays(ev, item) for item in value.items)
     return is_array(value) or is_complex_array(value)
+
+
+def _array_of(ev: Evaluator, contents: Growing, node: Any) -> Any:
+    """The elements of a list; those of a list of tuples as rows."""
+    if not isinstance(contents.buffer, Tup):
+        return ev.call_library("copied", (iteration.list_view(ev, contents),))
+    columns = [column(contents, k) for k in range(len(contents.buffer.items))]
+    arrays = tuple(_array_of(ev, one, node) for one in columns if isinstance(one, Growing))
+    return ev.call_object(np.stack, [Tup(arrays)], {"axis": number(1)}, node)
 
 
 def _common_dtype(leaves: list[Sym | Complex]) -> str:

@@ -87,6 +87,16 @@ class OpenLoop:
     span: Span | None
 
 
+@dataclass(frozen=True)
+class Detached:
+    """A copy of what NumPy's `function`, called at `span`, shares with `memory`; `guard` raises where it does."""
+
+    memory: frozenset[str]
+    function: str
+    span: Span | None
+    guard: Block = ()
+
+
 @dataclass
 class OpenTrip:
     """A trip of a counted loop under construction.
@@ -156,6 +166,9 @@ class Live(Protocol):
 
     def evaluated(self, node: Any, handler: Callable[[Any, Any], Value]) -> Value:
         """The value of an expression, which `handler` gives."""
+
+    def new_number(self, value: Value, before: int) -> Value:
+        """What an operation gives: an object of its own.  `before` is how many names there were before it."""
 
     def refresh(self, value: Value) -> Value:
         """The value now of something that assignments change, such as a variable."""
@@ -252,8 +265,8 @@ class Evaluator:
         self.gathers: dict[str, tuple[str, str]] | None = None
         # arrays that hold the elements of lists; such an element is an object of the user's program
         self.list_memory: set[str] = set()
-        # copies of what NumPy shares: the memory, the function, where it was called (`detached.py`)
-        self.detached: dict[str, tuple[frozenset[str], str, Span | None]] = {}
+        # copies of what NumPy shares (`detached.py`)
+        self.detached: dict[str, Detached] = {}
         # the counted loops around, of step 1
         self.open_trips: list[OpenTrip] = []
         # the first and last bound of what loops count

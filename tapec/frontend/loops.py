@@ -12,6 +12,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
 from tapec.frontend.evaluator import DeadCode, Evaluator, OpenLoop, OpenTrip
+from tapec.frontend.guarded import guarded_for, guarded_trips
 from tapec.frontend.iteration import as_iteration, grid, iterable
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
@@ -83,6 +84,12 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
             if ev.dead:
                 return
             _same_lengths(ev, iteration, begun, ev.heap, node)
+        return
+    trips = guarded_trips(ev, iteration)
+    if trips is not None and not _has_break(node.body):
+        begun = dict(ev.heap)
+        guarded_for(ev, iteration, node, trips)
+        _same_lengths(ev, iteration, begun, ev.heap, node)
         return
     progress, iteration = iteration.progress, taken(ev, iteration, node)
     if iteration == NOTHING:

@@ -218,7 +218,7 @@ def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | 
     structure = flatten_result(ev, result, leaves, source.span(source.node))
     body: Block = (*freeze(ev.root), Return(tuple(leaves), source.span(source.node)))
     body, callees = finished(ev.callees, body)
-    refuse_shared(ev, tuple(params), body)
+    body = refuse_shared(ev, tuple(params), body)
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
     functions = tuple(ev.functions)
     seen = tuple((owner, name, value) for (_, name), (owner, value) in ev.seen.items())

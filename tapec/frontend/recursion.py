@@ -155,7 +155,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
         )
     found = [leaf for _, leaf in leaves(result)]
     block = (*freeze(sub.root), Return(tuple(leaf.atom for leaf in found)))
-    refuse_shared(sub, tuple(params), block)
+    block = refuse_shared(sub, tuple(params), block)
     foreign = next((name for stmt in walk(block) for name in reads(stmt) if name not in sub.types), None)
     if foreign is not None:
         ev.fail(

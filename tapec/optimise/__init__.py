@@ -18,6 +18,7 @@ from tapec.optimise.defined import define_copied
 from tapec.optimise.distribute import distribute
 from tapec.optimise.early import leave_early
 from tapec.optimise.elementary import vectorise_functions
+from tapec.optimise.elements import known_elements
 from tapec.optimise.extents import known_extents
 from tapec.optimise.filled import fill_at_once
 from tapec.optimise.hoist import hoist_allocations
@@ -58,6 +59,7 @@ PREPARE: tuple[Pass, ...] = (
     *CLEAN,
     copy_joined,
     write_out_products,
+    known_elements,
     count_by_formula,
     *CLEAN,
     refill,
@@ -91,6 +93,7 @@ TELLING: dict[Pass, Telling] = {
     one: one
     for one in (
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
+        *(known_extents, copy_joined, write_out_products, count_by_formula, refill, leave_early),
         *(in_lanes, stage_functions, vectorise_functions),
     )
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -44,15 +45,18 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64
 
 
-def count_by_formula(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def count_by_formula(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with formulas for counters; see the module.  Afterwards copies of names are left to clean up."""
-    worker = _Counters(Fresh(function.types))
+    worker = _Counters(Fresh(function.types), listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Counters:
-    def __init__(self, fresh: Fresh) -> None:
+    def __init__(self, fresh: Fresh, listener: Listener | None) -> None:
+        self.listener = listener
         self.fresh = fresh
 
     def block(self, block: Block) -> Block:
@@ -69,6 +73,10 @@ class _Counters:
             return
         after: list[Stmt] = []
         for counter, step in self.counters(stmt, inside):
+            if self.listener is not None:
+                what, why = "`{0}` is computed from `{1}`, not carried", "every trip adds {2}"
+                about = Named(counter, stmt.span), Named(stmt.var, stmt.span), step
+                self.listener.decide(stmt.span, "counters", what, why, *about)
             first = self.fresh(counter, INT64)
             yield Assign(first, Name(counter), stmt.span)
             head: list[Stmt] = []

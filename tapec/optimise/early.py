@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -34,14 +35,17 @@ from tapec.syntax.core import (
 )
 
 
-def leave_early(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def leave_early(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with loops that end when an adjoint is used up; see the module."""
-    worker = _Early(Trips(function))
+    worker = _Early(Trips(function), listener)
     return replace(function, body=worker.block(function.body))
 
 
 class _Early:
-    def __init__(self, trips: Trips) -> None:
+    def __init__(self, trips: Trips, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = trips
 
     def block(self, block: Block) -> Block:
@@ -49,7 +53,12 @@ class _Early:
 
     def statement(self, stmt: Stmt) -> Stmt:
         new = self.shortened(stmt) if isinstance(stmt, For) else None
-        return map_blocks(stmt, self.block) if new is None else new
+        if new is None:
+            return map_blocks(stmt, self.block)
+        if self.listener is not None:
+            why = "the adjoint that goes back through it is used up by one trip"
+            self.listener.decide(stmt.span, "early", "the reverse sweep leaves the loop early", why)
+        return new
 
     def shortened(self, loop: For) -> For | None:
         """The loop with a `break` where the adjoint that it carries has become zero."""

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -41,10 +42,12 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL, INT64
 
 
-def known_extents(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def known_extents(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with the extents of such slices in place; see the module."""
     counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
-    worker = _Extents(function, frozenset(name for name, count in counts.items() if count == 1))
+    worker = _Extents(function, frozenset(name for name, count in counts.items() if count == 1), listener)
     body = worker.block(function.body)
     if not worker.known:
         return function
@@ -66,7 +69,8 @@ class _Asked:
 
 
 class _Extents:
-    def __init__(self, function: Function, single: frozenset[str]) -> None:
+    def __init__(self, function: Function, single: frozenset[str], listener: Listener | None) -> None:
+        self.listener = listener
         self.fresh = Fresh(function.types)
         self.single = single.union(function.params)
         # (slice, axis) -> extent
@@ -88,6 +92,10 @@ class _Extents:
             return
         for axis, width, index in _implied(stmt, asked, self.single):
             self.known[stmt.target, axis] = width
+            if self.listener is not None:
+                why = "element {2} behind it is asked for; that it is there is checked when the program runs"
+                about = Named(stmt.target, stmt.span), width, index
+                self.listener.decide(stmt.span, "extents", "`{0}` has {1} elements", why, *about)
             extent, differs = self.fresh("n", INT64), self.fresh("t", BOOL)
             yield Assign(extent, Op("dim", (Name(stmt.target), Const(axis))), stmt.span)
             yield Assign(differs, Op("!=", (Name(extent), Const(width))), stmt.span)

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.memory import VIEWS
+from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array
@@ -32,15 +33,18 @@ from tapec.syntax.types import Array
 _LARGEST = 16
 
 
-def copy_joined(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def copy_joined(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with elements copied instead; see the module."""
-    worker = _Joined(function)
+    worker = _Joined(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Joined:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.fresh = Fresh(function.types)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.mentions = _mentions(function.body)
@@ -67,6 +71,10 @@ class _Joined:
                 continue
             made = self.joined(last.target, stmt)
             if made is not None:
+                if self.listener is not None:
+                    why = "both sides bring a small array of their own"
+                    about = Named(last.target, stmt.span)
+                    self.listener.decide(stmt.span, "joined", "elements of `{0}` are copied", why, about)
                 yield made
                 stmt = replace(stmt, body=self.copied(stmt.body, made), orelse=self.copied(stmt.orelse, made))
         yield stmt

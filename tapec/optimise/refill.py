@@ -13,11 +13,13 @@ changes, and later loops of the same block read it by their own variable.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener, Named
 from tapec.optimise.counters import renamed
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
@@ -44,9 +46,11 @@ _OPERATIONS = 2
 _ARITHMETIC = frozenset({"+", "-", "*", "neg"})
 
 
-def refill(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def refill(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such arrays no longer read; see the module.  What fills them is left to be dropped."""
-    worker = _Refill(function)
+    worker = _Refill(function, listener)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -61,14 +65,16 @@ class _Filling:
 
 
 class _Refill:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.fresh = Fresh(function.types)
         self.trips = Trips(function)
         self.aliases = self.trips.aliases
         self.changed = {self.aliases.find(name) for stmt in walk(function.body) for name in changed(stmt)}
         names = [name for name, type_ in function.types.items() if is_memory(type_)]
         classes = [self.aliases.find(name) for name in names]
-        self.alone = {name for name, own in zip(names, classes, strict=True) if classes.count(own) == 1}
+        sizes = Counter(classes)
+        self.alone = {name for name, own in zip(names, classes, strict=True) if sizes[own] == 1}
         self.uses: dict[str, list[Stmt]] = {}
         for stmt in walk(function.body):
             for name in set(reads(stmt)) & self.alone:
@@ -84,7 +90,14 @@ class _Refill:
                     # every use must be one of these, and the store
                     if None not in later and used + 1 == len(self.uses[filling.array]) and used:
                         out[place + 1 :] = [self.refilled(filling, one) for one in out[place + 1 :]]
+                        self.tell(filling)
         return tuple(map_blocks(stmt, self.block) for stmt in out)
+
+    def tell(self, filling: _Filling) -> None:
+        if self.listener is not None:
+            why = "its elements are computed again where they are read"
+            about = Named(filling.array, filling.loop.span)
+            self.listener.decide(filling.loop.span, "refill", "`{0}` is not kept", why, about)
 
     def fillings(self, loop: For) -> Iterator[_Filling]:
         """The arrays that a loop fills with what is cheap to compute again."""

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.journal import Listener
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Name, Op, Stmt, Store, map_blocks, walk, writes
 from tapec.syntax.types import FLOAT64, INT64, Array
@@ -21,15 +22,18 @@ from tapec.syntax.types import FLOAT64, INT64, Array
 _LARGEST = 4
 
 
-def write_out_products(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def write_out_products(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with loops for small products; see the module.  A sum's name has several values then."""
-    worker = _Products(function)
+    worker = _Products(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Products:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.fresh = Fresh(function.types)
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
@@ -72,6 +76,10 @@ class _Products:
         self, stmt: Assign, left: str, right: str, one: tuple[int, ...], other: tuple[int, ...]
     ) -> Iterator[Stmt]:
         """The product's elements as sums, in loops over what the result's axes are."""
+        if self.listener is not None:
+            what, why = "the product is written out", "its arrays are {0} and {1}"
+            sizes = (" by ".join(map(str, shape)) for shape in (one, other))
+            self.listener.decide(stmt.span, "small_products", what, why, *sizes)
         rows, columns = one[:-1], other[1:]
         extents = (*rows, *columns)
         names = tuple(Name(self.fresh("i", INT64)) for _ in extents)

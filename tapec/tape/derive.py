@@ -6,7 +6,7 @@ definition a zero is added, and the derivative is taken by that zero.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
@@ -101,8 +101,11 @@ def derive(request: Request) -> Derivative:
     watched = set(request.watched)
     cuts: dict[str, str] = {}
     whole = Function("stretch", (), (*body, Return(tuple(targets))), types)
+    varied = Activity(whole, aliases(whole), watched, set())
     reached = {
-        name for name in wanted if name in watched or (name in defined and _connects(whole, watched, {name}))
+        name
+        for name in wanted
+        if name in watched or (name in defined and types[name].is_float and varied.varies(name))
     }
     for name in wanted:
         if name in defined and name in reached:
@@ -113,11 +116,11 @@ def derive(request: Request) -> Derivative:
     outside = (*inputs_of(block), *(name for name in wanted if name not in defined and name in types))
     inputs = tuple(name for name in dict.fromkeys(outside) if name not in cuts.values())
     function = Function("stretch", (*inputs, *cuts.values()), block, types)
-    names = {_id(t) for t in targets if isinstance(t, Name)}
+    useful = Activity(function, aliases(function), set(), _floats(targets, types))
     connected = {
         name: cuts.get(name, name)
         for name in wanted
-        if name in reached and _connects(function, {cuts.get(name, name)}, names)
+        if name in reached and useful.matters(cuts.get(name, name))
     }
     adjoints = tuple(
         tuple(list(connected).index(v) for v in source if v in connected) or None for source in request.sources
@@ -151,10 +154,6 @@ def _independent(function: Function, sources: tuple[str, ...], constants: frozen
     return independent_examples(function, sources)
 
 
-def _id(atom: Name) -> str:
-    return atom.id
-
-
 def tracked(request: Request) -> frozenset[str]:
     """The names that depend on a watched one."""
     types = dict(request.types)
@@ -170,14 +169,17 @@ def connections(request: Request) -> tuple[bool, ...]:
     types, watched = dict(request.types), set(request.watched)
     body = stopped_body(request, Emitter(types, set(types)))
     whole = Function("stretch", (), (*body, Return(request.targets)), types)
-    names = {_id(t) for t in request.targets if isinstance(t, Name)}
-    return tuple(
-        any(
-            (name in watched or _connects(whole, watched, {name})) and _connects(whole, {name}, names)
-            for name in source
-        )
-        for source in request.sources
-    )
+    activity = Activity(whole, aliases(whole), watched, _floats(request.targets, types))
+
+    def recorded(name: str) -> bool:
+        return name in watched or (types[name].is_float and activity.varies(name))
+
+    return tuple(any(recorded(name) and activity.matters(name) for name in source) for source in request.sources)
+
+
+def _floats(targets: Iterable[Atom], types: Mapping[str, Type]) -> set[str]:
+    """Those targets that have a derivative."""
+    return {target.id for target in targets if isinstance(target, Name) and types[target.id].is_float}
 
 
 def inputs_of(block: Iterable[Stmt]) -> tuple[str, ...]:
@@ -185,12 +187,6 @@ def inputs_of(block: Iterable[Stmt]) -> tuple[str, ...]:
     block = tuple(block)
     inside = {name for stmt in walk(block) for name in writes(stmt)}
     return tuple(dict.fromkeys(name for stmt in walk(block) for name in reads(stmt) if name not in inside))
-
-
-def _connects(function: Function, sources: set[str], targets: set[str]) -> bool:
-    """Whether a path of derivatives leads from one of the sources to one of the targets."""
-    activity = Activity(function, aliases(function), sources, targets)
-    return any(target in activity for target in targets)
 
 
 def stopped_body(request: Request, emitter: Emitter) -> list[Stmt]:

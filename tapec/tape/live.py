@@ -380,7 +380,8 @@ class LiveObjects(Versions, OuterVariables, WholeNumbers):
         ev = self.ev
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
                       self.begun, self.entry, self.dicts, self.contents, self.outer, self.objects.written,
-                      self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions):
+                      self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions, ev.seen, ev.divided,
+                      ev.containers):
             table.clear()
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]
 

@@ -208,7 +208,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         name for stmt in walk(block) if isinstance(stmt, Store) for name in ev.roots.get(stmt.array, ())
     )
     live.check_writes(written)
-    refuse_shared(ev, tuple(ev.fixed), block)
+    block = refuse_shared(ev, tuple(ev.fixed), block)
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     decided = decisions is not None and decisions.made
@@ -287,6 +287,9 @@ def _resolver(ev: Evaluator, shared: Shared, frame: types.FrameType) -> Any:
         node = gast.Name(ident, gast.Load(), None, None)
         if shared.globals is None and ident in shared.variables:
             return ev.wrap(shared.variables[ident], node, ("name", ident))
+        assigned = ev.live.assigned_global(frame.f_globals, ident) if isinstance(ev.live, LiveObjects) else None
+        if assigned is not None:
+            return assigned
         if ident in frame.f_globals:
             return ev.wrap(frame.f_globals[ident], node, ("module", ident))
         return None

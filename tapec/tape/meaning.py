@@ -108,7 +108,7 @@ def sources_of(recording: Recording, source: Any) -> list[Source]:
     meant = _meant(recording, source)
     if meant is not None and not isinstance(meant, tuple):
         _not_complex()
-    if meant is not None and key in names.twins:
+    if meant is not None and key in names.twins and not isinstance(source, Variable):
         raise LoweringError(
             "a complex source that has a part in common with another value",
             reason="the two are one value in the program, so that they cannot be told apart",

@@ -122,8 +122,8 @@ class Names:
             if isinstance(one, Name) and (owner := self.objects.setdefault(one, key)) != key:
                 # another object with the same value and history, such as float(x)
                 self.twins.add(key)
-                if isinstance(atom, tuple):
-                    # nor is the other one told apart from its part
+                if self._place(one) >= 0:
+                    # which of the two was first is not known, unless one is an input
                     self.twins.add(owner)
 
     def _place(self, atom: Meant) -> int:

@@ -77,6 +77,13 @@ class OuterVariables:
             key = "cell_contents"
         else:
             holder, key = function.__globals__, ident
+        return self._held(holder, key)
+
+    def assigned_global(self, module: dict[str, Any], ident: str) -> Value | None:
+        """What the block, or a function that it calls, has assigned to a variable of the module."""
+        return self._held(module, ident)
+
+    def _held(self, holder: Any, key: str) -> Value | None:
         found = self.outer.get(id(holder))
         cell = found[2].get(key) if found is not None else None
         contents = self.ev.heap.get(cell) if cell is not None else None

@@ -136,5 +136,8 @@ class Refusing:
     def may_vary(self, name: str) -> bool:
         return True
 
+    def new_number(self, value: Value, before: int) -> Value:
+        return value
+
     def refresh(self, value: Value) -> Value:
         return value

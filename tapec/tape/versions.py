@@ -91,6 +91,8 @@ class Versions:
 
         def at_the_top(self, obj: Any) -> None: ...
 
+        def note_whole(self, value: Complex) -> None: ...
+
     def _variable(self, variable: Variable, label: str, slot: int) -> VariableSym | VariablePair | None:
         """The version that a variable holds at entry, and the cell for later ones."""
         value = variable._value
@@ -123,6 +125,8 @@ class Versions:
             # where ways meet there may be one more
             if name_of(part) not in names:
                 names.append(name_of(part))
+        if isinstance(value, Complex):
+            self.note_whole(value)
 
     def refresh(self, value: Value) -> Value:
         """A variable's version now; a read that tapes notice."""

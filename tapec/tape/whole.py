@@ -13,6 +13,7 @@ from typing import Any
 
 import gast
 
+from tapec.frontend.complexes import each
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Complex, Sym, Value
 from tapec.syntax.core import Atom, Const, Name, Op
@@ -48,21 +49,36 @@ class WholeNumbers:
             self.operating = outer
         if outer:
             return value
-        if isinstance(value, Complex) and type(value) is Complex:
+        if type(value) is Complex and not value.is_array:
             # an operation gives a new object, a call perhaps one of its arguments
             return self.set_apart(value, before, kind in _ARITHMETIC)
         if isinstance(value, Sym) and isinstance(value.atom, Name) and value.atom in self.whole_parts:
             return self.own_part(value)
+        if kind is gast.Attribute and node.attr == "T" and isinstance(value, Sym | Complex):
+            turned: Value = each(self.ev, value, lambda part: self.own_view(part, before))
+            return turned
         return value
+
+    def own_view(self, part: Sym, before: int) -> Sym:
+        """A view of an array under a name of its own: `.T` of a vector is another object."""
+        own = isinstance(part.atom, Name) and part.atom.id in self.made_since(before)
+        return part if own else self.own_part(part)
+
+    def made_since(self, before: int) -> set[str]:
+        """The names behind the first `before`; inputs that an expression has reached are none of its results."""
+        types_ = self.ev.types
+        return {*islice(reversed(types_), max(len(types_) - before, 0))} - self.ev.fixed
+
+    def new_number(self, value: Value, before: int) -> Value:
+        """What an operation gives: an object of its own."""
+        return self.set_apart(value, before, True) if type(value) is Complex and not value.is_array else value
 
     def set_apart(self, value: Complex, before: int, new_object: bool) -> Complex:
         """A value with parts that are defined behind the first `before` names, unless it is an object that is known."""
         pair = value.re.atom, value.im.atom
         literal = all(isinstance(part, Const) for part in pair)
-        if not literal and (new_object or pair not in self.pairs) and not value.is_array:
-            types_ = self.ev.types
-            # inputs that the expression has reached are none of its results
-            new = {*islice(reversed(types_), max(len(types_) - before, 0))} - self.ev.fixed
+        if not literal and (new_object or pair not in self.pairs):
+            new = self.made_since(before)
             re, im = (
                 part
                 if isinstance(part.atom, Name) and part.atom.id in new and part.atom not in self.whole_parts

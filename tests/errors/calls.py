@@ -244,7 +244,7 @@ def argument_that_is_not_read(x):
 
 
 @refused(np.ones(3))
-def too_many_arguments(x):
+def axis_of_a_size(x):
     return np.size(x, 0) * x[0]
 
 

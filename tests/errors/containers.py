@@ -276,3 +276,31 @@ def module_dict_updated(x):
 @refused((1.0, 2.0))
 def attribute_of_a_tuple(p):
     return p.first * 2.0
+
+
+@refused(VECTOR)
+def tuples_of_several_lengths_in_a_list(x):
+    found = []
+    for i in range(x.size):
+        if i < 2:
+            found.append((i, x[i]))
+        else:
+            found.append((i, x[i], 1.0))
+    return x[0] * len(found)
+
+
+@refused(VECTOR)
+def number_into_a_list_of_tuples(x):
+    found = []
+    for i in range(x.size):
+        found.append((i, x[i]))
+    found[0] = 1.0
+    return found[0][1]
+
+
+@refused(VECTOR)
+def numbers_and_tuples_in_a_list(x):
+    found = [x[0]]
+    for i in range(x.size):
+        found.append((i, x[i]))
+    return found[0]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba import float32, float64, int64
 
+import tapec
 from tapec.optimise.elementary import VECTORISED, vectorise_functions
 from tapec.options import Options
 from tapec.pipeline import build

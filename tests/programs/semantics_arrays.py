@@ -566,3 +566,16 @@ def a_product_of_a_copy_of_what_changes(m):
 def elements_in_column_order(m):
     columns = m.ravel(order="F") * np.arange(12.0)
     return columns.sum() + (m.flatten("F")[1:5] * m[0]).sum() + np.ravel(m.T, "F")[3] + m.swapaxes(0, 1)[2, 1]
+
+
+@case(M)
+def columns_taken_out_and_put_back(m):
+    y = m * 1.0
+    for j in range(3):
+        column = np.ascontiguousarray(y[:, j])
+        column *= y[0, j] + 2.0
+        total = y.sum()
+        y[:, j] = column * total
+        ring = y[::2, 1].ravel()
+        ring[0] = 5.0 * y[0, 0]
+    return (y * m).sum() + ring @ ring

@@ -18,6 +18,7 @@ from tests.programs import (
     semantics_complex,
     semantics_flow,
     semantics_iterators,
+    semantics_lists,
     semantics_outside,
 )
 
@@ -27,6 +28,7 @@ CASES = [
     *semantics_calls.CASES,
     *semantics_complex.CASES,
     *semantics_iterators.CASES,
+    *semantics_lists.CASES,
     *semantics_outside.CASES,
 ]
 

@@ -264,7 +264,7 @@ ARRAYS = {
     "vander": "np.vander(z, 3), np.vander(z)",
     "meshgrid": "np.meshgrid(z, w)[0], np.meshgrid(z, x)[1]",
     "linalg.matrix_power": "np.linalg.matrix_power(m[:2, :2], 3), z",
-    "matmul": "np.matmul(m, z), m @ m[:, :3].T.conj()",
+    "matmul": "np.matmul(m, z), m @ m.T.conj()",
     "inner": "np.inner(z, w), np.inner(m, m)",
     "outer": "np.outer(z, w), np.outer(x, z)",
     "kron": "np.kron(z, w), np.kron(m, x)",

@@ -8,7 +8,13 @@ import numba
 import pytest
 
 import tapec
-from tests.tape import bodies_language, bodies_models  # noqa: F401
+from tests.tape import (  # noqa: F401
+    bodies_language,
+    bodies_models,
+    bodies_networks,
+    bodies_objects,
+    bodies_training,
+)
 from tests.tape.bodies import BODIES, difference, outcome
 
 

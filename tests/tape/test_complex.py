@@ -163,6 +163,22 @@ def test_views_of_parts():
     np.testing.assert_allclose(tape.gradient(y, z), 4.0 * A.real + 1j * (1.0 + 2.0 * A.imag), rtol=1e-12)
 
 
+def test_operations_in_place_and_variables_parts():
+    z, v = constant(Z), Variable(Z)
+    with GradientTape(persistent=True) as tape:
+        tape.watch(z)
+        w = z
+        z -= 1.0
+        y = z * w * w
+        v.assign(2.0 + 2.0j)
+        re, held = v.real, v.value()
+        q = re * np.abs(v) + held.imag
+    assert tape.gradient(y, z) == np.conj(Z * Z)
+    assert tape.gradient(y, w) == np.conj(Z * Z + 2.0 * (Z - 1.0) * Z)
+    np.testing.assert_allclose(tape.gradient(q, re), abs(2.0 + 2.0j))
+    np.testing.assert_allclose(tape.gradient(q, v), abs(2.0 + 2.0j) + (2.0 + 2.0j) / 2.0**0.5 + 1j)
+
+
 def test_names_and_containers():
     z = constant(Z)
     held = {"a": [z], "b": (z, z)}

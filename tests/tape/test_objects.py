@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tapec import GradientTape, Variable, constant, function
+from tapec.errors import LoweringError
 from tapec.tape import plan as plans
 
 
@@ -463,3 +464,16 @@ def test_text_of_what_is_known():
         return tape.gradient(y, [slots["v0"], slots["m1"]]), len(text) if text is None else 0
 
     assert step(3.0)[0] == [6.0, 1.0] and function(step)(3.0)[0] == [6.0, 1.0]
+
+
+def test_a_transposed_vector_is_another_value():
+    x = np.array([1.0, 2.0])
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        h = x * 2.0
+        a = h.T
+        y = np.sum(h * a)
+    np.testing.assert_array_equal(tape.gradient(y, h), 2.0 * h)
+    with pytest.raises(LoweringError, match="shares its memory"):
+        # it was as if `a` were `h`
+        tape.gradient(y, a)

@@ -25,6 +25,7 @@ from tools.bench.cold import Start, overhead, starts  # noqa: E402
 from tools.bench.measure import Row, WrongGradient, measure, warm_up  # noqa: E402
 from tools.bench.programs import PROBLEMS, Problem  # noqa: E402
 from tools.bench.scaling import SCALED  # noqa: E402
+from tools.bench.threads import SHARED, Threaded, threaded  # noqa: E402
 
 LIMIT = 4.0
 
@@ -36,7 +37,16 @@ LIMIT = 4.0
 @click.option("--peers/--no-peers", "compared", default=True, help="Measure JAX, PyTorch and autograd if installed.")
 @click.option("--sizes", is_flag=True, help="Measure some problems in several sizes, too.")
 @click.option("--cold", is_flag=True, help="Measure first calls in new processes, memory, and a call's price, too.")
-def main(output: Path | None, only: tuple[str, ...], seconds: float, compared: bool, sizes: bool, cold: bool) -> None:
+@click.option("--threads", is_flag=True, help="Measure some gradients with `parallel=True`, on one thread and on all.")
+def main(
+    output: Path | None,
+    only: tuple[str, ...],
+    seconds: float,
+    compared: bool,
+    sizes: bool,
+    cold: bool,
+    threads: bool,
+) -> None:
     """Time value and gradient of loop programs against primal, hand-written adjoint and other tools."""
     chosen = [problem for problem in PROBLEMS if not only or any(part in problem.name for part in only)]
     if not chosen:
@@ -73,6 +83,8 @@ def main(output: Path | None, only: tuple[str, ...], seconds: float, compared: b
         record["starts"] = [start.record() for problem in chosen for start in told(starts(problem.name))]
         record["call"] = overhead(seconds)
         click.echo("\n".join(f"a call of {name}: {1e9 * taken:.0f} ns" for name, taken in record["call"].items()))
+    if threads:
+        record["threads"] = [on_threads(problem, seconds).record() for problem in chosen if problem.name in SHARED]
     if output is not None:
         output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     sys.exit(1 if failures else 0)
@@ -109,6 +121,14 @@ def scaled(problem: Problem, seconds: float, others: tuple[peers.Peer, ...]) -> 
         row = measure(problem, seconds, others, make(np.random.default_rng(1), size))
         click.echo(cells(row, [peer.name for peer in others]).replace(f"{row.name:<28}", f"{row.name:<20}{size:>8}"))
         found.append({"size": size, **row.record()})
+    return found
+
+
+def on_threads(problem: Problem, seconds: float) -> Threaded:
+    """The problem on one thread and on all, printed on the way."""
+    found = threaded(problem, seconds)
+    times = (f"{1e6 * taken:.1f} us on {count}" for count, taken in found.on.items())
+    click.echo(line(found.name, f"{1e6 * found.sequential:.1f} us", *times, f"gain {found.gain:.2f}"))
     return found
 
 

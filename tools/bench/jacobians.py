@@ -11,7 +11,7 @@ import tapec
 from tests.programs import objectives
 
 _residual = njit(objectives.bundle_residual)
-_block = tapec.jacobian(objectives.bundle_residual, wrt=(0, 1, 2))
+_block = tapec.jacrev(objectives.bundle_residual, wrt=(0, 1, 2))
 # of a residual: by its camera, its point and its weight
 _CAMERA, _POINT, _ALL = 11, 14, 15
 

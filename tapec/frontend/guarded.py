@@ -1,0 +1,58 @@
+"""Loops over known objects beside an array: `for link, angle in zip(LINKS, angles)`.
+
+No number picks one of several functions or objects, so such a loop is unrolled to as many trips as there are
+objects, each under the test that the array is that long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from tapec.frontend.branches import branch
+from tapec.frontend.carried import shape
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.once import NOTHING, taken
+from tapec.frontend.values import Items, Iteration, Lst, Tup, Value, number
+
+# more trips would make the function too long
+_MOST = 100
+
+
+def guarded_trips(ev: Evaluator, iteration: Iteration) -> int | None:
+    """How many trips a loop makes at most, if it has to be unrolled; None if it can be a loop."""
+    found = [values for values in _known(ev, iteration) if any(shape(v) != shape(values[0]) for v in values)]
+    most = min(map(len, _known(ev, iteration)), default=0)
+    return most if found and most <= _MOST else None
+
+
+def _known(ev: Evaluator, iteration: Iteration) -> list[tuple[Value, ...]]:
+    """The items of tuples and lists of known length, side by side."""
+    found: list[tuple[Value, ...]] = []
+    if iteration.kind not in ("zip", "enumerate", "items"):
+        return found
+    for arg in iteration.args:
+        if isinstance(arg, Iteration):
+            found += _known(ev, arg)
+        elif isinstance(arg, Tup):
+            found.append(arg.items)
+        elif isinstance(arg, Lst) and isinstance(contents := ev.heap[arg], Items):
+            found.append(contents.values)
+    return found
+
+
+def guarded_for(ev: Evaluator, iteration: Iteration, node: gast.For, trips: int) -> None:
+    whole = taken(ev, iteration, node)
+    if whole == NOTHING:
+        return
+    total = ev.iteration_length(whole, node)
+    for k in range(trips):
+
+        def trip(place: Any = number(k)) -> None:
+            ev.bind_target(node.target, ev.iteration_item(whole, place, node), node)
+            ev.statements(node.body)
+
+        branch(ev, ev.op("<", number(k), total), trip, lambda: None)
+        if ev.dead:
+            return

@@ -1,0 +1,96 @@
+"""What `tapec.explain` says of the passes that rewrite a program before it is differentiated, and of early exits."""
+
+from __future__ import annotations
+
+import inspect
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+
+VECTOR = numba.float64[::1]
+
+
+def sliced(cam):
+    part = cam[3:6]
+    return part[0] * part[1] + part[2]
+
+
+def branches(x, c):
+    if c:
+        b = np.empty(2)
+        b[0] = x[0] * 2.0
+        b[1] = x[1]
+    else:
+        b = np.empty(2)
+        b[0] = x[1]
+        b[1] = x[0] * x[0]
+    return b[0] * b[1]
+
+
+def product(x):
+    a = np.empty((2, 2))
+    a[0, 0] = x[0]
+    a[0, 1] = x[1]
+    a[1, 0] = 1.0
+    a[1, 1] = x[0] * x[1]
+    b = np.dot(a, a)
+    return b[0, 0] * b[1, 1]
+
+
+def packed(q, x):
+    n = x.shape[0]
+    p = 0
+    total = 0.0
+    for c in range(n):
+        for r in range(c + 1, n):
+            total += q[p] * x[c] * x[r]
+            p += 1
+    return total
+
+
+def differences(x, m):
+    n = x.shape[0]
+    diff = np.empty(n)
+    s = 0.0
+    for c in range(n):
+        diff[c] = x[c] - m[c]
+        s += diff[c] * diff[c]
+    t = 0.0
+    for _ in range(n):
+        t += diff[_] * s
+    return t
+
+
+def largest(x):
+    top = x[0]
+    for i in range(1, x.shape[0]):
+        if x[i] > top:
+            top = x[i]
+    return top
+
+
+CASES = (
+    (sliced, (VECTOR,), "part =", "extents", "`part` has 3 elements: element 2 behind it is asked for"),
+    (branches, (VECTOR, numba.boolean), "if c", "joined", "elements of `b` are copied: both sides bring a small array"),
+    (product, (VECTOR,), "b =", "small_products", "the product is written out: its arrays are 2 by 2 and 2 by 2"),
+    (packed, (VECTOR, VECTOR), "for r", "counters", "`p` is computed from `r`, not carried: every trip adds 1"),
+    (differences, (VECTOR, VECTOR), "for c", "refill", "`diff` is not kept: its elements are computed again"),
+    (largest, (VECTOR,), "for i", "early", "the reverse sweep leaves the loop early"),
+)
+
+
+@pytest.mark.parametrize(("function", "signature", "text", "by", "said"), CASES, ids=[case[3] for case in CASES])
+def test_a_decision_is_told_with_its_line(function, signature, text, by, said):
+    lines, first = inspect.getsourcelines(function)
+    (line,) = [first + place for place, one in enumerate(lines) if one.strip().startswith(text)]
+    notes = [str(note) for note in tapec.explain(function, 0, signature).notes if (note.line, note.by) == (line, by)]
+    assert len(notes) == 1 and notes[0].startswith(said), notes
+
+
+@pytest.mark.parametrize("function, signature", [(case[0], case[1]) for case in CASES])
+def test_listening_changes_nothing(function, signature):
+    told = tapec.explain(function, 0, signature).program.source
+    assert told == tapec.value_and_grad(function).source(*signature)[-len(told) :]
