@@ -241,14 +241,7 @@ def _refuse_complex(function: types.FunctionType, structure: Boundary, sources: 
 
 def _check_floats(result: Any, function: types.FunctionType) -> None:
     """A Jacobian needs results that are floats, every one."""
-    if result is not None and result[0] == "complex":
-        raise NotDifferentiable(
-            f"`{function.__name__}` returns {result[1]}, which has no Jacobian of its dtype",
-            definition(function),
-            reason="it need not be a complex matrix: the conjugate of z has none",
-            hint="return the parts as two results, or use tapec.jvp or tapec.vjp",
-        )
-    if result is not None and result[0] in ("tuple", "list"):
+    if result is not None and result[0] in ("tuple", "list", "complex"):
         for item in result[2]:
             _check_floats(item, function)
     elif result is None or not result[1].is_float:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.errors import TypeMismatch, UndefinedName, UnsupportedType, UsageError
+from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType, UsageError
 
 X = np.array([0.3, 0.5, -0.2])
 
@@ -201,8 +201,48 @@ class Frozen:
         return np.sum(self.slope * x) if self.kind == "plain" else np.sum(self.slope**2 * x)
 
 
+class Doubling:
+    def __get__(self, owner, cls=None):
+        return 2.0 * vars(owner)["rate"]
+
+    def __set__(self, owner, value):
+        vars(owner)["rate"] = value
+
+
+class Guarded:
+    rate = Doubling()
+
+    def __init__(self, rate):
+        self.rate = rate
+
+    def scaled(self, x):
+        return self.rate * x
+
+
+class Found:
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return 1.0
+
+    def scaled(self, x):
+        return self.rate * x
+
+
 def at(line, x):
     return line.at(x)
+
+
+class Private:
+    def __init__(self):
+        self.__rate, self.stages = 2.0, [np.sin, np.cos]
+
+    def scaled(self, x):
+        return self.__rate * sum([stage(x) for stage in self.stages])
+
+
+def test_private_attributes_and_functions_in_lists():
+    assert tapec.grad(Private().scaled)(0.5) == pytest.approx(2 * (np.cos(0.5) - np.sin(0.5)))
 
 
 def test_the_gradient_by_an_object_is_such_an_object():
@@ -228,6 +268,11 @@ def test_what_an_object_cannot_do_is_refused():
         tapec.grad(line.misuse)(X)
     with pytest.raises(UndefinedName, match="an object of Line has no attribute `nothing`"):
         tapec.grad(line.unknown)(X)
+
+    with pytest.raises(UnsupportedSyntax, match="the attribute `rate` of Guarded is a descriptor, a Doubling"):
+        tapec.grad(Guarded(2.0).scaled)(3.0)
+    with pytest.raises(UnsupportedType, match="is a Found, which has no Numba type"):
+        tapec.grad(Found().scaled)(3.0)
 
     def drawn(m, x):
         return m.generator.normal() * x[0]

@@ -53,7 +53,8 @@ STATEMENTS = {
     ),
     "While": ("`while`, `else`", ""),
     "Break": ("`break`", "`continue` and `return` too, anywhere"),
-    "With": ("`with`", "over tapes"),
+    "With": ("`with`", "over tapes, `np.errstate`, `np.printoptions` and `warnings.catch_warnings`"),
+    "Match": ("`match ... case`", "every pattern and guard; what is asked of structure is answered while compiling"),
 }
 
 EXPRESSIONS = {
@@ -69,6 +70,8 @@ EXPRESSIONS = {
     "Tuple": ("`(x, y)`", "packing, slices with static bounds, `+`, `*` by a constant, named fields"),
     "List": ("`[x, y]`", "literals, elements, `append`, `extend`, `pop`; a list that grows in a loop holds numbers, or tuples of those"),
     "Dict": ("`{\"a\": x}`", "keys that are known; which keys there are may not depend on a branch or loop"),
+    "Set": ("`{x, y}`", "elements that are known; `in`, `len`, `sorted`, `|` and its kin. No loop runs over a set made here"),
+    "SetComp": ("`{f(x) for x in a}`", "of known elements"),
     "ListComp": ("`[x for x in a if x > 0]`", ""),
     "Subscript": (
         "`a[i, 1:-1, ..., None]`",
@@ -167,6 +170,8 @@ def page() -> str:
     ev = new_evaluator()
     # the others have handlers for the blocks of tapes, where decisions are known
     statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys() - imports.STATEMENTS.keys()
+    # written as `if` before it is read
+    statements |= {gast.Match}
     expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys() - {gast.DictComp}
     operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
     rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]

@@ -77,10 +77,10 @@ class Boundary:
             self._collect(tree, argument, found, function, self.labels[position])
         return tuple(dict.fromkeys(found))
 
-    def _collect(self, tree: Any, argument: Any, found: list[str], function: Any, label: str) -> None:
+    def _collect(self, tree: Any, argument: Any, found: list[str], function: Any, label: str, whole: str = "") -> None:
         if isinstance(tree, tuple):
-            for item, inner in zip(tree, argument.items, strict=True):
-                self._collect(item, inner, found, function, label)
+            for k, (item, inner) in enumerate(zip(tree, argument.items, strict=True)):
+                self._collect(item, inner, found, function, label + _member(argument.cls, k), whole or label)
             return
         if isinstance(tree, Pair):
             found += (tree.re, tree.im)
@@ -98,7 +98,9 @@ class Boundary:
             f"`{label}` is {kind}, which has no derivative",
             definition(function),
             reason="gradients are taken with respect to floats",
-            hint=f"pass `{label}` as float64, or leave it out of wrt",
+            hint=f"pass `{label}` as float64, or leave it out of wrt"
+            if not whole
+            else f"pass what is not differentiated beside `{whole}`, as an argument of its own",
         )
 
     def pairs(self) -> list[Pair]:
@@ -117,19 +119,30 @@ class Boundary:
         order: int,
         values: tuple[Expr, ...],
     ) -> str:
-        """The text of derivatives of some order: in the structure of the results, each by the sources."""
+        """The text of derivatives of some order: in the structure of the results, each by the sources.
+
+        The blocks of a complex result are those of its parts, put together.
+        """
         if result[0] in ("tuple", "list"):
             return self.make(
                 result[1], [self.blocks(one, positions, single, sources, order, values) for one in result[2]]
             )
 
-        def block(place: int, left: int) -> str:
-            if left == 0:
-                return printer.expression(values[place])
-            first = place * len(sources)
-            return self._by_source(positions, single, lambda name: block(first + sources.index(name), left - 1))
+        kinds = dict(found for tree, argument in self.trees for found in _kinds(tree, argument))
 
-        return block(result[0], order)
+        def block(places: list[int], left: int, is_array: bool) -> str:
+            if left == 0:
+                texts = [printer.expression(values[place]) for place in places]
+                return texts[0] if len(texts) == 1 else put_together(result[1].dtype, is_array, *texts)
+
+            def by(name: str) -> str:
+                inner = [place * len(sources) + sources.index(name) for place in places]
+                return block(inner, left - 1, is_array or isinstance(kinds[name], Array))
+
+            return self._by_source(positions, single, by)
+
+        leaves = [part[0] for part in result[2]] if result[0] == "complex" else [result[0]]
+        return block(leaves, order, isinstance(result[1], Array))
 
     def _by_source(self, positions: tuple[int, ...], single: bool, leaf: Callable[[str], str]) -> str:
         texts = [self._gradient(self.trees[p][0], self.trees[p][1], leaf) for p in positions]
@@ -196,9 +209,30 @@ def _pairs(tree: Any) -> list[Pair]:
     return [pair for item in tree for pair in _pairs(item)] if isinstance(tree, tuple) else []
 
 
+def _kinds(tree: Any, argument: Any) -> list[tuple[str, Any]]:
+    """The names in a tree with their types."""
+    if isinstance(tree, str):
+        return [(tree, argument)]
+    if isinstance(tree, Pair):
+        return [(tree.re, argument.re), (tree.im, argument.im)]
+    if tree is None:
+        return []
+    return [found for item, inner in zip(tree, argument.items, strict=True) for found in _kinds(item, inner)]
+
+
 def _renamed(tree: Any, names: dict[str, str]) -> Any:
     if isinstance(tree, tuple):
         return tuple(_renamed(item, names) for item in tree)
     if isinstance(tree, Pair):
         return Pair(names[tree.re], names[tree.im])
     return names[tree]
+
+
+def _member(cls: Any, place: int) -> str:
+    """How the item at a place of an argument is written after the argument's name."""
+    if (names := getattr(cls, "object_names", None)) is not None:
+        return f".{names[place]}"
+    if (keys := getattr(cls, "mapping_keys", None)) is not None:
+        return f"[{keys[place]!r}]"
+    fields = getattr(cls, "_fields", None)
+    return f"[{place}]" if fields is None else f".{fields[place]}"

@@ -30,6 +30,14 @@ def decorator(options: Options = DEFAULT) -> str:
     return f"@numba.njit({options.flags_text})"
 
 
+class _Interpreted:
+    """The runtime without the JIT, also where it was imported before the user turned the JIT off."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(tapec_runtime, name)
+        return getattr(found, "py_func", found)
+
+
 def load(program: Program, module_name: str = "", path: str = "") -> Any:
     """The Python function that a program's source defines.
 
@@ -38,7 +46,8 @@ def load(program: Program, module_name: str = "", path: str = "") -> Any:
     serial = next(_serial)
     file = path or f"<tapec {program.name} {serial}>"
     module = register(module_name or f"tapec_generated_{serial}", path)
-    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=tapec_runtime, **program.bindings)
+    runtime: Any = _Interpreted() if getattr(numba.config, "DISABLE_JIT", 0) else tapec_runtime
+    module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=runtime, **program.bindings)
     text = program.text
     if not path:
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)

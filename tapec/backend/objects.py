@@ -27,11 +27,14 @@ _around = threading.local()
 
 
 def is_object(value: Any) -> bool:
-    """Whether `value` is an object of a class with source, or of a dataclass."""
+    """Whether `value` is an object of a class with source, or of a dataclass, that finds attributes as usual."""
     cls = type(value)
     if isinstance(value, (*_LEAVES, *_FIXED, *_FUNCTIONS)) or hasattr(value, "__tapec_lower__"):
         return False
     made_plainly: Any = cls.__new__
+    read_plainly: Any = cls.__getattribute__
+    if read_plainly is not object.__getattribute__ or hasattr(cls, "__getattr__"):
+        return False
     return dataclasses.is_dataclass(cls) or (hasattr(value, "__dict__") and made_plainly is object.__new__)
 
 
@@ -54,6 +57,9 @@ def _converted(value: Any, label: str, item: Any) -> Any:
     for name, one in _attributes(value).items():
         if isinstance(one, (*_FIXED, *_FUNCTIONS)):
             fixed[name] = one
+            continue
+        if isinstance(one, list | tuple) and one and all(isinstance(item, (*_FIXED, *_FUNCTIONS)) for item in one):
+            fixed[name] = tuple(one)
             continue
         try:
             converted = item(one, f"{label}.{name}")

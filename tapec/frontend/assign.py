@@ -170,6 +170,9 @@ def _rename(table: dict[tuple[str, int], _Fact], old: str, new: str) -> None:
 
 def named(ev: Evaluator, value: Value, ident: str) -> Value:
     """Give the temporary that was just computed the user's name."""
+    if isinstance(value, Complex) and type(value) is not Complex:
+        # the version of a variable
+        return value
     if isinstance(value, Complex):
         im = _renamed_part(ev, value.im, f"{ident}_im")
         return Complex(_renamed_part(ev, value.re, f"{ident}_re"), im)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import itertools
+import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +24,7 @@ from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.once import END, HANDED
-from tapec.frontend.operators import before_calls
+from tapec.frontend.operators import at_once, before_calls
 from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items
 from tapec.frontend.source import undecorated
@@ -58,7 +60,11 @@ Handler = Callable[[Evaluator, list[Value], dict[str, Value], Any], Value]
 READ_ONCE = frozenset({"sum", "total", "prod", "mean", "count"})
 
 # what takes all that a generator expression gives before it does anything else
-_EXHAUST = dict.fromkeys((sum, max, min, list, tuple, sorted), True)
+_EXHAUST = dict.fromkeys(
+    (sum, max, min, list, tuple, sorted, set, frozenset)
+    + (math.prod, math.fsum, collections.Counter, collections.deque),
+    True,
+)
 
 # what takes from a generator when it is asked for items itself
 _LAZY = dict.fromkeys((zip, enumerate, map, filter, iter, itertools.chain, itertools.pairwise), True)
@@ -69,13 +75,16 @@ _NUMERIC = (float, int, abs, round, max, min, sum, len, pow, divmod, complex)
 
 def call(ev: Evaluator, node: gast.Call) -> Value:
     func = ev.expr(node.func)
+    stops = isinstance(func, Static) and _lookup({any: False, all: True}, func.obj)
+    if isinstance(stops, bool) and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp):
+        return ev.tested(node.args[0], stops)
     args: list[Value] = []
     for position, arg in enumerate(node.args):
         if isinstance(arg, gast.Starred):
-            args += known_items(ev, ev.expr(arg.value), arg)
+            args += known_items(ev, ev.expr(at_once(arg.value)), arg)
             continue
-        if isinstance(arg, gast.GeneratorExp) and isinstance(func, Static) and _lookup(_EXHAUST, func.obj):
-            arg = gast.copy_location(gast.ListComp(arg.elt, arg.generators), arg)
+        if isinstance(func, Static) and _lookup(_EXHAUST, func.obj):
+            arg = at_once(arg)
         value = ev.expr(arg)
         for later in [*node.args[position + 1 :], *(k.value for k in node.keywords)]:
             value = before_calls(ev, value, later)
@@ -318,6 +327,9 @@ def call_rule(
         for other in args[1:]:
             result = elementwise(ev, name, (result, other), node)
         return result
+    if name == "math.log" and len(args) == 2:
+        number_, base = (elementwise(ev, name, (arg,), node) for arg in args)
+        return ev.binary("/", number_, base, node)
     if not len(params) - rule.optional <= len(args) <= len(params):
         ev.fail(TypeMismatch, f"`{name}` takes {len(params)} arguments, not {len(args)}", node)
     result = elementwise(ev, name, tuple(args), node)

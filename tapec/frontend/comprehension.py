@@ -11,7 +11,8 @@ from tapec.frontend import dicts
 from tapec.frontend.constructs import words
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.liveness import Liveness
-from tapec.frontend.values import Value
+from tapec.frontend.operators import is_pure
+from tapec.frontend.values import Value, number
 
 
 def listcomp(ev: Evaluator, node: gast.ListComp) -> Value:
@@ -29,6 +30,25 @@ def listed(ev: Evaluator, iteration: Value, node: Any) -> Value:
     made = listcomp(ev, _at(gast.ListComp(item, [gast.comprehension(target, source, [], 0)]), node))
     del ev.frame.env["$source"]
     return made
+
+
+def tested(ev: Evaluator, node: gast.GeneratorExp, conjunction: bool) -> Value:
+    """`all(...)` or `any(...)` of a generator expression, which stop at the item that decides."""
+    inner = [node.elt, *(test for generator in node.generators for test in generator.ifs)]
+    if all(_is_harmless(ev, one) for one in inner):
+        # to compute all of them is to do nothing more
+        items = listcomp(ev, _at(gast.ListComp(node.elt, node.generators), node))
+        return ev.call_object(all if conjunction else any, [items], {}, node)
+    if not ev.deciding or len(node.generators) > 1:
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)} that calls functions, in `any` or `all`", node)
+    (generator,) = node.generators
+    verdict = _at(gast.Name("$verdict", gast.Store(), None, None), node)
+    assign = _at(gast.Assign([verdict], _at(gast.Constant(not conjunction, None), node), None), node)
+    test = _at(gast.UnaryOp(gast.Not(), node.elt), node) if conjunction else node.elt
+    step: Any = _at(gast.If(test, [assign, _at(gast.Break(), node)], []), node)
+    for condition in reversed(generator.ifs):
+        step = _at(gast.If(condition, [step], []), node)
+    return _looped(ev, node, "$verdict", number(conjunction), step)
 
 
 def setcomp(ev: Evaluator, node: gast.SetComp) -> Value:
@@ -62,11 +82,33 @@ def _filled(ev: Evaluator, node: Any, label: str, result: Value, step: Any) -> V
         for test in reversed(generator.ifs):
             body = [at(gast.If(test, body, []))]
         body = [at(gast.For(generator.target, generator.iter, body, [], None))]
+    _run(ev, node, label, result, body)
+    return result
+
+
+def _is_harmless(ev: Evaluator, node: Any) -> bool:
+    """Whether an expression changes nothing, as far as can be seen."""
+    return not any(
+        isinstance(inner, gast.NamedExpr) or (isinstance(inner, gast.Call) and not is_pure(ev, inner.func))
+        for inner in gast.walk(node)
+    )
+
+
+def _looped(ev: Evaluator, node: Any, label: str, first: Value, step: Any) -> Value:
+    """What `step`, in the loop of a generator expression, leaves under `label`, which begins as `first`."""
+    (generator,) = node.generators
+    body = [_at(gast.For(generator.target, generator.iter, [step], [], None), node)]
+    return _run(ev, node, label, first, body)
+
+
+def _run(ev: Evaluator, node: Any, label: str, first: Value, body: list[Any]) -> Value:
+    """Evaluate loops; what `label` is in the end."""
     outer_env, outer_liveness = dict(ev.frame.env), ev.frame.liveness
-    ev.frame.env[label] = result
+    ev.frame.env[label] = first
     names = frozenset(outer_env) | {label}
     ev.frame.liveness = Liveness(body, names)
     ev.statements(body)
+    result = ev.frame.env[label]
     ev.frame.liveness = outer_liveness
     # the label too: a list around this one has the same
     hidden = {label} | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}

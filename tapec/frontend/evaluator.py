@@ -317,6 +317,7 @@ class Evaluator:
         self.decorated: Callable[..., Value]
         self.call_library: Callable[..., Any]
         self.inline_library: Callable[..., Any]
+        self.tested: Callable[..., Value]
         self.resolver: Callable[..., Callable[[str], Value | None]]
         self.source_of: Callable[..., FunctionSource]
         self.sym: Callable[[Value], Sym]
@@ -345,7 +346,11 @@ class Evaluator:
     def define(self, base: str, type_: Type, temporary: bool = False) -> str:
         name = self.fresh(base)
         self.types[name] = type_
+        # a trial of a loop's body has given the name back
         self.detached.pop(name, None)
+        self.counters.pop(name, None)
+        self.partners.pop(name, None)
+        self.unsigned.discard(name)
         if temporary:
             self.temporary.add(name)
         return name

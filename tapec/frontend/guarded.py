@@ -6,7 +6,7 @@ objects, each under the test that the array is that long.
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 import gast
 
@@ -14,7 +14,7 @@ from tapec.frontend.branches import branch
 from tapec.frontend.carried import shape
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.once import NOTHING, taken
-from tapec.frontend.values import Items, Iteration, Lst, Tup, Value, number
+from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number
 
 # more trips would make the function too long
 _MOST = 100
@@ -48,11 +48,12 @@ def guarded_for(ev: Evaluator, iteration: Iteration, node: gast.For, trips: int)
         return
     total = ev.iteration_length(whole, node)
     for k in range(trips):
-
-        def trip(place: Any = number(k)) -> None:
-            ev.bind_target(node.target, ev.iteration_item(whole, place, node), node)
-            ev.statements(node.body)
-
-        branch(ev, ev.op("<", number(k), total), trip, lambda: None)
+        place = number(k)
+        branch(ev, ev.op("<", place, total), functools.partial(_trip, ev, whole, place, node), lambda: None)
         if ev.dead:
             return
+
+
+def _trip(ev: Evaluator, iteration: Iteration, place: Sym, node: gast.For) -> None:
+    ev.bind_target(node.target, ev.iteration_item(iteration, place, node), node)
+    ev.statements(node.body)

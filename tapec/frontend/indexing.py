@@ -20,7 +20,7 @@ from tapec.frontend.elementwise import (
     store_at,
     store_elements,
 )
-from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend.evaluator import DeadCode, Evaluator, OpenIf
 from tapec.frontend.known import as_tuple, refuse_change
 from tapec.frontend.lists import column
 from tapec.frontend.merge import note_roots
@@ -276,6 +276,12 @@ def check_place(ev: Evaluator, index: Sym, count: Sym, message: str) -> None:
         outside = ev.op("or", ev.op("<", index, ev.op("neg", count)), outside)
     if outside.constant is False:
         return
+    if outside.constant is True and not ev.loops:
+        ev.fail(TypeMismatch, f"{message}: {index.constant} of {count.constant}")
+    if outside.constant is True:
+        # the list may have grown in an earlier trip: this way ends here, as far as is known
+        ev.raise_("IndexError", message)
+        raise DeadCode
     side: list[Any] = []
     outer, ev.block = ev.block, side
     ev.raise_("IndexError", message)

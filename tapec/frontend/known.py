@@ -7,6 +7,7 @@ may not change them: what it did to them would be lost when it is compiled.
 from __future__ import annotations
 
 import collections
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,11 @@ from tapec.frontend.values import Contents, Dct, Growing, Items, Iteration, Lst,
 _FEW = 8
 
 
+@dataclass(frozen=True, eq=False)
 class KnownList(Lst):
     """A list, or the keys of a dict, that the function did not make."""
+
+    held: tuple[Any, ...] = ()
 
 
 def constant(ev: Evaluator, obj: Any, node: Any) -> Value | None:
@@ -29,7 +33,7 @@ def constant(ev: Evaluator, obj: Any, node: Any) -> Value | None:
     if kind is range:
         return Iteration("range", tuple(map(number, (obj.start, obj.stop, obj.step))))
     if kind is list:
-        made = _known(ev, obj, KnownList("list"))
+        made = _known(ev, obj, KnownList("list", tuple(obj)))
         if made not in ev.heap:
             ev.heap[made] = _contents(ev, obj, node)
         return made
@@ -55,6 +59,14 @@ def _contents(ev: Evaluator, obj: list[Any], node: Any) -> Contents:
         if table.dtype in (np.float64, np.int64):
             return Growing(ev.sym(ev.wrap(table, node)), number(len(obj)))
     return Items(tuple(ev.wrap(item, node, ("item", obj, k)) for k, item in enumerate(obj)))
+
+
+def spelled(ev: Evaluator, value: Value) -> tuple[Value, ...] | None:
+    """The items of a list whose length is known, also of one that has become an array; None for others."""
+    contents = ev.heap[value] if isinstance(value, Lst) else None
+    if isinstance(contents, Items):
+        return contents.values
+    return tuple(map(number, value.held)) if isinstance(value, KnownList) else None
 
 
 def as_tuple(ev: Evaluator, value: Value) -> Value:

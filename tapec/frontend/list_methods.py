@@ -10,6 +10,7 @@ from tapec.frontend.arguments import Args
 from tapec.frontend.complexes import lead
 from tapec.frontend.creation import as_array, copy, filled
 from tapec.frontend.evaluator import DeadCode, Evaluator
+from tapec.frontend.known import spelled
 from tapec.frontend.lists import column, element_type, growing, list_number, list_value
 from tapec.frontend.values import (
     NONE,
@@ -154,9 +155,9 @@ def list_arithmetic(ev: Evaluator, fn: str, left: Value, right: Value, node: Any
             assert isinstance(value.type, Scalar)
             return new_list(ev, Growing(filled(ev, (count,), value.type.dtype, value), count))
     if fn == "+" and isinstance(other, Lst) and isinstance(left, Lst) and isinstance(right, Lst):
-        first, second = ev.heap[left], ev.heap[right]
-        if isinstance(first, Items) and isinstance(second, Items):
-            return new_list(ev, Items(first.values + second.values))
+        first, second = spelled(ev, left), spelled(ev, right)
+        if first is not None and second is not None:
+            return new_list(ev, Items(first + second))
     if is_array(other):
         arrays = [as_array(ev, v, node) if isinstance(v, Lst) else v for v in (left, right)]
         return operators.binary(ev, fn, arrays[0], arrays[1], node)

@@ -249,9 +249,11 @@ def loop(
             body(*(() if var is None else (Sym(Name(var), Scalar("int64")),)))
         except DeadCode:
             ev.dead = True  # an item of a comprehension raises: the trip ends there
-        if counted:
-            ev.open_trips.pop()
-        ev.loops.pop()
+        finally:
+            # also where a function is found to call itself, and the call is lowered again
+            ev.loops.pop()
+            if counted:
+                ev.open_trips.pop()
         if not ev.dead:
             context.exits.append((ev.block, {n: ev.frame.env.get(n) for n in carried.names}, dict(ev.heap)))
         if carried.settled(ev, context):

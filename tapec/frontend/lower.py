@@ -36,7 +36,7 @@ from tapec.frontend import (
     special,
     suspended,
 )
-from tapec.frontend.comprehension import dictcomp, listcomp, listed, setcomp
+from tapec.frontend.comprehension import dictcomp, listcomp, listed, setcomp, tested
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
 from tapec.frontend.optional import present
@@ -137,6 +137,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.decorated = bound(decorators.decorated)
     ev.call_object = bound(calls.call_object)
     ev.call_library = bound(calls.internal)
+    ev.tested = bound(tested)
     ev.inline_library = bound(calls.call_library)
     ev.resolver = bound(inline.resolver)
     ev.special = special.SPECIAL

@@ -13,6 +13,7 @@ from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, Unsuppo
 from tapec.frontend import complexes, containers, dicts, elementwise, indexing, integers, numba_types
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
+from tapec.frontend.known import spelled
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
     NONE,
@@ -129,13 +130,13 @@ def binop(ev: Evaluator, node: gast.BinOp) -> Value:
 def before_calls(ev: Evaluator, value: Value, following: Any) -> Value:
     """Write a lazy operand to memory if a call that follows might change what it reads."""
     if isinstance(value, Lazy) and any(
-        isinstance(n, gast.Call) and not _is_pure(ev, n.func) for n in gast.walk(following)
+        isinstance(n, gast.Call) and not is_pure(ev, n.func) for n in gast.walk(following)
     ):
         return ev.materialise(value)
     return value
 
 
-def _is_pure(ev: Evaluator, func: Any) -> bool:
+def is_pure(ev: Evaluator, func: Any) -> bool:
     """Whether a called name is that of a NumPy or math function, which writes nothing."""
     if ev.frame.library:
         return True
@@ -315,8 +316,8 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
     if isinstance(container, Iteration) and container.kind.startswith("dict."):
         container = Tup(ev.known_items(container, node))
     items = container.items if isinstance(container, Tup) else None
-    if isinstance(container, Lst) and isinstance(contents := ev.heap[container], Items):
-        items = contents.values
+    if isinstance(container, Lst):
+        items = spelled(ev, container)
     if items is None:
         message = f"cannot test what is `in` {describe(container)}"
         ev.fail(UnsupportedSyntax, message, node, hint="write a loop over its elements")
@@ -340,11 +341,18 @@ def list_(ev: Evaluator, node: gast.List) -> Value:
     return ev.new_list(Items(tuple(_starred(ev, node.elts))))
 
 
+def at_once(node: Any) -> Any:
+    """A generator expression whose items are all taken where it stands, as a list; other nodes as they are."""
+    if not isinstance(node, gast.GeneratorExp):
+        return node
+    return gast.copy_location(gast.ListComp(node.elt, node.generators), node)
+
+
 def _starred(ev: Evaluator, elts: list[Any]) -> list[Value]:
     out: list[Value] = []
     for elt in elts:
         if isinstance(elt, gast.Starred):
-            out += ev.known_items(ev.expr(elt.value), elt)
+            out += ev.known_items(ev.expr(at_once(elt.value)), elt)
         else:
             out.append(ev.materialise(ev.expr(elt)))
     return out

@@ -29,8 +29,10 @@ class Super(Value):
 def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     """`owner.attr`: a property of its class, what the object holds, or a method, as Python looks them up."""
     cls = owner.cls.object_class
+    if attr.startswith("__") and not attr.endswith("__"):
+        attr = _mangled(owner, attr)
     found = inspect.getattr_static(cls, attr, _ABSENT)
-    if isinstance(found, property):
+    if hasattr(type(found), "__set__"):
         return _of_class(ev, owner, cls, found, attr, node)
     if attr in owner.cls.object_names:
         return owner.items[owner.cls.object_names.index(attr)]
@@ -42,6 +44,13 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     if found is _ABSENT:
         ev.fail(UndefinedName, f"an object of {cls.__qualname__} has no attribute `{attr}`", node)
     return _of_class(ev, owner, cls, found, attr, node)
+
+
+def _mangled(owner: Record, attr: str) -> str:
+    """The attribute that `__attr` is in a method, which is called after one of the classes."""
+    names = [f"_{one.__name__.lstrip('_')}{attr}" for one in owner.cls.object_class.__mro__]
+    found = [name for name in names if has(owner, name)]
+    return found[0] if len(found) == 1 else attr
 
 
 def super_attribute(ev: Evaluator, value: Super, attr: str, node: Any) -> Value:
@@ -64,6 +73,13 @@ def _of_class(ev: Evaluator, owner: Value, cls: type, found: Any, attr: str, nod
         return Partial(Static(found), (owner,), {})
     if isinstance(found, classmethod):
         return Partial(Static(found.__func__), (Static(cls),), {})
+    if hasattr(type(found), "__get__") and not isinstance(found, staticmethod | type):
+        ev.fail(
+            UnsupportedSyntax,
+            f"the attribute `{attr}` of {cls.__qualname__} is a descriptor, a {type(found).__name__}",
+            node,
+            hint="make it a property",
+        )
     return ev.get_attribute(Static(cls), attr, node)
 
 

@@ -13,6 +13,7 @@ from tapec.frontend import conditions, dicts
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.iteration import iterable
+from tapec.frontend.known import spelled
 from tapec.frontend.once import LEFT, count, each, ended, iter_, next_, once, sources, taken
 from tapec.frontend.suspended import Generator, collected
 from tapec.frontend.values import (
@@ -41,8 +42,7 @@ def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None
     if isinstance(value, Tup):
         return value.items
     if isinstance(value, Lst):
-        contents = ev.heap[value]
-        return contents.values if isinstance(contents, Items) else None
+        return spelled(ev, value)
     if isinstance(value, Dct):
         return tuple(ev.wrap(key) for key in dicts.ordered_keys(ev, value, node))
     if is_array(value):
@@ -75,10 +75,10 @@ def known_items(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...]:
 
 def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
     """Methods of a list of known length, beyond those that lists of numbers have too."""
-    contents = ev.heap[owner]
-    if not isinstance(contents, Items):
+    known = spelled(ev, owner)
+    if known is None:
         return None
-    values = list(contents.values)
+    values = list(known)
     result: Value = NONE
     match name:
         case "insert":

@@ -190,9 +190,15 @@ def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) ->
 
 # elementwise functions along an axis
 
-_REDUCTIONS = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
-               np.logical_and: np.all, np.logical_or: np.any}
-_RUNNING = {np.add: np.cumsum, np.multiply: np.cumprod}
+_REDUCTIONS: dict[Any, Any] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_and: np.all,
+    np.logical_or: np.any,
+}
+_RUNNING: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
 
 
 def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -204,7 +210,7 @@ def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwarg
         return ev.call_object(function, [ev.load(first, spread, node), second], {}, node)
     given = dict(zip(("array", "axis"), args, strict=False)) | kwargs
     axis = given.get("axis", number(0))
-    table = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
+    table: dict[Any, Any] = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
     if function in table:
         rest = {key: value for key, value in given.items() if key not in ("array", "axis")}
         return ev.call_object(table[function], [given["array"]], {"axis": axis, **rest}, node)

@@ -41,6 +41,7 @@ from tapec.optimise.strided import keep_in_line
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
 from tapec.optimise.unroll import unroll
+from tapec.optimise.unstepped import without_steps
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
 from tapec.options import DEFAULT, Options
@@ -85,7 +86,14 @@ SPEED: tuple[Pass, ...] = (
 SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes,)
 ALLOCATED: tuple[Pass, ...] = (hoist_allocations, *CLEAN)
 # what only the runtime makes fast
-VECTORS: tuple[Pass, ...] = (stage_functions, vectorise_functions, keep_in_line, hide_descent, hide_choices)
+VECTORS: tuple[Pass, ...] = (
+    without_steps,
+    stage_functions,
+    vectorise_functions,
+    keep_in_line,
+    hide_descent,
+    hide_choices,
+)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 # those that take a listener, too, and tell it what they decide
@@ -99,9 +107,7 @@ TELLING: dict[Pass, Telling] = {
 }
 
 
-def prepare(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def prepare(function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
     """Rewrite a program so that its derivative is faster; core form stays what the transforms expect."""
     return _run(PREPARE, function, constants, listener)
 

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.lanes import Lanes
+from tapec.analyses.memory import Aliases
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.lane_gain import few, gains
@@ -41,6 +42,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    blocks,
     changed,
     map_blocks,
     names_in,
@@ -80,7 +82,9 @@ def in_lanes(
 
 def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> _Rewriting | None:
     """How a loop runs in lanes, if it can, and gains by it."""
-    if not isinstance(stmt, For) or stmt.parallel or stmt.step != Const(1) or few(stmt) or not trips.commute(stmt):
+    if not isinstance(stmt, For) or stmt.parallel or stmt.step != Const(1) or stmt.slots is not None or few(stmt):
+        return None
+    if not trips.commute(stmt):
         return None
     lanes = Lanes(stmt, trips)
     if not lanes.separate():
@@ -95,11 +99,11 @@ class _Run:
 
     body: list[Stmt] = field(default_factory=list)
 
-    def touches(self, stmt: Stmt) -> bool:
+    def touches(self, stmt: Stmt, aliases: Aliases) -> bool:
         """Whether a statement may have to stay behind the run."""
         mine, theirs = tuple(walk(self.body)), tuple(walk((stmt,)))
-        uses = {name for s in mine for name in (*reads(s), *writes(s))}
-        return any(name in uses for s in theirs for name in (*writes(s), *changed(s)))
+        uses = {aliases.find(name) for s in mine for name in (*reads(s), *writes(s))}
+        return any(aliases.find(name) in uses for s in theirs for name in (*writes(s), *changed(s)))
 
 
 class _Rewriting:
@@ -110,7 +114,7 @@ class _Rewriting:
         self.packed = packed
         self.fresh = fresh
         self.runs: dict[int, _Run] = {}
-        # in how many runs a name stands that differs
+        # in how many runs a name stands, those that find a value counted twice
         self.places: dict[str, int] = {}
         self.kept: dict[str, str] = {}
         var = lanes.loop.var
@@ -121,8 +125,10 @@ class _Rewriting:
         loop = self.lanes.loop
         body = self.outer(loop.body)
         for run in self.runs.values():
-            for name in {name for s in walk(run.body) for name in (*reads(s), *writes(s))}:
-                self.places[name] = self.places.get(name, 0) + 1
+            for name in dict.fromkeys(name for s in walk(run.body) for name in (*reads(s), *writes(s))):
+                # what a run finds is from the trip before of a loop around it, or from another run
+                found = _reads_first(name, run.body) is True
+                self.places[name] = self.places.get(name, 0) + (2 if found else 1)
         for name, number in self.places.items():
             if number > 1 and name in self.lanes.names and name != loop.var:
                 type_ = self.fresh.types[name]
@@ -164,7 +170,7 @@ class _Rewriting:
                 run.body.append(stmt)
                 continue
             alike = not any(self.lanes.differs(s) for s in walk((stmt,)))
-            if run.body and (not alike or run.touches(stmt)):
+            if run.body and (not alike or run.touches(stmt, self.lanes.trips.aliases)):
                 out.append(self.placed(run))
                 run = _Run()
             out.append(self.widened(stmt) if alike else map_blocks(stmt, self.outer))
@@ -205,7 +211,6 @@ class _Rewriting:
         lane = self.fresh("lane", INT64)
         writer = _Lane(self, lane)
         body = writer.block(tuple(run.body), top=True)
-        used = {name for s in walk(run.body) for name in reads(s)}
         head: list[Stmt] = []
         if writer.trip in {name for s in walk(body) for name in reads(s)}:
             head.append(Assign(writer.trip, Op("+", (Name(self.first), Name(lane))), loop.span))
@@ -214,21 +219,29 @@ class _Rewriting:
             own = writer.names.get(name)
             if own is None:
                 continue
-            if name in used and not self.set_first(name, run.body):
+            if _reads_first(name, run.body) is not False:
                 head.append(Assign(own, Op("load", (Name(buffer), Name(lane))), loop.span))
             if any(name in writes(s) for s in walk(run.body)):
                 tail.append(Store(buffer, (Name(lane),), Name(own), span=loop.span))
         new = replace(loop, var=lane, body=(*head, *body, *tail))
         return [*writer.before, new, *writer.after]
 
-    def set_first(self, name: str, block: Iterable[Stmt]) -> bool:
-        """Whether a run sets a name before it reads it."""
-        for stmt in block:
-            if any(name in reads(s) for s in walk((stmt,))):
-                return False
-            if name in writes(stmt) and isinstance(stmt, Assign):
-                return True
-        return False
+
+def _reads_first(name: str, block: Block | list[Stmt]) -> bool | None:
+    """Whether a block may read a name before it sets it; None if it may do neither."""
+    for stmt in block:
+        if name in reads(stmt):
+            return True
+        if name in writes(stmt) and not isinstance(stmt, For):
+            return False
+        if isinstance(stmt, For) and stmt.var == name:
+            continue
+        inner = [_reads_first(name, one) for one in blocks(stmt)]
+        if True in inner:
+            return True
+        if isinstance(stmt, If) and inner == [False, False]:
+            return False
+    return None
 
 
 class _Lane:

@@ -18,8 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from tapec.analyses.dependence import Affine
 from tapec.analyses.lanes import Lanes
 from tapec.optimise.names import Fresh
+from tapec.optimise.ranges import extent_of
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -32,7 +34,6 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     blocks,
-    names_in,
     walk,
     writes,
 )
@@ -45,7 +46,7 @@ class _Copy:
 
     array: str
     axis: int
-    stops: tuple[Atom, ...]
+    stops: tuple[Expr, ...]
 
 
 class Packed:
@@ -114,27 +115,35 @@ class Packed:
         type_ = self.fresh.types.get(array)
         if not isinstance(type_, Array) or axis == (0 if type_.layout == "F" else type_.ndim - 1):
             return
-        loops = {Name(loop.var): loop for loop in around if loop.start == Const(0) and loop.step == Const(1)}
+        loops = {Name(loop.var): loop for loop in around}
         others = [sub for k, sub in enumerate(index) if k != axis]
         if any(sub not in loops for sub in others) or len(set(others)) < len(others):
             return
-        stops = tuple(loops[sub].stop for sub in others if isinstance(sub, Name))
-        if not all(self.lanes.trips.fixed(stop) and self._inside.isdisjoint(names_in(stop)) for stop in stops):
+        extents = [self._counted(loops[sub]) for sub in others if isinstance(sub, Name)]
+        stops = tuple(extent for extent in extents if extent is not None)
+        if len(stops) < len(extents):
             return
         copy = _Copy(array, axis, stops)
         self._loads.setdefault(copy, []).append(load)
         if len(around) > len(others):
             self._repeated.add(copy)
 
+    def _counted(self, loop: For) -> Expr | None:
+        """How far a loop counts from zero or more on, in names that are set before the loop in lanes."""
+        if loop.step not in (Const(1), Const(-1)) or self.lanes.trips.dependence.minimum(Affine(loop.var, 0)) < 0:
+            return None
+        return extent_of(self.lanes.trips, loop, self.lanes.loop)
+
     def _extent(self, copy: _Copy, number: int, before: list[Stmt]) -> Atom:
         """How much of an axis is copied: what its loop runs through, if the array has as much."""
         axis = number + (number >= copy.axis)
         stop, extent = copy.stops[number], Op("dim", (Name(copy.array), Const(axis)))
-        if self.lanes.trips.definition(stop) == extent:
+        if isinstance(stop, Name) and self.lanes.trips.definition(stop) == extent:
             return stop
-        whole, least, most = (Name(self.fresh("n", INT64)) for _ in range(3))
+        whole, wanted, least, most = (Name(self.fresh("n", INT64)) for _ in range(4))
         before.append(Assign(whole.id, extent))
-        before.append(Assign(least.id, Op("min", (whole, stop))))
+        before.append(Assign(wanted.id, stop))
+        before.append(Assign(least.id, Op("min", (whole, wanted))))
         before.append(Assign(most.id, Op("max", (least, Const(0)))))
         return most
 

@@ -77,7 +77,7 @@ class _Settle:
     def block(self, block: Block) -> Block:
         out: list[Stmt | None] = []
         waiting: Stores = {}
-        # what names were set to in this block, as long as it holds
+        # the last trips of reversed loops, `n - 1`, that names were set to in this block, as long as that holds
         known: dict[str, Expr] = {}
         for stmt in block:
             if isinstance(stmt, Store):
@@ -92,8 +92,9 @@ class _Settle:
                 written = {name for inner in walk((stmt,)) for name in writes(inner) if name in self.changing}
                 if written:
                     known = {name: e for name, e in known.items() if written.isdisjoint({name, *names_in(e)})}
-            if isinstance(stmt, Assign):
-                known[stmt.target] = stmt.value
+            match stmt:
+                case Assign(target=target, value=Op(fn="-", args=(_, Const(value=1)))):
+                    known[target] = stmt.value
             out.append(stmt)
             if isinstance(stmt, Store):
                 waiting.setdefault(self.trips.aliases.find(stmt.array), []).append(_Waiting(len(out) - 1, stmt))

@@ -14,7 +14,7 @@ from tapec.tape.again import with_copies
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.decide import decided, depends_on_the_way, tests_of
 from tapec.tape.derive import Request, connections, derive, originals
-from tapec.tape.meaning import joined, sources_of, targets_of
+from tapec.tape.meaning import Source, joined, sources_of, targets_of
 from tapec.tape.plan import Plan
 from tapec.tape.run import Compiled, compiled, returned
 from tapec.tape.slices import Rows
@@ -97,6 +97,8 @@ def differentiate(
     adjoints = results[call.first :]
     positions = list(call.adjoints)
     doubtful = [k for k, own in enumerate(positions) if own is not None and _all_zero(adjoints, own)]
+    if not rows:
+        doubtful = _whole_zeros(doubtful, positions, halves)
     for k in _unconnected(recording, doubtful, names, versions, jit) if doubtful else ():
         positions[k] = None
     shape = np.shape(targets[0]) if form != "gradient" else ()
@@ -111,6 +113,18 @@ def differentiate(
     ]
     parts = iter(asked.gathered(found, policy) if rows else found)
     return [joined(source, [next(parts) for _ in own]) for source, own in zip(whole, halves, strict=True)]
+
+
+def _whole_zeros(zeros: list[int], positions: list[Any], halves: list[list[Source]]) -> list[int]:
+    """Of the sources whose adjoints are zero those that matter: of a complex one both parts must be."""
+    found: list[int] = []
+    first = 0
+    for own in halves:
+        places = range(first, first + len(own))
+        if all(k in zeros or positions[k] is None for k in places):
+            found += [k for k in places if k in zeros]
+        first += len(own)
+    return found
 
 
 def _all_zero(adjoints: tuple[Any, ...], places: tuple[int, ...]) -> bool:

@@ -17,7 +17,7 @@ from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, Sym
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Type
 from tapec.tape.names import attribute_of
-from tapec.tape.plan import Plan
+from tapec.tape.plan import Meant, Plan
 
 # what a tape may be asked for
 _NUMBERS = (float, complex, np.inexact, np.ndarray)
@@ -35,7 +35,7 @@ class Leaving(NamedTuple):
     """
 
     collect: Any
-    atoms: tuple[Atom, ...]
+    atoms: tuple[Meant, ...]
 
 
 class _Unforeseen(Exception):
@@ -47,11 +47,12 @@ def leaving(plan: Plan) -> Leaving | None:
     if plan.escapes or plan.raised:
         return None
     picture = _Picture(plan)
-    if any(leaf.part for leaf in plan.leaves):
-        return None
     try:
-        for place, leaf in enumerate(plan.leaves):
-            picture.number(Name(leaf.name), plan.types[leaf.name], f"o{place}")
+        for place, (leaf, atom) in enumerate(zip(plan.leaves, plan.leaf_atoms, strict=True)):
+            if isinstance(atom, tuple):
+                picture.pair(atom, f"o{place}")
+            elif atom is not None:
+                picture.number(atom, plan.types[leaf.name], f"o{place}")
         for name, value in plan.final.items():
             picture.value(value, f"variables[{name!r}]")
         for place, (_, contents) in enumerate(plan.lists):
@@ -71,10 +72,12 @@ class _Picture:
             "NUMBERS": _NUMBERS, "CONTAINERS": _CONTAINERS, "DICTS": _DICTS, "LISTS": (list, deque),
             "attribute_of": attribute_of,
         }  # fmt: skip
-        self.atoms: list[Atom] = []
+        self.atoms: list[Meant] = []
         self.results: list[str] = []
         # where each object was found first, by what makes it one
         self.first: dict[Any, str] = {}
+        # what each name is, or is a part of
+        self.owners: dict[Any, Any] = {}
         self.seen: dict[int, str] = {}
         self.count = 0
 
@@ -103,6 +106,11 @@ class _Picture:
                 if self.number(atom, type_, found):
                     self.atoms.append(atom)
                     self.results.append(found)
+            case Complex(re=re, im=im):
+                found = self.fetched(text)
+                self.pair((re.atom, im.atom), found)
+                self.atoms.append((re.atom, im.atom))
+                self.results.append(found)
             case Maybe(value=inner):
                 self.value(inner, text)
             case Tup(items=items):
@@ -124,7 +132,7 @@ class _Picture:
                     self._attributes(cells, found)
             case dict():
                 self._attributes(value, text)
-            case _ if value is None or isinstance(value, Lst | Complex):
+            case _ if value is None or isinstance(value, Lst):
                 raise _Unforeseen
             case _:
                 # it says nothing about numbers, and none may stand there
@@ -164,11 +172,26 @@ class _Picture:
             self.needs(f"not isinstance({found}, NUMBERS)")
             return False
         same = self._original(atom.id) if isinstance(atom, Name) else (type(atom.value), atom.value)
+        self._one(same, [same], found)
+        return True
+
+    def pair(self, atoms: tuple[Atom, Atom], found: str) -> None:
+        """The lines for a complex number or array."""
+        names = [self._original(atom.id) for atom in atoms if isinstance(atom, Name)]
+        if len(names) < 2:
+            raise _Unforeseen
+        self._one(tuple(names), names, found)
+
+    def _one(self, same: Any, parts: list[Any], found: str) -> None:
+        """The lines that tell that `found` is the one object of its meaning."""
+        for part in parts:
+            if self.owners.setdefault(part, same) != same:
+                # two values have a part in common
+                raise _Unforeseen
         known = self.first.setdefault(same, found)
         if known != found:
             # a second object of the same history is not this one
             self.needs(f"{found} is {known}")
-        return True
 
     def _original(self, name: str) -> str:
         """What a watch copies is the same object."""

@@ -60,6 +60,8 @@ _OUTSIDE = frozenset(
     ("_io", "_thread", "csv", "datetime", "gc", "io", "json", "logging", "os", "pathlib", "pickle", "pprint", "queue")
     + ("shutil", "subprocess", "sys", "threading", "time", "traceback", "warnings")
 )
+# those of them that a compiled function leaves out
+_UNNOTICED = frozenset(("logging", "warnings"))
 _EXACT = (str, bytes, bool, type(None), type(Ellipsis), enum.Enum, np.bool_)
 
 
@@ -427,6 +429,8 @@ class LiveObjects(Versions, OuterVariables, WholeNumbers):
         return self.objects.construct(cls, args, kwargs, node)
 
     def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        if not self.overlays and str(getattr(function, "__module__", None)).partition(".")[0] in _UNNOTICED:
+            return NONE
         if not self.overlays:
             return self.draws.call(function, args, kwargs, node)
         if function is np.take and (rows := self._rows(args, kwargs)) is not None:

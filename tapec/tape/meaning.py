@@ -56,14 +56,14 @@ def targets_of(recording: Recording, target: Any, weight: Any) -> list[Target]:
         return []
     if not isinstance(meant, tuple):
         _not_complex()
-    weight = 1.0 if weight is None else plain(weight)
+    weight = 1.0 + 0.0j if weight is None else plain(weight)
     found = []
     for atom, part in zip(meant, ("real", "imag"), strict=True):
         name = _float_name(recording.plan, atom)
         if name is not None:
-            own = getattr(np.asarray(weight), part)
-            value = _part(target, part)
-            found.append(Target(value, name, np.broadcast_to(own, np.shape(value)), target))
+            # a number stands for an array of it
+            own = getattr(weight if isinstance(weight, np.ndarray | complex) else np.asarray(weight), part)
+            found.append(Target(_part(target, part), name, own, target))
     return found
 
 
@@ -197,6 +197,8 @@ def joined(source: Any, found: list[Any]) -> Any:
         return None
     dtype = source.dtype if hasattr(source, "dtype") else np.dtype(np.complex128)
     re, im = found
+    if isinstance(re, float) and isinstance(im, float) and not isinstance(source, np.ndarray):
+        return dtype.type(complex(re, im))
     slices = [one for one in found if isinstance(one, IndexedSlices)]
     if len(slices) == sum(one is not None for one in found):
         if len(slices) == 2 and np.array_equal(re.indices, im.indices):

@@ -122,11 +122,6 @@ def ragged_rows(x):
     return np.array([[x, 2.0], [x]])[0, 0]
 
 
-@refused(VECTOR)
-def array_from_a_list_of_arrays(x):
-    return np.array([x, x])[0, 0]
-
-
 @refused(MATRIX)
 def reshape_with_an_order(x):
     return x.reshape((4, 3), order="F")[0, 0]
@@ -256,3 +251,39 @@ def strict_zip(x):
 @refused(np.ones((2, 2)))
 def elements_in_memory_order(x):
     return x.T.ravel("K")[1]
+
+
+@refused(VECTOR)
+def padding_by_reflection(x):
+    return np.pad(x, 1, mode="reflect")[0]
+
+
+@refused(VECTOR)
+def einsum_of_another_rank(x):
+    return np.einsum("ij->i", x)[0]
+
+
+@refused(VECTOR)
+def a_reduction_of_an_elementwise_function(x):
+    return np.subtract.accumulate(x)[0]
+
+
+@refused(1.0)
+def errors_that_raise(x):
+    with np.errstate(divide="raise"):
+        return 1.0 / x
+
+
+@refused(1.0)
+def the_order_of_a_set(x):
+    for k in {"a", "b"}:
+        x = x * len(k)
+    return x
+
+
+@refused(1.0)
+def any_of_calls(x):
+    def large(value):
+        return value > 1.0
+
+    return x if any(large(value) for value in (x, x * x)) else x * x

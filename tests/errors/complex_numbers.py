@@ -112,11 +112,6 @@ def complex_array_result(z):
     return z * z
 
 
-@refused(1.0, call=tapec.jacobian)
-def jacobian_of_a_complex_result(x):
-    return x * 2j
-
-
 @refused(COMPLEX, call=tapec.jacobian)
 def jacobian_by_a_complex_argument(z):
     return np.abs(z)

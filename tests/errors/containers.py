@@ -238,6 +238,7 @@ def filter_left_by_break(x):
 
 
 OUTSIDE = [1.0, 2.0]
+LONG = [0.5 * k for k in range(12)]
 SETTINGS = {"rate": 0.1}
 
 
@@ -259,6 +260,11 @@ def module_list_extended_under_another_name(x):
     kept = OUTSIDE
     kept += [x]
     return x
+
+
+@refused(1.0)
+def index_beyond_a_long_list(x):
+    return x * LONG[20]
 
 
 @refused(1.0)
@@ -304,3 +310,16 @@ def numbers_and_tuples_in_a_list(x):
     for i in range(x.size):
         found.append((i, x[i]))
     return found[0]
+
+
+@refused(VECTOR)
+def display_of_an_array(x):
+    return [*x][0]
+
+
+@refused(VECTOR)
+def filter_over_an_array(x):
+    s = 0.0
+    for v in filter(lambda v: v > 1.0, x):
+        s += v
+    return s

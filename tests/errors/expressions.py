@@ -218,14 +218,6 @@ def imports(x):
     return math.sin(x)
 
 
-@refused(1.0)
-def matches(x):
-    match x:
-        case 1.0:
-            return x
-    return x * x
-
-
 @refused(1.0, 2)
 def negative_power_of_an_integer(x, n):
     return x * n**-1

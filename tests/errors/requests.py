@@ -42,6 +42,11 @@ def integer_source(x):
     return x * 2.0
 
 
+@refused({"values": np.ones(2), "places": (np.array([0, 1]), 2.0)})
+def integers_in_a_source(table):
+    return table["values"][table["places"][0][1]]
+
+
 @refused(1.0, None, wrt=1)
 def constant_source(x, y=None):
     return x * 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 
 import numpy as np
@@ -20,27 +21,15 @@ misuse = cases.misuse
 class Watched:
     """Attributes that run code."""
 
-    def __init__(self):
-        self.held = 1.0
-
-    def __getattr__(self, name):
+    def __getattribute__(self, name):
         return 2.0
 
 
-class Guarded:
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, value)
+class Open:
+    """Attributes that are not there."""
 
-
-class Describing:
-    """A descriptor."""
-
-    def __get__(self, owner, cls):
-        return 3.0
-
-
-class Described:
-    value = Describing()
+    def __getattr__(self, name):
+        return 2.0
 
 
 class Plain:
@@ -57,21 +46,39 @@ def a_computed_attribute():
 
 
 @misuse
-def a_descriptor_of_a_new_object():
-    x = constant(2.0)
+def whether_a_computed_attribute_is_there():
+    x, holder = constant(2.0), Open()
     with GradientTape() as tape:
         tape.watch(x)
-        y = x * Described().value
+        y = x * hasattr(holder, "other")
     tape.gradient(y, x)
 
 
 @misuse
-def a_guarded_attribute():
-    x, holder = constant(2.0), Guarded()
+def a_cached_function_of_a_source():
+    x = constant(2.0)
+
+    @functools.cache
+    def square(x):
+        return x * x
+
     with GradientTape() as tape:
         tape.watch(x)
-        holder.value = x
-        y = x * x
+        y = square(x)
+    tape.gradient(y, x)
+
+
+@misuse
+def a_cached_function_that_reads_a_source():
+    x = constant(2.0)
+
+    @functools.cache
+    def square():
+        return x * x
+
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = square()
     tape.gradient(y, x)
 
 

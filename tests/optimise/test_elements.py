@@ -89,9 +89,7 @@ def eliminate(a, b):
 def test_gradients_of_an_elimination_are_those_of_the_textbook_adjoint():
     rng = np.random.default_rng(4)
     args = rng.normal(size=(5, 5)) + 5.0 * np.eye(5), rng.normal(size=5)
-    found, expected = (
-        tapec.value_and_grad(eliminate, wrt=(0, 1), opt_level=level)(*clone(args)) for level in (2, 0)
-    )
+    found, expected = (tapec.value_and_grad(eliminate, wrt=(0, 1), opt_level=level)(*clone(args)) for level in (2, 0))
     assert found[0] == pytest.approx(expected[0], rel=1e-13)
     for mine, wanted in zip(found[1], expected[1], strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-11, atol=1e-13)

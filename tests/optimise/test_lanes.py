@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.backend import printer
 from tapec.optimise import lanes as pass_
 from tapec.optimise.lanes import in_lanes
-from tests.optimise.reading import check
+from tests.optimise.reading import check, read
 from tests.programs.objectives import gmm_loops, make_mixture
 
 MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
@@ -138,6 +139,29 @@ def test_what_is_not_proved_or_not_worth_it_stays(trip):
     check(in_lanes, program, program)
 
 
+def test_a_number_that_some_lanes_set():
+    before = read("""
+        def f(a, a_1, n, k, x):
+            for i in range(n):
+                t = a[i]
+                y = t
+                for j in range(k):
+                    for j_1 in range(j, k):
+                        c = t > x
+                        if c:
+                            y = x
+                a_1[i] = y
+        """)
+    results = []
+    for function in (before, in_lanes(before)):
+        space = {"np": np}
+        exec(printer.function(function, quote=False), space)
+        results.append(np.zeros(70))
+        space["f"](np.sin(np.arange(70.0)), results[-1], 70, 3, 0.3)
+    assert "lane" in printer.function(in_lanes(before))
+    assert np.array_equal(*results)
+
+
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 130])
 def test_a_mixture_by_any_number_of_points(n):
     arguments = make_mixture(np.random.default_rng(n), n, 3, 4)
@@ -226,10 +250,26 @@ def remembered(x, steps):
     return total
 
 
+def overwritten(x, w):
+    """A table that is the same in all trips is read at another place in each, by another name, and then changes."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        table = np.empty(4)
+        part = table[1:]
+        for c in range(4):
+            table[c] = w[c]
+        y = x[i] * part[i % 3]
+        for c in range(4):
+            table[c] = 2.0 * w[c]
+        total += y * part[i % 3]
+    return total
+
+
 @pytest.mark.parametrize(
     ("function", "rest"),
     [
         (remembered, (3,)),
+        (overwritten, (np.linspace(0.5, 1.5, 4),)),
         (scattered, (np.linspace(0.5, 1.5, 4), np.arange(70) * 7 % 4)),
         (swapped, (5,)),
         (iterated, ()),

@@ -65,6 +65,9 @@ def long_lists_of_numbers(a):
         total += TABLE[PLACES[i]] * a[i % 3]
     for value in TABLE:
         total += np.sin(value * a[1])
+    joined = TABLE + [a[2]]
+    if 2 in PLACES and PLACES.count(2) == 3:
+        total += a[0] * PLACES.index(2) * joined[-1]
     return total + sum(TABLE) * a[2] + max(TABLE)
 
 
@@ -147,3 +150,26 @@ def partial_functions(a):
     for i in range(3):
         total += shifted(a[i], shift=float(i)) * shifted(a[i]) * power(i)
     return scaled(a[0]) + scaled(a[1], shift=a[2]) + total
+
+
+@case(A)
+@case(A[:2])
+@case(A[:0])
+def functions_beside_an_array(a):
+    total, last = 0.0, 0.0
+    for stage, x in zip(STAGES, a):
+        total = total * 0.5 + stage(x)
+    for k, (name, x) in enumerate(zip(("low", "high", "low"), a[1:])):
+        if x < 0:
+            continue
+        last = SCALES[name] * x * (k + 1)
+        total += last
+    return total + last + sum([stage(x) for stage, x in zip(STAGES, a)])
+
+
+@case(A)
+def objects_beside_an_array(a):
+    x = a[2]
+    for link, angle in zip(ARM, a):
+        x = link.moved(x) * np.sin(angle)
+    return x

@@ -11,6 +11,7 @@ import pytest
 import tapec
 from tapec.build.forms import Foreign, form_of
 from tests.oracles import check
+from tests.programs import random_complex
 
 Z = np.array([1.0 + 2j, -0.5 + 0.3j, 0.7 - 1.1j, 2.0 + 0.1j])
 
@@ -121,6 +122,17 @@ def test_hessian_vector_products():
     tapec.check_grads(curved, (Z,), order=2)
 
 
+def test_jacobians_of_complex_results_by_real_arguments():
+    x = np.array([0.3, 1.2])
+    wave = tapec.jacobian(lambda x: np.exp(1j * x))
+    np.testing.assert_allclose(wave(x), np.diag(1j * np.exp(1j * x)))
+    by_two = tapec.jacfwd(lambda x, y: (x * np.exp(2j * y), abs(y)), (0, 1))
+    (by_x, by_y), (zero, one) = by_two(0.5, 0.7)
+    np.testing.assert_allclose([by_x, by_y], [np.exp(1.4j), 1j * np.exp(1.4j)])
+    assert (zero, one) == (0.0, 1.0)
+    np.testing.assert_allclose(tapec.hessian(lambda x: np.exp(1j * x))(0.4), -np.exp(0.4j))
+
+
 def test_derivatives_within_derivatives():
     def slope(z):
         return abs(tapec.grad(lambda w: (w**3).real)(z)) ** 2
@@ -136,6 +148,12 @@ def test_pullbacks_keep_what_they_need():
     z[:] = 0
     np.testing.assert_allclose(value, Z * Z)
     np.testing.assert_allclose(pullback(np.full(4, 1j))[0], 1j * np.conj(2 * Z))
+
+
+# some of them have found mistakes
+@pytest.mark.parametrize("seed", [*range(6), 1015, 1032, 1037])
+def test_random_programs(seed):
+    random_complex.run(seed)
 
 
 def test_signatures_as_text():

@@ -18,7 +18,7 @@ from tapec import GradientTape, Variable, constant, function
 from tapec.backend import jit
 from tapec.errors import TapecError
 from tests.tape import oracle_tape as oracle
-from tests.tape.random_tapes import LAYOUTS, PRELUDE, VALUES, Writer, compiled
+from tests.tape.random_tapes import LAYOUTS, PRELUDE, VALUES, Writer, compiled, complex_in_part, without_order
 
 FRAME = PRELUDE + '''
 def make(GradientTape, constant, Variable, function, values):
@@ -42,9 +42,9 @@ def make(GradientTape, constant, Variable, function, values):
 SHIFT = "def shift(u):\n            nonlocal d\n            d = d * u\n            return d\n"
 
 
-def program(seed: int) -> str:
+def program(seed: int, mixed: bool = False) -> str:
     rng = random.Random(seed)
-    writer = Writer(rng)
+    writer = Writer(rng, mixed)
 
     def block(indent: int) -> str:
         return ("\n" + " " * (indent + 4)).join(writer.block(2, rng.randint(1, 4)))
@@ -61,12 +61,17 @@ def program(seed: int) -> str:
     answers = [f"t.gradient({rng.choice(places)}, {rng.choice([*places, 'v', 'w', 'W'])})" for _ in range(8)]
     # what needs every decision is left out where it is not called, so that both ways of lowering are met
     shift = SHIFT if "shift(" in tape else ""
-    return FRAME.format(kind=rng.choice(["Box", "Counting"]), shift=shift, tape=tape, answers=", ".join(answers))
+    kind = rng.choice(["Box", "Counting"])
+    text = FRAME.format(kind=kind, shift=shift, tape=tape, answers=", ".join(answers))
+    return without_order(text) if mixed else text
 
 
-def examine(seed: int, runs: int = 3) -> tuple[int, int]:
-    """Compare one program on several sets of numbers; how many answers were compared and how many calls refused."""
-    text = program(seed)
+def examine(seed: int, runs: int = 3, mixed: bool = False) -> tuple[int, int]:
+    """Compare one program on several sets of numbers; how many answers were compared and how many calls refused.
+
+    mixed  some of the numbers are complex
+    """
+    text = program(seed, mixed)
     named = text.replace("def make(", "def run(")
     make, other = compiled(named, seed), compiled(named, seed)
     rng = random.Random(seed)
@@ -74,11 +79,13 @@ def examine(seed: int, runs: int = 3) -> tuple[int, int]:
     mine: Any = None
     for k in range(runs):
         values = VALUES if k == 0 else tuple(round(x + rng.uniform(-0.6, 0.6), 3) for x in VALUES)
+        if mixed:
+            values = complex_in_part(values, random.Random(seed))
         oracle.ACTIVE.clear()
         try:
             run = other(oracle.OracleTape, oracle.Traced, oracle.OracleVariable, lambda f: f, values)
             right = run(*(oracle.Traced(x) for x in _arguments(values)))
-        except (KeyError, IndexError, UnboundLocalError, TypeError):
+        except (KeyError, IndexError, UnboundLocalError, TypeError, ValueError):
             continue
         except RuntimeError:
             right = None
@@ -103,11 +110,11 @@ def examine(seed: int, runs: int = 3) -> tuple[int, int]:
 reasons: dict[str, int] = {}
 
 
-def _arguments(values: tuple[float, ...]) -> list[Any]:
+def _arguments(values: tuple[complex, ...]) -> list[Any]:
     return [*values[:10], *(np.array(values[k : k + 2]) for k in (0, 2, 6))]
 
 
-def _assign(mine: Any, values: tuple[float, ...]) -> None:
+def _assign(mine: Any, values: tuple[complex, ...]) -> None:
     cells = dict(zip(mine.py_func.__code__.co_freevars, mine.py_func.__closure__ or (), strict=True))
     for name, value in zip("vwW", (*values[10:], values[4:6]), strict=True):
         if name in cells:
@@ -148,12 +155,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--start", type=int, default=1000)
     parser.add_argument("--failures", type=int, default=3)
+    parser.add_argument("--complex", action="store_true", help="with complex numbers")
     options = parser.parse_args()
     interpreted()
     end, seed, done, refused, failures = time.time() + 60 * options.minutes, options.start, 0, 0, 0
     while time.time() < end and failures < options.failures:
         try:
-            one, other = examine(seed)
+            one, other = examine(seed, mixed=options.complex)
             done, refused = done + one, refused + other
         except Exception:
             failures += 1

@@ -312,6 +312,20 @@ def test_compiled_functions_with_variables_and_arrays():
         np.testing.assert_allclose(w.numpy(), held)
 
 
+def test_a_variable_under_another_name():
+    v = Variable(Z)
+
+    @function
+    def assigned(z):
+        same = v
+        v.assign(z * 2.0)
+        return same, same * 1.0
+
+    for z in (constant(1j), constant(3.0 + 0j)):
+        same, value = assigned(z)
+        assert same is v and value == v.numpy() == 2.0 * z
+
+
 # nested tapes, and derivatives of one's own
 
 

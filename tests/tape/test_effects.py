@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
+import types
 
 import numba
 import numpy as np
@@ -247,11 +249,46 @@ def test_the_truth_of_objects():
 
 def test_attributes_of_a_namespace():
     """They were taken for constants."""
-    import types
-
     settings = types.SimpleNamespace(scale=2.0, w=Variable(3.0))
     for scale in (2.0, 5.0):
         settings.scale = scale
         with GradientTape() as tape:
             loss = settings.w * settings.scale
         assert tape.gradient(loss, settings.w) == scale
+
+
+def test_any_stops():
+    asked = []
+
+    def large(value):
+        asked.append(value)
+        return value > 1.5
+
+    w = Variable([1.0, 2.0, 3.0])
+    with GradientTape() as tape:
+        loss = w[0] * 2.0 if any(large(value) for value in [w[0], w[1], w[2]]) else w[1]
+        loss = loss * len(asked)
+    assert len(asked) == 2
+    assert np.array_equal(tape.gradient(loss, w), [4.0, 0.0, 0.0])
+
+
+def test_cached_functions():
+    """What they gave at an earlier call is a constant, also where the block seems to compute it."""
+    w = Variable(2.0)
+
+    @functools.cache
+    def table(n):
+        return np.arange(1.0, n + 1.0)
+
+    @functools.cache
+    def scaled():
+        return w * 3.0
+
+    with GradientTape() as tape:
+        loss = w * np.sum(table(3)) + np.sum(table(3))
+    assert tape.gradient(loss, w) == 6.0
+    scaled()
+    with GradientTape() as tape:
+        loss = w * scaled()
+    with pytest.raises(TapecError, match="cached function"):
+        tape.gradient(loss, w)

@@ -21,6 +21,10 @@ def test_random_programs(start, as_python):
     assert answers > 100
 
 
+def test_random_programs_with_complex_values(as_python):
+    assert sum(random_compiled.examine(seed, mixed=True)[0] for seed in range(15)) > 100
+
+
 # an array that is target and source, in a function that is compiled for the way it goes
 @pytest.mark.parametrize("seed", [1417])
 def test_programs_that_were_wrong(seed, as_python):

@@ -1,0 +1,74 @@
+"""Functions of `math` that take several numbers: products, sums, distances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import TypeMismatch
+from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.builtins import sum_
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.sequences import items_of, known_items
+from tapec.frontend.values import Value, is_array, number
+
+
+def prod(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`math.prod(items, start=1)`."""
+    start = kwargs.get("start", number(1))
+    items = None if is_array(args[0]) else items_of(ev, ev.materialise(args[0]), node)
+    if items is None:
+        return ev.binary("*", start, ev.call_object(np.prod, args, {}, node), node)
+    result = start
+    for item in items:
+        result = ev.binary("*", result, item, node)
+    return result
+
+
+def fsum(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`math.fsum(items)`, rounded as a sum is."""
+    return ev.binary("*", number(1.0), sum_(ev, args, {}, node), node)
+
+
+def hypot(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`math.hypot(...)` of any number of coordinates."""
+    if len(args) == 2:
+        return ev.call_object(np.hypot, args, {}, node)
+    return _length(ev, args, node)
+
+
+def _length(ev: Evaluator, coordinates: list[Value], node: Any) -> Value:
+    result: Value = number(0.0)
+    for coordinate in coordinates:
+        result = ev.call_object(np.hypot, [result, coordinate], {}, node)
+    return result
+
+
+def dist(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`math.dist(p, q)`."""
+    first, second = (known_items(ev, arg, node) for arg in args)
+    if len(first) != len(second):
+        ev.fail(TypeMismatch, "both points must have the same number of dimensions", node)
+    return _length(ev, [ev.binary("-", p, q, node) for p, q in zip(first, second, strict=True)], node)
+
+
+def sumprod(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`math.sumprod(p, q)`."""
+    first, second = (known_items(ev, arg, node) for arg in args)
+    if len(first) != len(second):
+        ev.fail(TypeMismatch, "both vectors must have the same length", node)
+    result: Value = number(0)
+    for p, q in zip(first, second, strict=True):
+        result = ev.binary("+", result, ev.binary("*", p, q, node), node)
+    return result
+
+
+SPECIAL: dict[Any, Any] = {
+    math.prod: prod,
+    math.fsum: fsum,
+    math.dist: dist,
+    math.hypot: hypot,
+    **({math.sumprod: sumprod} if hasattr(math, "sumprod") else {}),
+}
