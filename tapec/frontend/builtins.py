@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import UnsupportedSyntax
+from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import attributes, elementwise, iteration, operators
 from tapec.frontend.arguments import Args, Kwargs, extents
 from tapec.frontend.assign import print_
 from tapec.frontend.creation import as_array
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import Evaluator, OpenIf
 from tapec.frontend.list_methods import copied, list_from_array, new_list
 from tapec.frontend.once import once, sources
 from tapec.frontend.sequences import items_of, known_items, ordered
@@ -61,7 +61,26 @@ def enumerate_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def zip_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    return once(ev, "zip", *sources(ev, args, node))
+    parts = sources(ev, args, node)
+    if "strict" in kwargs and ev.known(ev.truth(kwargs["strict"], node), node).constant is not False:
+        _same_lengths(ev, parts, node)
+    return once(ev, "zip", *parts)
+
+
+def _same_lengths(ev: Evaluator, parts: tuple[Iteration, ...], node: Any) -> None:
+    """Raise ValueError, when the program runs, where sequences are not equally long."""
+    lengths = [iteration.length(ev, part, node) for part in parts]
+    for length in lengths[1:]:
+        differs = ev.known(ev.op("!=", lengths[0], length), node)
+        if differs.constant is False:
+            continue
+        if differs.constant is True:
+            ev.fail(TypeMismatch, "the arguments of a strict `zip` have different lengths", node)
+        side: list[Any] = []
+        outer, ev.block = ev.block, side
+        ev.raise_("ValueError", "zip() arguments have different lengths")
+        ev.block = outer
+        ev.emit(OpenIf(differs.atom, side, [], ev.span))
 
 
 def reversed_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -57,6 +57,9 @@ _LIBRARY: frozenset[Any] = frozenset(
     }
 )
 
+# handlers of the frontend that have no place for complex elements
+_REAL_ONLY: frozenset[Any] = frozenset({np.pad, np.einsum, np.tensordot})
+
 # what only moves elements: done to the real and the imaginary part
 _MOVED: dict[Any, Any] = {
     np.reshape: shapes.reshape,
@@ -99,6 +102,8 @@ def call(ev: Evaluator, obj: Any, dotted: str, args: Args, kwargs: Kwargs, node:
         return own(ev, args, kwargs, node)
     if moved is not None and is_complex(args[0]):
         return _moved(ev, moved, args, kwargs, node)
+    if obj in _REAL_ONLY:
+        _refuse(ev, dotted, node)
     if obj in ev.special:
         return None
     library = library_function(obj)

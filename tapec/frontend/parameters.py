@@ -42,7 +42,7 @@ PARAMETERS: dict[Callable[..., Any], str] = {
     len: "obj",
     range: "start stop step",
     enumerate: "iterable start",
-    zip: "*",
+    zip: "* strict",
     reversed: "sequence",
     sum: "iterable start",
     tuple: "iterable",

@@ -157,7 +157,9 @@ class Objects:
         method = "__get__" if stored is None else "__set__"
         function = custom(type(found), method)
         # attributes of the object come before descriptors that do not set them
-        if function is None or isinstance(found, type) or (held and custom(type(found), "__set__") is None):
+        if function is None or isinstance(found, type | functools.cached_property):
+            return None
+        if held and custom(type(found), "__set__") is None:
             return None
         self.live.recipe.described(cls, name, found)
         self.ev.wrap(function, node, ("attribute", type(found), method))

@@ -245,7 +245,7 @@ def axis_of_a_size(x):
 
 @refused(np.ones(3))
 def strict_zip(x):
-    return sum([a * b for a, b in zip(x, x, strict=True)])
+    return sum([a * b for a, b in zip((x[0], x[1]), (x[0],), strict=True)])
 
 
 @refused(np.ones((2, 2)))

@@ -285,3 +285,11 @@ def a_loop_over_a_dict_left_early(x):
     for value in d.values():
         total += value * value
     return total
+
+
+@case(A)
+def strict_zip(a):
+    total = 0.0
+    for x, y in zip(a, a[::-1], strict=True):
+        total += x * y * y
+    return total + sum([x * k for x, k in zip((a[0], a[1]), [1.0, 2.0], strict=True)])

@@ -292,3 +292,22 @@ def test_cached_functions():
         loss = w * scaled()
     with pytest.raises(TapecError, match="cached function"):
         tape.gradient(loss, w)
+
+
+def test_a_cached_property_is_one_object():
+    """It was computed at every access."""
+
+    class Net:
+        def __init__(self, w):
+            self.w = w
+
+        @functools.cached_property
+        def double(self):
+            return self.w * 2.0
+
+    w = Variable(3.0)
+    net = Net(w)
+    with GradientTape(persistent=True) as tape:
+        loss = net.double * net.double
+    assert tape.gradient(loss, w) == 24.0
+    assert tape.gradient(loss, net.double) == 12.0

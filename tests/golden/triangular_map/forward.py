@@ -4,8 +4,6 @@ Elementary functions in loops are those of tapec_runtime, which vectorise; the o
 takes the C library's.
 """
 
-import math
-
 import numba
 import numpy as np
 import tapec_runtime
@@ -39,7 +37,7 @@ def triangular_map_jvp(w, x, w_dot):
                 image_dot[r] += image_dot_sum
                 image[r] += image_sum
         for r in range(d):
-            # total += math.log1p(image[r] * image[r])
+            # total += np.log1p(image[r] * image[r])
             t_1 = image[r]
             t_2 = t_1 * t_1
             t_3 = t_1 * image_dot[r]

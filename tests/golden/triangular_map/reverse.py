@@ -4,8 +4,6 @@ Elementary functions in loops are those of tapec_runtime, which vectorise; the o
 takes the C library's.
 """
 
-import math
-
 import numba
 import numpy as np
 import tapec_runtime
@@ -47,7 +45,7 @@ def triangular_map_value_and_grad(w, x):
                 for lane in range(lanes):
                     image[r, lane] += image_sum_lanes[lane]
         for r in range(d):
-            # total += math.log1p(image[r] * image[r])
+            # total += np.log1p(image[r] * image[r])
             for lane in range(lanes):
                 t_1 = image[r, lane]
                 t_2 = t_1 * t_1

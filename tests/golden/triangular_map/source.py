@@ -1,7 +1,5 @@
 """Samples through a triangular map, which run side by side."""
 
-import math
-
 import numpy as np
 
 
@@ -15,7 +13,7 @@ def triangular_map(w, x):
             for c in range(r + 1):
                 image[r] += w[r, c] * x[i, c]
         for r in range(d):
-            total += math.log1p(image[r] * image[r])
+            total += np.log1p(image[r] * image[r])
     return total
 
 
