@@ -68,9 +68,15 @@ EXPRESSIONS = {
     "IfExp": ("`x if test else y`", ""),
     "NamedExpr": ("`(y := x)`", ""),
     "Tuple": ("`(x, y)`", "packing, slices with static bounds, `+`, `*` by a constant, named fields"),
-    "List": ("`[x, y]`", "literals, elements, `append`, `extend`, `pop`; a list that grows in a loop holds numbers, or tuples of those"),
+    "List": (
+        "`[x, y]`",
+        "literals, elements, `append`, `extend`, `pop`; a list that grows in a loop holds numbers, or tuples of those",
+    ),
     "Dict": ("`{\"a\": x}`", "keys that are known; which keys there are may not depend on a branch or loop"),
-    "Set": ("`{x, y}`", "elements that are known; `in`, `len`, `sorted`, `|` and its kin. No loop runs over a set made here"),
+    "Set": (
+        "`{x, y}`",
+        "elements that are known; `in`, `len`, `sorted`, `|` and its kin. No loop runs over a set made here",
+    ),
     "SetComp": ("`{f(x) for x in a}`", "of known elements"),
     "ListComp": ("`[x for x in a if x > 0]`", ""),
     "Subscript": (
@@ -79,7 +85,7 @@ EXPRESSIONS = {
     ),
     "Call": ("`f(x, *args, key=y)`", "see below"),
     "Lambda": ("`lambda x: x * y`", "closures over numbers and arrays"),
-    "JoinedStr": ("`f\"{name}\"`", "of known text; in the message of an exception also of numbers"),
+    "JoinedStr": ('`f"{name}"`', "of known text; in the message of an exception also of numbers"),
 }
 
 # parts of other constructs
