@@ -31,8 +31,8 @@ def refused_with_a_reason(x):
 
 
 @refused(VECTOR)
-def complex_function(x):
-    return np.einsum("i,i", x, x)
+def function_without_a_rule(x):
+    return np.histogram2d(x, x)[0].sum()
 
 
 @refused(VECTOR)
