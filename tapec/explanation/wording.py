@@ -87,13 +87,20 @@ class Wording:
         """
         span = named.made
         if named.name in self.primal.params:
-            return named.name
+            return self.whole(named.name)
         if span is None:
             return None
         known = set(targets(span.text))
         if merged and _MEETING.match(span.text):
             known |= self.assigned.get(span.function, frozenset())
         return next((base for base in base_names(named.name) if base in known), None)
+
+    def whole(self, param: str) -> str:
+        """The complex parameter of which `param` is a part, or `param` itself."""
+        own = parameters(self.function)
+        stem = re.sub(r"_(re|im)(?=(_\d+)*$)", "", param)
+        leaf = any(base in own for base in base_names(param))
+        return stem if not leaf and base_names(stem)[-1] in own else param
 
     def name(self, named: Named) -> str:
         """A variable in words: its name, or the line that makes it."""
@@ -139,6 +146,8 @@ class Wording:
                 if name in self.aliases or name in self.primal.params:
                     return Name(self.aliases.get(name, name))
                 return Name(next((base for base in base_names(name) if base in self.known), base_names(name)[-1]))
+            case Op(fn="dim", args=(Name(id=array), axis)) if array in self.primal.params:
+                return Op("dim", (Name(self.whole(array)), self.renamed(axis)))
             case Op(fn=fn, args=args):
                 return Op(fn, tuple(self.renamed(arg) for arg in args))
         return expr
@@ -207,11 +216,11 @@ class Wording:
         last = self.primal.body[-1]
         assert isinstance(last, Return)
         own, sources = parameters(self.function), self.sources(wrt)
-        # the leaves of a parameter that is a tuple are called `p_0`, `p_1_0`
+        # the leaves of a parameter that is a tuple are called `p_0`, `p_1_0`, the parts of a complex one `p_re`, `p_im`
         params = {
             param
             for param in self.primal.params
-            if param in sources or (param not in own and re.sub(r"(_\d+)+$", "", param) in sources)
+            if param in sources or (param not in own and re.sub(r"(_\d+|_re|_im)+$", "", param) in sources)
         }
         targets = {value.id for value in last.values if isinstance(value, Name)}
         return Activity(self.primal, aliases(self.primal), params, targets)
@@ -232,8 +241,8 @@ class Wording:
         versions: dict[tuple[str, str], list[str]] = {}
         first: dict[tuple[str, str], Span | None] = {}
         for param in self.primal.params:
-            versions[param, ""] = [param]
-            first[param, ""] = None
+            versions.setdefault((self.whole(param), ""), []).append(param)
+            first[self.whole(param), ""] = None
         for stmt in walk(self.primal.body):
             for name in writes(stmt):
                 # elsewhere bindings tell, and statements may be those of a library function

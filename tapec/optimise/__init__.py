@@ -60,7 +60,6 @@ PREPARE: tuple[Pass, ...] = (
     *CLEAN,
     copy_joined,
     write_out_products,
-    known_elements,
     count_by_formula,
     *CLEAN,
     refill,
@@ -68,6 +67,9 @@ PREPARE: tuple[Pass, ...] = (
     unroll,
     single_values,
     replace_small_arrays,
+    *CLEAN,
+    # after the passes that turn arrays into numbers, and say so
+    known_elements,
     *CLEAN,
     breaks_last,
 )
