@@ -46,7 +46,7 @@ class Bound:
         if isinstance(wrt, int) and not isinstance(wrt, bool):
             if not -len(free) <= wrt < len(free):
                 message = f"`{self.function.__name__}` has no parameter {wrt} that is free"
-                raise UsageError(message, hint=f"it has {len(free)}")
+                raise UsageError(message, hint=f"free are: {', '.join(free) or 'none'}")
             return free[wrt]
         return wrt
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tapec.backend import printer
 from tapec.backend.boundary import Boundary, combined
+from tapec.backend.callees import callees_text
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import NotDifferentiable
@@ -23,8 +24,7 @@ from tapec.optimise import prepare, tidy
 from tapec.optimise.defined import define_copied
 from tapec.options import Options, no_limit
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks
-from tapec.syntax.types import FLOAT64, Array, Scalar, Stack, Type
-from tapec.transforms.callees import called
+from tapec.syntax.types import Scalar, Stack, Type
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
@@ -58,39 +58,6 @@ def build(
     stage(listener, "differentiating")
     program = replace(_build(lowered, function, arguments, kind, wrt, options, listener), options=options)
     return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
-
-
-def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
-    """The recursive functions that a derivative calls, and their derivatives."""
-    constants = frozenset(lowered.constants)
-    made = called(program.core.body, lowered.callees, constants)
-    texts = []
-    for core in made:
-        final = tidy(core, constants, options)
-        texts.append(f"{_decorator(core, options)}\n{printer.function(final, options.quote)}")
-    return "\n\n".join(texts)
-
-
-def _decorator(core: Function, options: Options) -> str:
-    """Numba's decorator with the argument types: a function that calls itself is typed by them."""
-    arguments = ", ".join(_signature(core.types[param]) for param in core.params)
-    last = core.body[-1]
-    assert isinstance(last, Return)
-    types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in last.values]
-    results = [_signature(type_) for type_ in types_]
-    result = results[0] if len(results) == 1 else f"Tuple(({', '.join(results)}))"
-    return f'@numba.njit("{result if results else "none"}({arguments})", {options.flags_text})'
-
-
-def _signature(type_: Type) -> str:
-    if isinstance(type_, Array):
-        axes = [":"] * type_.ndim
-        if type_.layout == "C" and axes:
-            axes[-1] = "::1"
-        elif type_.layout == "F" and axes:
-            axes[0] = "::1"
-        return f"{type_.dtype}[{', '.join(axes)}]"
-    return "boolean" if str(type_) == "bool" else str(type_)
 
 
 def _build(

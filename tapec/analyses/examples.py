@@ -17,12 +17,13 @@ from statement to statement until nothing changes; what memory two names share, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tapec.analyses.activity import differentiable_operands, outputs
 from tapec.analyses.dependence import Dependence
 from tapec.analyses.memory import VIEWS
 from tapec.analyses.regions import regions
+from tapec.analyses.sizes import Sizes
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -41,7 +42,6 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
-    map_blocks,
     reads,
     walk,
     writes,
@@ -82,26 +82,6 @@ def independent_examples(function: Function, sources: tuple[str, ...]) -> bool:
     return _Examples(function, sources).proved()
 
 
-def of_several(function: Function, sources: tuple[str, ...]) -> Function:
-    """The program for a batch of two examples or more, which are not repeated for the sake of another array.
-
-    Tests whether there is one example are answered; a batch of one has nothing to prove.
-    """
-    examples = _Examples(function, sources)
-
-    def answered(stmt: Stmt) -> Stmt:
-        match stmt:
-            case Assign(value=Op(fn="==" | "!=" as fn, args=args)) if Const(1) in args:
-                if any(isinstance(arg, Name) and examples.not_one(arg, frozenset()) for arg in args):
-                    return replace(stmt, value=Const(fn == "!="))
-        return map_blocks(stmt, whole)
-
-    def whole(block: Block) -> Block:
-        return tuple(answered(stmt) for stmt in block)
-
-    return replace(function, body=whole(function.body))
-
-
 def _holds_arrays(function: Function, stmt: Stmt) -> bool:
     """Whether a list of arrays is filled: which of them comes out of it later is not followed."""
     return isinstance(stmt, Push) and isinstance(stmt.value, Name) and isinstance(function.types[stmt.value.id], Array)
@@ -109,8 +89,9 @@ def _holds_arrays(function: Function, stmt: Stmt) -> bool:
 
 class _Examples:
     def __init__(self, function: Function, sources: tuple[str, ...]) -> None:
-        self.function, self.types, self.sources = function, function.types, sources
+        self.function, self.types = function, function.types
         self.regions = regions(function)
+        self.sizes = Sizes(function, sources, self.regions)
         self.dependence = Dependence(self.regions)
         loops = [stmt for stmt in walk(function.body) if isinstance(stmt, For)]
         # names that a trip reads before it sets them, by the loop's variable
@@ -211,7 +192,7 @@ class _Examples:
         if not isinstance(fact, Of):
             return None if fact is None else _SEVERAL
         rows = [axis for axis, sub in enumerate(index) if self.example(sub) == fact.example]
-        batch = isinstance(fact.example, int) and rows and self.rank(array) > 1
+        batch = isinstance(fact.example, int) and rows and self.sizes.rank(array) > 1
         return fact if self.made_in(array, fact.example) and not batch else self.along(array, rows)
 
     def along(self, array: str, axes: list[int]) -> Fact:
@@ -245,15 +226,11 @@ class _Examples:
     def product(self, target: str, first: str, second: str, stmt: Stmt) -> Fact:
         """Rows of the first factor stay rows, columns of the second one columns."""
         left, right = self.seen(first, stmt), self.seen(second, stmt)
-        if left == Along(0) and right is None and self.rank(first) == 2:
+        if left == Along(0) and right is None and self.sizes.rank(first) == 2:
             return left
         if left is None and right == Along(1):
-            return Along(self.rank(target) - 1)
+            return Along(self.sizes.rank(target) - 1)
         return _mixed([left, right])
-
-    def rank(self, array: str) -> int:
-        type_ = self.types[array]
-        return type_.ndim if isinstance(type_, Array) else 0
 
     # names for the same memory
 
@@ -266,10 +243,10 @@ class _Examples:
         self.learn(whole, fact if own else up(fact))
 
     def viewed(self, view: str, whole: str, fn: str, args: Sequence[Expr], stmt: Stmt) -> None:
-        rank = self.rank(whole)
+        rank = self.sizes.rank(whole)
         if fn == "reshape":
-            size = self.extent(args[0])
-            kept = size is not None and size == self.extent_of(whole, 0) and self.c_order(whole)
+            size = self.sizes.extent(args[0])
+            kept = size is not None and size == self.sizes.extent_of(whole, 0) and self.sizes.c_order(whole)
             axes: list[int | None] = [0 if kept else None, *[None] * (len(args) - 1)]
         elif fn == "transpose":
             axes = list(reversed(range(rank)))
@@ -313,68 +290,6 @@ class _Examples:
         """The axes of which a view takes one row."""
         whole = [sub for sub in cuts if sub != Const(None)]
         return {axis: sub for axis, sub in enumerate(whole) if not isinstance(sub, Op)}
-
-    # extents
-
-    def c_order(self, array: str) -> bool:
-        type_ = self.types[array]
-        return isinstance(type_, Array) and type_.layout == "C"
-
-    def extent(self, size: Expr) -> Expr | None:
-        """The same for sizes that are known to be equal; None for one that changes."""
-        if isinstance(size, Name) and self.regions.merged(size.id):
-            return None
-        made = self.definition(size.id) if isinstance(size, Name) else None
-        match made:
-            case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))):
-                return self.extent_of(array, axis)
-            case Name() | Const():
-                return self.extent(made)
-        return size
-
-    def extent_of(self, array: str, axis: int) -> Expr | None:
-        if self.regions.merged(array):
-            return None
-        match self.definition(array):
-            case Op(fn="empty" | "zeros", args=(_, *sizes)):
-                return self.extent(sizes[axis])
-            case Op(fn="copy", args=(Name(id=source),)) | Name(id=source):
-                return self.extent_of(source, axis)
-            case Op(fn="np.dot", args=(Name(id=first), _)) if axis == 0 and self.rank(first) == 2:
-                return self.extent_of(first, 0)
-            case Op(fn="reshape", args=(_, *sizes)):
-                return self.extent(sizes[axis])
-        return Op("dim", (Name(array), Const(axis)))
-
-    def not_one(self, size: Expr, asked: frozenset[Expr]) -> bool:
-        """Whether a size is not one if the batch has more than one example; `asked` are sizes that it is made of."""
-        if isinstance(size, Const) or size in asked:
-            return size != Const(1)
-        made: list[Expr] = []
-        match size:
-            case Name(id=name):
-                made = self.values(name)
-            case Op(fn="dim", args=(Name(id=source), Const(0))) if source in self.sources:
-                return True
-            case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))):
-                own = self.extent_of(array, axis)
-                made = [Op("dim", (one, Const(axis))) for one in self.values(array) if isinstance(one, Name)]
-                if own != size and own is not None:
-                    made = [own]
-                elif len(made) < len(self.regions.defs.get(array, ())):
-                    return False
-        return bool(made) and all(self.not_one(one, asked | {size}) for one in made)
-
-    def values(self, name: str) -> list[Expr]:
-        """What is assigned to a name; nothing if something else sets it."""
-        made = self.regions.defs.get(name, [])
-        found = [stmt.value for stmt in made if isinstance(stmt, Assign)]
-        return found if len(found) == len(made) else []
-
-    def definition(self, name: str) -> Expr | None:
-        made = self.regions.defs.get(name, [])
-        only = made[0] if len(made) == 1 else None
-        return only.value if isinstance(only, Assign) else None
 
 
 def _as_it_is(fact: Fact) -> Fact:

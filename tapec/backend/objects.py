@@ -42,7 +42,8 @@ def plain(value: Any, label: str, item: Any) -> Any:
     """The named tuple that stands for an object; `item(value, label)` converts what it holds."""
     around = _around.__dict__.setdefault("objects", set())
     if id(value) in around:
-        raise UnsupportedType(f"`{label}` holds itself", hint="pass what the function needs of it")
+        # an attribute of one of its own attributes: nothing stands for it there
+        return value
     around.add(id(value))
     try:
         return _converted(value, label, item)
@@ -68,7 +69,7 @@ def _converted(value: Any, label: str, item: Any) -> Any:
         if _has_type(converted):
             held[name] = converted
         else:
-            opaque[name] = type(one).__name__
+            opaque[name] = type(one).__name__ + (", which holds this object" if id(one) in _around.objects else "")
     cls: Any = type(value)
     made = _stand_in(cls, tuple(held), tuple(fixed.items()), tuple(opaque.items()))
     return made(*held.values())

@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import dicts, elementwise, indexing, operators
-from tapec.frontend.evaluator import Evaluator, OpenIf, Raised
+from tapec.frontend import dicts, indexing, memory, operators, stores
+from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.known import refuse_change
 from tapec.frontend.merge import leaves
+from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.suspended import Generator, store_outer
 from tapec.frontend.values import (
     NONE,
@@ -70,7 +71,7 @@ def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
             _unpack(ev, target, value, node)
         case gast.Subscript():
             owner = ev.expr(target.value)
-            indexing.store(ev, owner, operators.index(ev, target.slice), value, node)
+            stores.store(ev, owner, operators.index(ev, target.slice), value, node)
         case gast.Starred():
             bind(ev, target.value, value, node)
         case gast.Attribute():
@@ -141,7 +142,7 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
     if isinstance(contents, Growing):
         _refuse_count(ev, ev.op("!=", contents.count, number(count)), "a list", count)
     elif isinstance(value, Sym) and isinstance(value.type, Array) and is_array(value):
-        _refuse_count(ev, ev.op("!=", elementwise.dim(ev, value, 0), number(count)), "an array", count)
+        _refuse_count(ev, ev.op("!=", memory.dim(ev, value, 0), number(count)), "an array", count)
     elif isinstance(value, Iteration | Dct):
         return ev.known_items(value, node)
     elif not is_array(value):
@@ -245,7 +246,7 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
     if isinstance(node.target, gast.Subscript):
         owner = ev.expr(node.target.value)
         index = operators.index(ev, node.target.slice)
-        indexing.update(ev, owner, index, fn, lambda: ev.expr(node.value), node)
+        stores.update(ev, owner, index, fn, lambda: ev.expr(node.value), node)
         return
     if isinstance(node.target, gast.Attribute):
         holder = ev.expr(node.target.value)
@@ -267,7 +268,7 @@ def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> 
     if isinstance(old, Sym | Complex) and isinstance(old.type, Array) and old.type.ndim > 0 and fn != "@":
         if old.type.readonly:
             ev.fail(TypeMismatch, "cannot store into a read-only array", node)
-        indexing.update_array(ev, old, fn, value, node)
+        stores.update_array(ev, old, fn, value, node)
         return old
     if ev.live is not None and isinstance(old, Static | Instance):
         own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)

@@ -10,7 +10,7 @@ import gast
 import numpy as np
 
 from tapec.errors import UndefinedName, UnsupportedType
-from tapec.frontend import complexes, elementwise, known, numba_types, records
+from tapec.frontend import complexes, known, memory, numba_types, records
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
 from tapec.frontend.once import once
@@ -148,11 +148,11 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
     assert isinstance(type_, Array) and isinstance(owner.atom, Name)
     match attr:
         case "shape":
-            return Tup(tuple(elementwise.dim(ev, owner, axis) for axis in range(type_.ndim)))
+            return Tup(tuple(memory.dim(ev, owner, axis) for axis in range(type_.ndim)))
         case "ndim":
             return number(type_.ndim)
         case "size":
-            return _product(ev, tuple(elementwise.dim(ev, owner, axis) for axis in range(type_.ndim)))
+            return _product(ev, tuple(memory.dim(ev, owner, axis) for axis in range(type_.ndim)))
         case "dtype":
             return Static(np.dtype(type_.dtype))
         case "T":
@@ -189,8 +189,8 @@ def transpose(ev: Evaluator, owner: Sym) -> Sym:
     assert isinstance(result.atom, Name)
     note_roots(ev, result.atom.id, owner)
     for axis in range(type_.ndim):
-        ev.dims[result.atom.id, axis] = elementwise.dim(ev, owner, type_.ndim - 1 - axis).atom
-        ev.dim_keys[result.atom.id, axis] = elementwise.dim_key(ev, owner, type_.ndim - 1 - axis)
+        ev.dims[result.atom.id, axis] = memory.dim(ev, owner, type_.ndim - 1 - axis).atom
+        ev.dim_keys[result.atom.id, axis] = memory.dim_key(ev, owner, type_.ndim - 1 - axis)
     return result
 
 

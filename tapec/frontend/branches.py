@@ -9,9 +9,10 @@ import gast
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.carried import LoopContext
-from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
 from tapec.frontend.merge import Way, merge
+from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.values import Complex, Contents, Items, Lst, State, Sym, Tup
 from tapec.syntax.core import Break, Const
 

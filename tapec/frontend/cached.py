@@ -10,8 +10,9 @@ import functools
 from typing import Any
 
 from tapec.errors import UnsupportedFunction
-from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import leaves
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Name, reads, walk, writes
 

@@ -239,7 +239,11 @@ def _text_method(
             pass
         else:
             return structured(ev, getattr(text, method.__name__)(*given, **named))
-    return Static(Template(text)) if method.__name__ == "format" else None
+    if method.__name__ == "format":
+        return Static(Template(text))
+    if isinstance(text, Template):
+        ev.fail(UnsupportedFunction, f"cannot call `{method.__name__}` of text that only the run knows", node)
+    return None
 
 
 class _Unknown(Exception):

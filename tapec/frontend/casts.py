@@ -22,6 +22,7 @@ from tapec.frontend.values import (
     Record,
     Static,
     Sym,
+    Template,
     Tup,
     Value,
     describe,
@@ -41,6 +42,8 @@ def caster(dtype: str) -> Any:
             return converted(ev, number(0), dtype)
         value = args[0]
         if isinstance(value, Static) and isinstance(value.obj, str):
+            if isinstance(value.obj, Template):
+                ev.fail(UnsupportedSyntax, "cannot read a number from text that only the run knows", node)
             return _parsed(ev, value.obj, float if dtype.startswith("float") else int)
         if dtype == "bool" and not is_array(value) and not is_complex_array(value):
             return ev.truth(value, node)

@@ -7,7 +7,8 @@ from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arguments import Args, Kwargs
-from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.values import Iteration, Value, describe, number
 from tapec.syntax.core import Const, Raise
 from tapec_runtime.checkpoints import TOO_FEW

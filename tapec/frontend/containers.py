@@ -69,7 +69,7 @@ def deque(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     room = kwargs.get("maxlen", args[1] if len(args) > 1 else NONE)
     known = None if is_none(room) else static_int(ev.known(ev.scalar(room, node), node))
     if known is None and not is_none(room):
-        ev.fail(UnsupportedSyntax, "the `maxlen` of a deque is not known here", node)
+        ev.fail(UnsupportedSyntax, "the `maxlen` of a deque is not known here", node, hint="write it as a number")
     made = Deque("deque", known)
     ev.heap[made] = Items(())
     _fill(ev, made, list(known_items(ev, args[0], node)) if args else [])
@@ -86,7 +86,7 @@ def deque_method(ev: Evaluator, owner: Deque, name: str, args: Args, kwargs: Kwa
     """Methods of a deque; None for those that it has as a list."""
     contents = ev.heap[owner]
     if not isinstance(contents, Items):
-        ev.fail(TypeMismatch, "a deque changes its length in a branch or loop", node)
+        ev.fail(TypeMismatch, "a deque changes its length in a branch or loop", node, hint="append to a list")
     values = list(contents.values)
     given = [ev.materialise(arg) for arg in args]
     match name:

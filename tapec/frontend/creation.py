@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import elementwise, indexing, iteration, numba_types
+from tapec.frontend import elementwise, iteration, memory, numba_types, stores
 from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of, extents
 from tapec.frontend.complexes import common, lead, operation
 from tapec.frontend.detached import detach, perhaps_contiguous
@@ -35,12 +35,12 @@ from tapec.syntax.types import Array, Scalar
 
 def zeros(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
-    return elementwise.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
+    return memory.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
 
 
 def empty(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
-    return elementwise.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
+    return memory.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
 
 
 def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[Sym, ...], str]:
@@ -53,26 +53,26 @@ def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[S
     if isinstance(like.type, Scalar):
         return (), dtype_of(ev, given, node) if not is_none(given) else like.type.dtype
     assert isinstance(like.type, Array)
-    dims = tuple(elementwise.dim(ev, lead(like), axis) for axis in range(like.type.ndim))
+    dims = tuple(memory.dim(ev, lead(like), axis) for axis in range(like.type.ndim))
     return dims, like.type.dtype if is_none(given) else dtype_of(ev, given, node)
 
 
 def zeros_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims, dtype = _like(ev, args, kwargs, node)
-    return elementwise.allocate(ev, dtype, dims, zero=True)
+    return memory.allocate(ev, dtype, dims, zero=True)
 
 
 def empty_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims, dtype = _like(ev, args, kwargs, node)
-    return elementwise.allocate(ev, dtype, dims)
+    return memory.allocate(ev, dtype, dims)
 
 
 def filled(ev: Evaluator, dims: tuple[Sym, ...], dtype: str, value: Value) -> Any:
-    result = elementwise.allocate(ev, dtype, dims)
+    result = memory.allocate(ev, dtype, dims)
     if dims:
         elementwise.store_elements(ev, result, value)
     else:
-        indexing.write_into(ev, result, value, None)
+        stores.write_into(ev, result, value, None)
     return result
 
 
@@ -122,7 +122,7 @@ def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -
     shape, leaves = _flattened(ev, value, node)
     if dtype is None:
         dtype = _common_dtype(leaves)
-    result = elementwise.allocate(ev, dtype, tuple(number(extent) for extent in shape))
+    result = memory.allocate(ev, dtype, tuple(number(extent) for extent in shape))
     for place, leaf in zip(np.ndindex(*shape), leaves, strict=True):
         elementwise.store_at(ev, result, tuple(Const(k) for k in place), leaf)
     return result
@@ -178,17 +178,17 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
         return as_array(ev, value, node, dtype)
     assert isinstance(value, Sym | Complex)
     if isinstance(value.type, Scalar):
-        result = elementwise.allocate(ev, dtype or value.type.dtype, ())
-        indexing.write_into(ev, result, value, node)
+        result = memory.allocate(ev, dtype or value.type.dtype, ())
+        stores.write_into(ev, result, value, node)
         return result
     assert isinstance(value.type, Array)
     kind, first = dtype or value.type.dtype, lead(value)
-    result = elementwise.allocate(
-        ev, kind, tuple(elementwise.dim(ev, first, axis) for axis in range(value.type.ndim))
+    result = memory.allocate(
+        ev, kind, tuple(memory.dim(ev, first, axis) for axis in range(value.type.ndim))
     )
     for axis in range(value.type.ndim):
-        ev.dim_keys[lead(result).atom.id, axis] = elementwise.dim_key(ev, first, axis)
-    indexing.write_into(ev, result, value, node)
+        ev.dim_keys[lead(result).atom.id, axis] = memory.dim_key(ev, first, axis)
+    stores.write_into(ev, result, value, node)
     return result
 
 

@@ -1,23 +1,22 @@
 """Elementwise array expressions: kept as trees, then written as loops over scalars.
 
-`y = a * x + b` makes one loop and one array.  Broadcasting is resolved here, once: an axis that
-is known to have the output's extent is indexed by the loop's variable, one of extent 1 by 0.  What is
-not known is compared at run time.
+`y = a * x + b` makes one loop and one array.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tapec.errors import TypeMismatch
 from tapec.frontend import complexes, numba_types
-from tapec.frontend.evaluator import Evaluator, OpenLoop
+from tapec.frontend.broadcasting import Broadcast, broadcast, broadcast_into, value_rank
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.memory import allocate, dim, id_of, rank_of
+from tapec.frontend.open_blocks import OpenLoop
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
-    PART_OF,
     Complex,
     Lazy,
     Sym,
@@ -31,55 +30,6 @@ from tapec.frontend.values import (
 )
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Type
-
-
-def alloc(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = False, base: str = "t") -> Sym:
-    """Emit a fresh C-contiguous array."""
-    type_ = Array(dtype, len(dims), "C")
-    fn = "zeros" if zero else "empty"
-    result = ev.assign(Op(fn, (Const(dtype), *(d.atom for d in dims))), type_, base)
-    assert isinstance(result.atom, Name)
-    ev.roots[result.atom.id] = frozenset({result.atom.id})
-    for axis, extent in enumerate(dims):
-        ev.dims[result.atom.id, axis] = extent.atom
-    return result
-
-
-def allocate(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = False, base: str = "t") -> Sym | Complex:
-    """A fresh array of any dtype; two for a complex one."""
-    if dtype not in PART_OF:
-        return alloc(ev, dtype, dims, zero, base)
-    names = (base, base) if base == "t" else (f"{base}_re", f"{base}_im")
-    re, im = (alloc(ev, PART_OF[dtype], dims, zero, name) for name in names)
-    return complexes.joined(ev, re, im)
-
-
-def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
-    """The extent of an axis, read once per array."""
-    assert isinstance(array.atom, Name)
-    partner = ev.partners.get(array.atom.id)
-    if partner is not None:
-        return dim(ev, Sym(Name(partner), array.type), axis)
-    key = (array.atom.id, axis)
-    if array.atom.id in ev.constants:
-        return number(ev.constants[array.atom.id].shape[axis])
-    if key not in ev.dims:
-        base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "n"
-        ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom
-        ev.temporary.add(ev.block[-1].target)  # a user's `n = x.shape[0]` renames it
-    return Sym(ev.dims[key], INT64)
-
-
-def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:
-    """What identifies an extent: two axes with equal keys are equally long."""
-    assert isinstance(array.atom, Name)
-    partner = ev.partners.get(array.atom.id)
-    if partner is not None:
-        return dim_key(ev, Sym(Name(partner), array.type), axis)
-    key = ev.dim_keys.get((array.atom.id, axis))
-    if key is not None:
-        return key
-    return dim(ev, array, axis).atom, 0
 
 
 def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = None) -> Value:
@@ -153,200 +103,17 @@ def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Any:
     return _lazy_element(ev, value, index, shape)
 
 
-@dataclass
-class Broadcast:
-    """The shape of an elementwise expression, and how each array in it is read.
-
-    extents   one per output axis
-    narrow    axes (array, axis) that are known to have extent 1 and are read at 0
-    replaced  arrays that take the place of those whose extents had to be compared at run time
-    steps     instead, in a loop: 1 for an axis (array, axis) that runs along the output's, 0 for a repeated one
-    keys      what identifies each extent
-    written   how often the memory of the arrays was written into when copies took their place
-    """
-
-    extents: tuple[Sym, ...]
-    narrow: frozenset[tuple[str, int]] = frozenset()
-    replaced: dict[str, Sym] = field(default_factory=dict)
-    keys: tuple[tuple[Any, int], ...] = ()
-    steps: dict[tuple[str, int], Sym] = field(default_factory=dict)
-    written: tuple[int, ...] = ()
-
-
-def broadcast(ev: Evaluator, value: Value) -> Broadcast:
-    """Work out the shape of an elementwise expression; emits the checks that are needed.
-
-    Arrays whose extents are not known to fit are compared at run time.  Where they differ and may
-    be broadcast, copies of full shape take their place, so that the loops stay simple; in a loop, where a
-    copy would be made trip after trip, subscripts have a factor of 1 or 0 instead.
-    """
-    arrays = list(dict.fromkeys(_array_leaves(value)))
-    ndim = max(_rank(array) for array in arrays)
-    extents: list[Sym] = []
-    keys: list[tuple[Any, int]] = []
-    narrow: set[tuple[str, int]] = set()
-    doubtful = False
-    for axis in range(ndim):
-        members = _members(ev, arrays, ndim, axis)
-        wide = [m for m in members if m[2] != (Const(1), 0)]
-        doubtful |= len({key for _, _, key in wide}) > 1 and not ev.same_extents
-        array, own, key = wide[0] if wide else members[0]
-        extents.append(dim(ev, array, own))
-        keys.append(key)
-        if wide:
-            narrow |= {(_id(a), k) for a, k, key in members if key == (Const(1), 0)}
-    if not doubtful:
-        return Broadcast(tuple(extents), frozenset(narrow), {}, tuple(keys))
-    ids = tuple(_id(array) for array in arrays)
-    known = ev.broadcasts.get(ids)
-    if known is None or not _stands(ev, known, arrays):
-        known = ev.broadcasts[ids] = _stepped(ev, arrays, ndim) if ev.loops else _with_copies(ev, arrays, ndim)
-    return known
-
-
-def _stands(ev: Evaluator, known: Broadcast, arrays: list[Sym]) -> bool:
-    """Whether what was worked out for an expression still holds: copies may be out of date.
-
-    The loops of a library function write into nothing that its arguments read; a user's loop may, in an earlier trip.
-    """
-    inside = bool(ev.loops) and not (ev.frame.library and all(loop.library for loop in ev.loops))
-    return not known.replaced or (not inside and known.written == _written(ev, arrays))
-
-
-def _written(ev: Evaluator, arrays: list[Sym]) -> tuple[int, ...]:
-    return tuple(sum(ev.written.get(root, 0) for root in ev.roots_of(_id(array))) for array in arrays)
-
-
-def _with_copies(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
-    """The shape of an expression in which copies of full shape take the place of arrays that do not have it."""
-    replaced = _aligned(ev, arrays, ndim)
-    first = replaced[_id(next(a for a in arrays if _rank(a) == ndim))]
-    return Broadcast(
-        tuple(dim(ev, first, axis) for axis in range(ndim)),
-        replaced=replaced,
-        keys=tuple(dim_key(ev, first, axis) for axis in range(ndim)),
-        written=_written(ev, arrays),
-    )
-
-
-def _stepped(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
-    """The shape of an expression whose arrays are read with steps of 1 or 0."""
-    extents, steps = [], {}
-    for axis in range(ndim):
-        members = _members(ev, arrays, ndim, axis)
-        # a known extent other than 1 is the result's
-        members.sort(key=lambda m: not isinstance(m[2][0], Const) or m[2] == (Const(1), 0))
-        extent = dim(ev, members[0][0], members[0][1])
-        for array, own, key in members[1:]:
-            if key != members[0][2] and (extent.constant is None or extent.constant == 1):
-                extent = ev.op("ifelse", ev.op("==", extent, number(1)), dim(ev, array, own), extent)
-        for array, own, _ in members:
-            step = _step(ev, "stretch", extent, dim(ev, array, own))
-            if step is not None:
-                steps[_id(array), own] = step
-        extents.append(extent)
-    for found in (*extents, *steps.values()):
-        if isinstance(found.atom, Name):
-            ev.temporary.discard(found.atom.id)  # it keeps its name: later reads are by it
-    return Broadcast(tuple(extents), keys=tuple((extent.atom, 0) for extent in extents), steps=steps)
-
-
-def _step(ev: Evaluator, check: str, extent: Sym, own: Sym) -> Sym | None:
-    """0 for an axis that is repeated, 1 for another one, None if that is known; ValueError at run time for a misfit."""
-    if own.atom == extent.atom:
-        return None
-    ev.call_library(check, (extent, own))
-    if own.constant is not None:
-        return number(0) if own.constant == 1 else None
-    return ev.op("ifelse", ev.op("==", own, extent), number(1), number(0))
-
-
-def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:
-    """The arrays that have an output axis: with their own axis and its key."""
-    found = []
-    for array in arrays:
-        own = axis - (ndim - _rank(array))
-        if own >= 0:
-            found.append((array, own, dim_key(ev, array, own)))
-    return found
-
-
-def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
-    """Arrays of one shape in place of `arrays`: themselves if their extents agree, else full copies."""
-    differ = number(False)
-    for axis in range(ndim):
-        members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
-        first = dim(ev, members[0][0], members[0][1])
-        for array, own, _ in members[1:]:
-            differ = ev.op("or", differ, ev.op("!=", first, dim(ev, array, own)))
-    slots = {_id(array): f"$select_{_id(array)}" for array in arrays}
-
-    def expand() -> None:
-        shape = []
-        for axis in range(ndim):
-            members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
-            extent = dim(ev, members[0][0], members[0][1])
-            for array, own, _ in members[1:]:
-                extent = ev.call_library("broadcast_extent", (extent, dim(ev, array, own)))
-            shape.append(extent)
-        for array in arrays:
-            offset = ndim - _rank(array)
-            ev.frame.env[slots[_id(array)]] = ev.call_library("expanded", (array, Tup(tuple(shape[offset:]))))
-
-    def keep() -> None:
-        for array in arrays:
-            ev.frame.env[slots[_id(array)]] = array
-
-    ev.branch(differ, expand, keep)
-    result: dict[str, Sym] = {}
-    for array in arrays:
-        merged = ev.sym(ev.frame.env.pop(slots[_id(array)]))
-        result[_id(array)] = merged
-    for axis in range(ndim):
-        members = _members(ev, [result[_id(a)] for a in arrays], ndim, axis)
-        extent = dim(ev, members[0][0], members[0][1])
-        for array, own, _ in members:
-            ev.dims[_id(array), own] = extent.atom
-            ev.dim_keys[_id(array), own] = extent.atom, 0
-    return result
-
-
-def _array_leaves(value: Value) -> list[Sym]:
-    if isinstance(value, Lazy):
-        return [leaf for arg in value.args for leaf in _array_leaves(arg)]
-    if isinstance(value, Complex):
-        return [leaf for part in (value.re, value.im) for leaf in _array_leaves(part)]
-    if isinstance(value, Sym) and isinstance(value.type, Array):
-        return [value]
-    return []
-
-
-def array_leaves(value: Value) -> list[Sym]:
-    """The arrays in memory that an expression reads."""
-    return _array_leaves(value)
-
-
-def _rank(value: Sym) -> int:
-    assert isinstance(value.type, Array)
-    return value.type.ndim
-
-
-def _id(value: Sym) -> str:
-    assert isinstance(value.atom, Name)
-    return value.atom.id
-
-
 def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broadcast) -> Any:
     if isinstance(value, Complex):
         return complexes.each(ev, value, lambda part: _lazy_element(ev, part, index, shape))
     if isinstance(value, Sym) and isinstance(value.type, Scalar):
         return value
     if isinstance(value, Sym):
-        offset = len(index) - _rank(value)
-        array = shape.replaced.get(_id(value), value)
+        offset = len(index) - rank_of(value)
+        array = shape.replaced.get(id_of(value), value)
         own = tuple(
-            _along(ev, index[offset + axis], shape, _id(value), axis)
-            for axis in range(_rank(value))
+            _along(ev, index[offset + axis], shape, id_of(value), axis)
+            for axis in range(rank_of(value))
         )
         assert isinstance(array.type, Array)
         return ev.assign(Op("load", (array.atom, *(i.atom for i in own))), array.type.element)
@@ -430,7 +197,7 @@ def store_elements(ev: Evaluator, target: Sym | Complex, value: Value, accumulat
         extents = shape.extents
 
     def body(index: tuple[Sym, ...]) -> None:
-        item = _lazy_element(ev, value, index[rank - _value_rank(value) :], shape)
+        item = _lazy_element(ev, value, index[rank - value_rank(value) :], shape)
         store_at(ev, target, tuple(i.atom for i in index), item, accumulate)
 
     write_loops(ev, extents, body)
@@ -443,68 +210,7 @@ def store_at(
     assert isinstance(target.type, Array)
     item = complexes.converted(ev, value, target.type.dtype)
     for array, part in zip(complexes.parts(target), complexes.parts(item), strict=True):
-        ev.emit(Store(_id(array), index, part.atom, accumulate, ev.span))
-
-
-def _value_rank(value: Value) -> int:
-    if isinstance(value, Sym | Lazy | Complex) and isinstance(value.type, Array):
-        return value.type.ndim
-    return 0
-
-
-def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
-    """How `value` is read at the indices of `target`; ValueError at run time if it does not fit."""
-    assert isinstance(target.type, Array)
-    ndim, rank = target.type.ndim, _value_rank(value)
-    if rank > ndim:
-        ev.fail(TypeMismatch, f"an array of rank {rank} does not fit into one of rank {ndim}")
-    extents = tuple(dim(ev, target, axis) for axis in range(ndim))
-    narrow: set[tuple[str, int]] = set()
-    replaced: dict[str, Sym] = {}
-    if ev.loops and not ev.same_extents:
-        return _stepped_into(ev, target, value, extents)
-    for array in dict.fromkeys(_array_leaves(value)):
-        offset = ndim - _rank(array)
-        differ = number(False)
-        for own in range(_rank(array)):
-            target_key, own_key = dim_key(ev, target, own + offset), dim_key(ev, array, own)
-            if own_key == (Const(1), 0) and target_key != own_key:
-                narrow.add((_id(array), own))
-            elif own_key != target_key and not ev.same_extents:
-                unequal = ev.op("!=", extents[own + offset], dim(ev, array, own))
-                differ = ev.op("or", differ, unequal)
-        if differ.constant is not False:
-            # what is read at 0 stays as narrow as it is
-            fitted = tuple(
-                number(1) if (_id(array), own) in narrow else extents[own + offset] for own in range(_rank(array))
-            )
-            replaced[_id(array)] = _fitted(ev, array, differ, fitted)
-    return Broadcast(extents, frozenset(narrow), replaced)
-
-
-def _stepped_into(ev: Evaluator, target: Sym, value: Value, extents: tuple[Sym, ...]) -> Broadcast:
-    """How `value` is read at the indices of `target` in a loop: with steps of 1 or 0."""
-    found, steps = list(extents), {}
-    for array in dict.fromkeys(_array_leaves(value)):
-        offset = len(extents) - _rank(array)
-        for own in range(_rank(array)):
-            if dim_key(ev, target, own + offset) == dim_key(ev, array, own):
-                continue
-            extent = dim(ev, array, own)
-            step = _step(ev, "fit", extents[own + offset], extent)
-            if step is not None:
-                steps[_id(array), own] = step
-            elif extent.constant is not None:
-                # it fits: the target's extent is known now
-                found[own + offset] = extent
-    return Broadcast(tuple(found), steps=steps)
-
-
-def _fitted(ev: Evaluator, array: Sym, differ: Sym, extents: tuple[Sym, ...]) -> Sym:
-    """`array`, or a copy of full shape if it has to be repeated."""
-    return ev.sym(
-        ev.select(differ, lambda: ev.call_library("expanded", (array, Tup(extents))), lambda: array, None)
-    )
+        ev.emit(Store(id_of(array), index, part.atom, accumulate, ev.span))
 
 
 def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
@@ -514,7 +220,7 @@ def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
     shape = broadcast(ev, value)
     result = allocate(ev, value.type.dtype, shape.extents, base=base)
     for axis, key in enumerate(shape.keys):
-        ev.dim_keys[_id(complexes.lead(result)), axis] = key
+        ev.dim_keys[id_of(complexes.lead(result)), axis] = key
 
     def body(index: tuple[Sym, ...]) -> None:
         store_at(ev, result, tuple(i.atom for i in index), _lazy_element(ev, value, index, shape))

@@ -12,14 +12,17 @@ import keyword
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 
 from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
 from tapec.frontend.constructs import words
+from tapec.frontend.folding import folded, unchanged
 from tapec.frontend.liveness import Liveness
+from tapec.frontend.open_blocks import OpenTrip
+from tapec.frontend.running import Decider, Live
 from tapec.frontend.source import FunctionSource
 from tapec.frontend.values import (
     Contents,
@@ -34,22 +37,8 @@ from tapec.frontend.values import (
     number,
     plain_number,
 )
-from tapec.syntax.core import (
-    Assign,
-    Atom,
-    Block,
-    Const,
-    Expr,
-    For,
-    If,
-    Loop,
-    Name,
-    Op,
-    Raise,
-    Stmt,
-    changed,
-)
-from tapec.syntax.types import FLOATS, Array, Scalar, Type
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Name, Op, Raise, changed
+from tapec.syntax.types import Array, Scalar, Type
 
 RESERVED = frozenset(
     {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "numba", "tapec_runtime", "_"}
@@ -68,25 +57,6 @@ class Raised(Exception):
         super().__init__(cls.__name__)
 
 
-@dataclass
-class OpenIf:
-    """An `if` under construction; its blocks still grow."""
-
-    test: Atom
-    body: list[Any]
-    orelse: list[Any]
-    span: Span | None
-
-
-@dataclass
-class OpenLoop:
-    """A loop under construction; `header` is None for `while True`."""
-
-    header: tuple[str, Atom, Atom, Atom, bool, Atom | None] | None
-    body: list[Any]
-    span: Span | None
-
-
 @dataclass(frozen=True)
 class Detached:
     """A copy of what NumPy's `function`, called at `span`, shares with `memory`; `guard` raises where it does."""
@@ -95,45 +65,6 @@ class Detached:
     function: str
     span: Span | None
     guard: Block = ()
-
-
-@dataclass
-class OpenTrip:
-    """A trip of a counted loop under construction.
-
-    outer   the block that the loop is written into
-    before  what is written there before the loop
-    known   the names that there are before it
-    """
-
-    start: Sym
-    stop: Sym
-    outer: list[Any]
-    before: list[Any]
-    body: list[Any]
-    known: frozenset[str]
-
-    def keeps(self, value: Sym) -> bool:
-        """Whether a number is there before the loop, and is the same in every trip."""
-        return not isinstance(value.atom, Name) or value.atom.id in self.known
-
-
-def freeze(block: Iterable[Any]) -> Block:
-    """Turn a block under construction into core."""
-    out: list[Stmt] = []
-    for item in block:
-        if isinstance(item, list):
-            out.extend(freeze(item))
-        elif isinstance(item, OpenIf):
-            out.append(If(item.test, freeze(item.body), freeze(item.orelse), item.span))
-        elif isinstance(item, OpenLoop) and item.header is None:
-            out.append(Loop(freeze(item.body), item.span))
-        elif isinstance(item, OpenLoop) and item.header is not None:
-            var, start, stop, step, parallel, slots = item.header
-            out.append(For(var, start, stop, step, freeze(item.body), parallel, item.span, slots))
-        else:
-            out.append(item)
-    return tuple(out)
 
 
 class Frame:
@@ -155,62 +86,6 @@ class Frame:
         self.consumer: Callable[[Value], None] | None = None
 
 
-class Live(Protocol):
-    """What the objects of a running program stand for, while code is lowered over them."""
-
-    def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
-        """The value of an object found at `origin` (its owner and the step from there); None for the default."""
-
-    def attribute(self, obj: Any, name: str, node: Any) -> Value | None:
-        """An attribute that must not be fetched by getattr; None for the default."""
-
-    def evaluated(self, node: Any, handler: Callable[[Any, Any], Value]) -> Value:
-        """The value of an expression, which `handler` gives."""
-
-    def new_number(self, value: Value, before: int) -> Value:
-        """What an operation gives: an object of its own.  `before` is how many names there were before it."""
-
-    def refresh(self, value: Value) -> Value:
-        """The value now of something that assignments change, such as a variable."""
-
-    def same(self, left: Value, right: Value) -> bool | None:
-        """Whether two values are one object of the running program, if that is known."""
-
-    def changed(self, owner: Any) -> None:
-        """A dict or object was written."""
-
-    def symbol_attribute(self, owner: Sym, name: str, node: Any) -> Value | None:
-        """What a number or array of the running program has beyond others, such as a variable's name."""
-
-    def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:
-        """`owner.name = value`."""
-
-    def instance_attribute(self, owner: Any, name: str, node: Any) -> Value:
-        """`owner.name` of an object that lowered code has made."""
-
-    def store_outer(self, function: Any, ident: str, value: Value) -> None:
-        """Assign a variable that a live function shares with what is around it."""
-
-    def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
-        """A call that only the running program knows the answer of; None for the default."""
-
-    def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
-        """An object of a class; None for the default."""
-
-    def may_vary(self, name: str) -> bool:
-        """Whether a name that the program has may carry a derivative."""
-
-    def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
-        """An operator that a class defines; None if it does not."""
-
-
-class Decider(Protocol):
-    """What knows the numbers of a running program."""
-
-    def decide(self, sym: Sym, node: Any) -> Any:
-        """The number that `sym` stands for in this run; the program then holds only where it is the same."""
-
-
 class Evaluator:
     """Lowers one function, and everything that it calls, to core."""
 
@@ -227,7 +102,7 @@ class Evaluator:
         self.frames: list[Frame] = []
         self.heap: dict[Lst, Contents] = {}
         self.dims: dict[tuple[str, int], Atom] = {}
-        # how expressions of certain arrays are read (`elementwise.Broadcast`)
+        # how expressions of certain arrays are read (`broadcasting.Broadcast`)
         self.broadcasts: dict[tuple[str, ...], Any] = {}
         # how often memory was written into so far, by its root
         self.written: dict[str, int] = {}
@@ -445,9 +320,9 @@ class Evaluator:
         syms = [self.scalar(arg, node) for arg in args]
         if type_ is None:
             type_ = self.scalar_type(fn, syms, node)
-        folded = _fold(fn, syms, type_) or _neutral(fn, syms, type_)
-        if folded is not None:
-            return folded
+        known = folded(fn, syms, type_) or unchanged(fn, syms, type_)
+        if known is not None:
+            return known
         operands = tuple(self._promoted(fn, sym, type_).atom for sym in syms)
         return self.assign(Op(fn, operands), type_)
 
@@ -509,49 +384,3 @@ class Evaluator:
 
     def raise_(self, exception: str, *args: str) -> None:
         self.emit(Raise(exception, tuple(Const(arg) for arg in args), self.span))
-
-
-_FOLD: dict[str, Callable[..., Any]] = {
-    **{sign: function for sign, function in numba_types.OPERATORS.items() if sign not in ("<<", ">>")},
-    "and": lambda a, b: a and b,
-    "or": lambda a, b: a or b,
-    "min": min,
-    "max": max,
-    "abs": abs,
-}
-
-
-def _fold(fn: str, syms: list[Sym], type_: Type) -> Sym | None:
-    """The literal that an operation on literals gives, where Python and Numba agree on it."""
-    if fn not in _FOLD or not all(isinstance(sym.atom, Const) for sym in syms):
-        return None
-    try:
-        result = _FOLD[fn](*(sym.constant for sym in syms))
-    except (ArithmeticError, TypeError, ValueError):
-        return None
-    if isinstance(result, bool):
-        expected = "bool"
-    elif isinstance(result, int):
-        expected = "int64"
-    else:
-        expected = "float64"
-    if not isinstance(type_, Scalar) or type_.dtype != expected:
-        return None
-    if expected == "int64" and abs(result) >= 2**62:
-        return None
-    if expected in FLOATS and not isinstance(result, float):
-        return None
-    return number(result)
-
-
-def _neutral(fn: str, syms: list[Sym], type_: Type) -> Sym | None:
-    """Index arithmetic that changes nothing: `i + 0`, `n - 0`, `k * 1`."""
-    if fn not in ("+", "-", "*") or len(syms) != 2 or type_ != Scalar("int64"):
-        return None
-    first, second = syms
-    neutral = 1 if fn == "*" else 0
-    if second.constant == neutral and first.type == type_:
-        return first
-    if first.constant == neutral and second.type == type_ and fn != "-":
-        return second
-    return None

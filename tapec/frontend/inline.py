@@ -146,6 +146,11 @@ def run(
     ev.running.append((definition, shape))
     try:
         return evaluate(ev, frame, bind())
+    except RecursionError:
+        # it calls itself further than Python can follow, and each time with arguments of another structure
+        if ev.deciding or not any(one is definition for one, _ in ev.running[:-1]):
+            raise
+        raise recursion.Recursive(definition) from None
     except recursion.Recursive as found:
         if found.definition is not definition:
             raise

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import TypeMismatch
-from tapec.frontend.evaluator import DeadCode, Evaluator, OpenIf, OpenTrip, Raised
+from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
+from tapec.frontend.open_blocks import OpenIf, OpenTrip
 from tapec.frontend.values import Sym, Value, is_integer, number, static_int
 from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.types import Scalar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend import dicts, elementwise, indexing
+from tapec.frontend import dicts, indexing, memory, subscripts
 from tapec.frontend.complexes import each, lead
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import (
@@ -20,6 +20,7 @@ from tapec.frontend.values import (
     Slice,
     Static,
     Sym,
+    Template,
     Tup,
     Value,
     describe,
@@ -34,9 +35,15 @@ from tapec.syntax.types import Array
 _ENDLESS = 2**62
 
 
+def _refuse_template(ev: Evaluator, obj: Any, node: Any) -> None:
+    if isinstance(obj, Template):
+        ev.fail(UnsupportedSyntax, "the letters of this text are what only the run knows", node)
+
+
 def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
     """What text, or an object of a class with an `__iter__` of its own, gives to a loop; other values as they are."""
     if isinstance(value, Static) and isinstance(value.obj, str):
+        _refuse_template(ev, value.obj, node)
         return Tup(tuple(Static(letter) for letter in value.obj))
     if ev.live is None or not isinstance(value, Static | Instance):
         return value
@@ -200,7 +207,7 @@ def _chained_item(ev: Evaluator, rows: tuple[Iteration, ...], k: Sym, node: Any)
 def flat_item(ev: Evaluator, array: Value, k: Sym, node: Any) -> Value:
     """Element `k` in C order."""
     assert isinstance(array, Sym | Complex) and isinstance(array.type, Array)
-    extents = tuple(elementwise.dim(ev, lead(array), axis) for axis in range(array.type.ndim))
+    extents = tuple(memory.dim(ev, lead(array), axis) for axis in range(array.type.ndim))
     return indexing.load(ev, array, _unravelled(ev, extents, k), node)
 
 
@@ -223,7 +230,7 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             contents = ev.heap[value]
             return number(len(contents.values)) if isinstance(contents, Items) else contents.count
         case Sym(type=Array(ndim=ndim)) | Complex(type=Array(ndim=ndim)) if ndim > 0:
-            return elementwise.dim(ev, lead(value), 0)
+            return memory.dim(ev, lead(value), 0)
         case Lazy():
             return ev.broadcast_of(value).extents[0]
         case Iteration(progress=None) | Iteration(kind="flat"):
@@ -231,6 +238,7 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
         case Dct():
             return number(len(dicts.keys_of(ev, value, node)))
         case Static(obj=str() | tuple() | list() | dict() as obj):
+            _refuse_template(ev, obj, node)
             return number(len(obj))
     own = ev.live.operator("__len__", [value], node) if ev.live is not None else None
     if own is not None:
@@ -244,6 +252,6 @@ def list_view(ev: Evaluator, contents: Growing) -> Any:
     def filled(buffer: Sym) -> Sym:
         assert isinstance(buffer.atom, Name)
         ev.list_memory |= ev.roots.get(buffer.atom.id, frozenset())
-        return indexing.view(ev, buffer, (Slice(None, contents.count, None),), None)
+        return subscripts.view(ev, buffer, (Slice(None, contents.count, None),), None)
 
     return each(ev, contents.buffer, filled)

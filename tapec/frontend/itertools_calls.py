@@ -38,7 +38,7 @@ def islice(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     sequence, *bounds = args
     places = [None if is_none(bound) else static_int(ev.known(ev.scalar(bound, node), node)) for bound in bounds]
     if any(place is None and not is_none(bound) for place, bound in zip(places, bounds, strict=True)):
-        ev.fail(UnsupportedSyntax, "the bounds of `islice` are not known here", node)
+        ev.fail(UnsupportedSyntax, "the bounds of `islice` are not known here", node, hint="use a slice")
     items = each(ev, as_iteration(ev, iterable(ev, sequence, node), node), node)
     return _items(ev, list(itertools.islice(items, *places)))
 
@@ -60,7 +60,8 @@ def zip_longest(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def _holds(ev: Evaluator, function: Value, item: Value, node: Any) -> bool:
     verdict = ev.known(ev.truth(ev.apply(function, [item], {}, node), node), node).constant
     if not isinstance(verdict, bool):
-        ev.fail(UnsupportedSyntax, "how many items are taken is not known here", node)
+        hint = "ask for the condition in a loop over the items"
+        ev.fail(UnsupportedSyntax, "how many items are taken is not known here", node, hint=hint)
     return verdict
 
 

@@ -11,12 +11,13 @@ import gast
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
-from tapec.frontend.evaluator import DeadCode, Evaluator, OpenLoop, OpenTrip
+from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.guarded import guarded_for, guarded_trips
 from tapec.frontend.iteration import as_iteration, grid, iterable
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
 from tapec.frontend.once import LEFT, NOTHING, count, each, note, taken
+from tapec.frontend.open_blocks import OpenLoop, OpenTrip
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
 from tapec.frontend.values import Contents, Dct, Items, Iteration, Lst, Sym, Tup, Value, number, static_int
 from tapec.syntax.core import Atom, Break, Name

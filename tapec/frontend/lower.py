@@ -16,7 +16,9 @@ from tapec.frontend import (
     assign,
     attributes,
     branches,
+    broadcasting,
     calls,
+    comparisons,
     complexes,
     conditions,
     containers,
@@ -38,7 +40,8 @@ from tapec.frontend import (
 )
 from tapec.frontend.comprehension import dictcomp, listcomp, listed, setcomp, tested
 from tapec.frontend.detached import refuse_shared
-from tapec.frontend.evaluator import DeadCode, Evaluator, freeze
+from tapec.frontend.evaluator import DeadCode, Evaluator
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
 from tapec.frontend.source import FunctionSource, source_of
@@ -81,6 +84,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.callees = Callees()
     ev.expression_handlers = {
         **operators.HANDLERS,
+        **comparisons.HANDLERS,
         **conditions.HANDLERS,
         **attributes.HANDLERS,
         **suspended.EXPRESSIONS,
@@ -107,12 +111,12 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.truth = bound(conditions.truth)
     ev.wrap = bound(attributes.wrap)
     ev.binary = bound(operators.binary)
-    ev.compare = bound(operators.compare_values)
+    ev.compare = bound(comparisons.compare_values)
     ev.select = bound(conditions.select)
     ev.load = bound(indexing.load)
     ev.get_attribute = bound(attributes.get_attribute)
     ev.materialise = bound(elementwise.materialise)
-    ev.broadcast_of = bound(elementwise.broadcast)
+    ev.broadcast_of = bound(broadcasting.broadcast)
     ev.branch = bound(branches.branch)
     ev.bind_target = bound(assign.bind)
     ev.named = bound(assign.named)

@@ -29,7 +29,7 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import dicts, records
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Dct, Instance, Lst, Record, Static, Tup, Value, describe, number
+from tapec.frontend.values import Dct, Instance, Lst, Record, Static, Tup, Value, describe, known_text, number
 
 Statements = list[Any]
 
@@ -185,12 +185,12 @@ def _mapping(pattern: Any, subject: Any) -> _Found:
 
 
 def _class(pattern: Any, subject: Any) -> _Found:
-    found = _Found([_call(isinstance, [subject, pattern.cls], subject)])
+    found = _Found([_call(isinstance, [subject, pattern.cls], pattern)])
     for k, one in enumerate(pattern.patterns):
-        found.add(_pattern(one, _call(positional, [subject, pattern.cls, _constant(k, subject)], subject)))
+        found.add(_pattern(one, _call(positional, [subject, pattern.cls, _constant(k, subject)], pattern)))
     for name, one in zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True):
-        found.tests.append(_call(hasattr, [subject, _constant(name, subject)], subject))
-        found.add(_pattern(one, _at(gast.Attribute(subject, name, gast.Load()), subject)))
+        found.tests.append(_call(hasattr, [subject, _constant(name, subject)], pattern))
+        found.add(_pattern(one, _at(gast.Attribute(subject, name, gast.Load()), pattern)))
     return found
 
 
@@ -276,22 +276,24 @@ def _positional(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     value, cls, place = args
     kind = cls.obj if isinstance(cls, Static) else None
     if not isinstance(kind, type):
-        ev.fail(TypeMismatch, f"{describe(cls)} is no class", node)
+        hint = "write a pattern for each class, joined by `|`"
+        ev.fail(TypeMismatch, f"{describe(cls)} in a pattern is no class", node, hint=hint)
     index = getattr(ev.sym(place), "constant", 0)
     if issubclass(kind, _WHOLE) and not hasattr(kind, "__match_args__"):
         return value
     names = getattr(kind, "__match_args__", ())
     if index >= len(names):
-        ev.fail(TypeMismatch, f"`{kind.__name__}()` has {len(names)} positional patterns", node)
+        reason = f"the length of its `__match_args__` is {len(names)}"
+        ev.fail(TypeMismatch, f"`{kind.__name__}` has no positional pattern {index + 1}", node, reason=reason)
     return ev.get_attribute(value, names[index], node)
 
 
 def has_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`hasattr` of what is known without a running program."""
     value, name = args
-    label = name.obj if isinstance(name, Static) else None
-    if not isinstance(label, str):
-        ev.fail(TypeMismatch, f"the name of an attribute is {describe(name)}", node)
+    label = known_text(name)
+    if label is None:
+        ev.fail(TypeMismatch, f"the name of an attribute is {describe(name)}, which only the run knows", node)
     if isinstance(value, Tup):
         return number(hasattr(value.cls or tuple, label))
     if isinstance(value, Static):

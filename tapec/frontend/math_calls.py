@@ -48,21 +48,23 @@ def _length(ev: Evaluator, coordinates: list[Value], node: Any) -> Value:
 
 def dist(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`math.dist(p, q)`."""
-    first, second = (known_items(ev, arg, node) for arg in args)
-    if len(first) != len(second):
-        ev.fail(TypeMismatch, "both points must have the same number of dimensions", node)
-    return _length(ev, [ev.binary("-", p, q, node) for p, q in zip(first, second, strict=True)], node)
+    return _length(ev, [ev.binary("-", p, q, node) for p, q in _pairs(ev, args, node)], node)
 
 
 def sumprod(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`math.sumprod(p, q)`."""
-    first, second = (known_items(ev, arg, node) for arg in args)
-    if len(first) != len(second):
-        ev.fail(TypeMismatch, "both vectors must have the same length", node)
     result: Value = number(0)
-    for p, q in zip(first, second, strict=True):
+    for p, q in _pairs(ev, args, node):
         result = ev.binary("+", result, ev.binary("*", p, q, node), node)
     return result
+
+
+def _pairs(ev: Evaluator, args: Args, node: Any) -> list[tuple[Value, Value]]:
+    """The items of two sequences, one beside the other."""
+    first, second = (known_items(ev, arg, node) for arg in args)
+    if len(first) != len(second):
+        ev.fail(TypeMismatch, f"{len(first)} numbers and {len(second)} numbers make no pairs", node)
+    return list(zip(first, second, strict=True))
 
 
 SPECIAL: dict[Any, Any] = {

@@ -1,32 +1,27 @@
-"""Expressions: names, literals, operators, comparisons, containers."""
+"""Expressions: names, literals, operators, containers, text."""
 
 from __future__ import annotations
 
 import builtins
-import enum
-import types
 from typing import Any
 
 import gast
 
-from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType
+from tapec.errors import TypeMismatch, UndefinedName, UnsupportedType
 from tapec.frontend import complexes, containers, dicts, elementwise, indexing, integers, numba_types
-from tapec.frontend.conditions import junction, truth
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, OpenIf
-from tapec.frontend.known import spelled
+from tapec.frontend.conditions import truth
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
+from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
     NONE,
     Complex,
-    Dct,
     Func,
     Instance,
     Items,
-    Iteration,
     Lazy,
     Lst,
     Maybe,
-    MaybeNone,
     Poison,
     Slice,
     Static,
@@ -44,8 +39,7 @@ from tapec.frontend.values import (
     static_int,
 )
 from tapec.rules import function_name
-from tapec.syntax.core import Const, Op
-from tapec.syntax.types import BOOL, Text
+from tapec.syntax.types import BOOL
 
 SIGNS: dict[type, str] = {
     gast.Add: "+",
@@ -177,7 +171,10 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         return ev.list_arithmetic(fn, left, right, node)
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str):
         try:
-            return Static(numba_types.OPERATORS[fn](left.obj, right.obj))
+            made = numba_types.OPERATORS[fn](left.obj, right.obj)
+            # of a block, a key that is not known is one that is not there: its loop is then run
+            partly = ev.live is None and Template in (type(left.obj), type(right.obj))
+            return Static(Template(made) if partly else made)
         except (TypeError, KeyError):
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     if fn == "@":
@@ -206,125 +203,6 @@ def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
     if fn == "pos" and (is_scalar(value) or isinstance(value, Complex)):
         return value
     return elementwise.elementwise(ev, fn, (value,), node)
-
-
-def compare(ev: Evaluator, node: gast.Compare) -> Value:
-    left = ev.expr(node.left)
-
-    def rest(left: Value, position: int) -> Value:
-        op = node.ops[position]
-        left = before_calls(ev, left, node.comparators[position])
-        right = ev.expr(node.comparators[position])
-        first = comparison(ev, op, left, right, node)
-        if position + 1 == len(node.ops):
-            return first
-        return junction(ev, True, first, lambda: rest(right, position + 1), node)
-
-    return rest(left, 0)
-
-
-def compare_values(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> Value:
-    """`left fn right`, for an operator's sign."""
-    op = next(cls for cls, sign in SIGNS.items() if sign == fn)
-    return comparison(ev, op(), left, right, node)
-
-
-def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> Value:
-    for side in (left, right):
-        if isinstance(side, Static) and isinstance(side.obj, Template):
-            ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node)
-    if isinstance(op, gast.Is | gast.IsNot) and isinstance(left, MaybeNone) and is_none(right):
-        there = ev.known(Sym(left.present, BOOL), node)
-        return there if isinstance(op, gast.IsNot) else ev.op("not", there)
-    if isinstance(op, gast.Is | gast.IsNot):
-        same = _identical(ev, left, right, node)
-        return number(same if isinstance(op, gast.Is) else not same)
-    if isinstance(op, gast.In | gast.NotIn):
-        found = _contains(ev, right, left, node)
-        return found if isinstance(op, gast.In) else ev.op("not", found)
-    fn = SIGNS[type(op)]
-    left, right = plain_number(left), plain_number(right)
-    if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
-        own = ev.live.operator(fn, [left, right], node)
-        if own is not None:
-            return own
-    if _is_text(left) and _is_text(right) and fn in ("==", "!=") and not (
-        isinstance(left, Static) and isinstance(right, Static)
-    ):
-        atoms = [side.atom if isinstance(side, Sym) else Const(side.obj) for side in (left, right)]  # type: ignore[attr-defined]
-        return ev.assign(Op(fn, tuple(atoms)), BOOL)
-    if isinstance(left, Static | Func) or isinstance(right, Static | Func):
-        if fn not in ("==", "!="):
-            ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
-        for side, other in ((left, right), (right, left)):
-            # an object of a class may say that it equals a number; these do not
-            if isinstance(side, Static) and not isinstance(other, Static) and not isinstance(side.obj, _UNEQUAL):
-                ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
-        equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)
-        return number(equal if fn == "==" else not equal)
-    if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
-        return _tuples_equal(ev, fn, left, right, node)
-    return elementwise.elementwise(ev, fn, (left, right), node)
-
-
-_UNEQUAL = (type(None), str, bytes, type, enum.Enum, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
-
-
-def _is_text(value: Value) -> bool:
-    if isinstance(value, Static):
-        return isinstance(value.obj, str)
-    return isinstance(value, Sym) and isinstance(value.type, Text)
-
-
-def _tuples_equal(ev: Evaluator, fn: str, left: Tup, right: Tup, node: Any) -> Value:
-    result: Value = number(len(left.items) == len(right.items))
-    if truth(ev, result).constant:
-        for a, b in zip(left.items, right.items, strict=True):
-            result = ev.op("and", result, truth(ev, comparison(ev, gast.Eq(), a, b, node)))
-    return result if fn == "==" else ev.op("not", result)
-
-
-def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
-    """`is`: known for None and other known objects."""
-    if is_none(left) or is_none(right):
-        return is_none(left) and is_none(right)
-    if isinstance(left, Static) and isinstance(right, Static):
-        return left.obj is right.obj
-    objects = (Static, Lst, Dct, Instance, Func)
-    if isinstance(left, objects) and isinstance(right, objects):
-        return left is right
-    if ev.live is not None and (same := ev.live.same(left, right)) is not None:
-        return same
-    for one, other in ((left, right), (right, left)):
-        if is_scalar(one) and isinstance(one, Sym) and isinstance(one.constant, bool) and is_scalar(other):
-            assert isinstance(other, Sym)
-            if isinstance(other.constant, bool):
-                return one.constant is other.constant
-            if other.type != BOOL:
-                return False
-    ev.fail(UnsupportedSyntax, "`is` between values that only the run knows", node, hint="compare with `==`")
-
-
-def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
-    own = ev.live.operator("__contains__", [container, item], node) if ev.live is not None else None
-    if own is not None:
-        return truth(ev, own, node)
-    if isinstance(container, Static) and isinstance(item, Static):
-        return number(item.obj in container.obj)
-    if isinstance(container, Dct):
-        return number(dicts.key_of(ev, item, node) in dicts.keys_of(ev, container, node))
-    if isinstance(container, Iteration) and container.kind.startswith("dict."):
-        container = Tup(ev.known_items(container, node))
-    items = container.items if isinstance(container, Tup) else None
-    if isinstance(container, Lst):
-        items = spelled(ev, container)
-    if items is None:
-        message = f"cannot test what is `in` {describe(container)}"
-        ev.fail(UnsupportedSyntax, message, node, hint="write a loop over its elements")
-    found = number(False)
-    for one in items:
-        found = ev.op("or", found, truth(ev, comparison(ev, gast.Eq(), one, item, node)))
-    return found
 
 
 def namedexpr(ev: Evaluator, node: gast.NamedExpr) -> Value:
@@ -436,7 +314,6 @@ HANDLERS: dict[type, Any] = {
     gast.Name: name,
     gast.BinOp: binop,
     gast.UnaryOp: unaryop,
-    gast.Compare: compare,
     gast.NamedExpr: namedexpr,
     gast.Tuple: tuple_,
     gast.List: list_,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import TypeMismatch
-from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.values import MaybeNone, Sym, Unseen, Value
 from tapec.syntax.types import BOOL
 

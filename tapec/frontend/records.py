@@ -13,7 +13,7 @@ from numba.core.dispatcher import Dispatcher
 from tapec.errors import UndefinedName, UnsupportedSyntax, UnsupportedType
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Partial, Record, Static, Value, describe
+from tapec.frontend.values import Partial, Record, Static, Value, describe, known_text
 
 _ABSENT = object()
 
@@ -101,11 +101,12 @@ def _super(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _getattr(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner, name, *default = args
-    if not isinstance(name, Static) or not isinstance(name.obj, str):
+    attr = known_text(name)
+    if attr is None:
         ev.fail(UnsupportedSyntax, f"the name of an attribute is {describe(name)}, which only the run knows", node)
     if default and getattr(ev.call_object(hasattr, [owner, name], {}, node), "constant", True) is False:
         return default[0]
-    return ev.get_attribute(owner, name.obj, node)
+    return ev.get_attribute(owner, attr, node)
 
 
 SPECIAL: dict[Any, Any] = {super: _super, getattr: _getattr}

@@ -13,8 +13,9 @@ from typing import Any
 from tapec.errors import RecursionUnsupported
 from tapec.frontend.complexes import joined
 from tapec.frontend.detached import refuse_shared
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.merge import leaves, rebuild
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import Complex, Static, Sym, Tup, Value, is_scalar
 from tapec.syntax.core import (
     Block,
@@ -81,6 +82,7 @@ def call(
             RecursionUnsupported,
             f"`{label}` calls itself and takes arguments that are neither numbers nor arrays",
             node,
+            hint="pass their numbers and arrays one by one, or use a loop",
         )
     key = (id(definition), tuple((k, v.type) for k, v in params), repr(known))
     callee = ev.callees.known.get(key)

@@ -22,13 +22,13 @@ from tapec.frontend.values import (
     Items,
     Iteration,
     Lst,
-    Static,
     Sym,
     Tup,
     Value,
     describe,
     is_array,
     is_none,
+    known_text,
     number,
     static_int,
 )
@@ -147,8 +147,9 @@ def _less(ev: Evaluator, first: Value, second: Value, node: Any) -> bool:
             if _less(ev, other, one, node):
                 return False
         return len(first.items) < len(second.items)
-    if isinstance(first, Static) and isinstance(second, Static) and isinstance(first.obj, str):
-        return isinstance(second.obj, str) and first.obj < second.obj
+    texts = known_text(first), known_text(second)
+    if texts[0] is not None and texts[1] is not None:
+        return texts[0] < texts[1]
     verdict = ev.known(ev.truth(ev.compare("<", first, second, node)), node).constant
     if not isinstance(verdict, bool):
         message = "cannot put a list in an order that only the run knows"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import attributes, elementwise, indexing
+from tapec.frontend import attributes, memory, subscripts
 from tapec.frontend.arguments import Args, Kwargs, argument, extents
 from tapec.frontend.creation import as_array, copy
 from tapec.frontend.detached import detach, perhaps_contiguous
@@ -116,8 +116,8 @@ def permuted(ev: Evaluator, owner: Sym, order: list[int]) -> Sym:
     assert isinstance(result.atom, Name)
     note_roots(ev, result.atom.id, owner)
     for axis, source in enumerate(order):
-        ev.dims[result.atom.id, axis] = elementwise.dim(ev, owner, source).atom
-        ev.dim_keys[result.atom.id, axis] = elementwise.dim_key(ev, owner, source)
+        ev.dims[result.atom.id, axis] = memory.dim(ev, owner, source).atom
+        ev.dim_keys[result.atom.id, axis] = memory.dim_key(ev, owner, source)
     return result
 
 
@@ -139,7 +139,7 @@ def expand_dims(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     place = axis % (owner.type.ndim + 1)
     full = Slice(None, None, None)
     subs = [full] * place + [NONE] + [full] * (owner.type.ndim - place)
-    return indexing.view(ev, owner, tuple(subs), node)
+    return subscripts.view(ev, owner, tuple(subs), node)
 
 
 def shape(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

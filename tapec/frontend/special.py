@@ -25,6 +25,7 @@ from tapec.frontend import (
     parameters,
     records,
     sequences,
+    stores,
     tensors,
 )
 from tapec.frontend.arguments import DTYPES, Args, Kwargs
@@ -110,7 +111,7 @@ def method(
         return result
     if name == "fill" and isinstance(owner, Sym | Complex):
         number_ = args[0] if isinstance(args[0], Complex) and not args[0].is_array else ev.scalar(args[0], node)
-        indexing.write_into(ev, owner, number_, node)
+        stores.write_into(ev, owner, number_, node)
         return NONE
     if name == "item" and isinstance(owner, Sym | Complex):
         if args:
@@ -139,7 +140,7 @@ METHOD_HANDLERS: dict[str, Any] = {
 def write_out(ev: Evaluator, out: Value, value: Value, node: Any) -> None:
     if not isinstance(out, Sym | Complex) or not isinstance(out.type, Array):
         ev.fail(TypeMismatch, "`out` must be an array", node)
-    indexing.write_into(ev, out, value, node)
+    stores.write_into(ev, out, value, node)
 
 
 SPECIAL: dict[Any, Any] = {

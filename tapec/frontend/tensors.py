@@ -11,8 +11,9 @@ from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.creation import as_array
 from tapec.frontend.detached import detach
-from tapec.frontend.elementwise import dim
-from tapec.frontend.evaluator import Evaluator, OpenIf
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.memory import dim
+from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.values import (
     NONE,
     Lst,
@@ -23,6 +24,7 @@ from tapec.frontend.values import (
     describe,
     is_none,
     is_scalar,
+    known_text,
     number,
     static_int,
 )
@@ -49,8 +51,8 @@ def _rank(value: Sym) -> int:
 
 def einsum(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.einsum("ij,jk->ik", a, b)`."""
-    text = args[0].obj if isinstance(args[0], Static) else None
-    if not isinstance(text, str):
+    text = known_text(args[0])
+    if text is None:
         ev.fail(UnsupportedSyntax, "the subscripts of `np.einsum` are not known text", node)
     if kwargs.keys() - {"optimize"}:
         ev.fail(UnsupportedSyntax, f"`np.einsum` with `{min(kwargs.keys() - {'optimize'})}=`", node)
@@ -118,10 +120,16 @@ def tensordot(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     count = static_int(axes)
     ranks = _rank(first), _rank(second)
     if count is not None:
+        if not 0 <= count <= min(ranks):
+            ev.fail(TypeMismatch, f"cannot sum over {count} axes of arrays of ranks {ranks[0]} and {ranks[1]}", node)
         pairs = [[*range(ranks[0] - count, ranks[0])], [*range(count)]]
+    elif is_scalar(axes):
+        ev.fail(UnsupportedSyntax, "how many axes are summed over is what only the run knows", node)
     else:
-        pairs = [[axis % rank for axis in _integers(ev, one, node)]
-                 for one, rank in zip(ev.known_items(axes, node), ranks, strict=True)]
+        pairs = [_integers(ev, one, node) for one in ev.known_items(axes, node)]
+        if len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):
+            ev.fail(TypeMismatch, "`np.tensordot` sums over as many axes of one array as of the other", node)
+        pairs = [_in_range(ev, one, rank, node) for one, rank in zip(pairs, ranks, strict=True)]
     letters = iter(string.ascii_letters)
     left = [next(letters) for _ in range(ranks[0])]
     right = [next(letters) for _ in range(ranks[1])]
@@ -139,12 +147,22 @@ def _integers(ev: Evaluator, value: Value, node: Any) -> list[int]:
     return [one for one in known if one is not None]
 
 
+def _in_range(ev: Evaluator, axes: list[int], rank: int, node: Any) -> list[int]:
+    """Axes that may count from the end, as NumPy's own functions take them."""
+    for axis in axes:
+        if not -rank <= axis < rank:
+            ev.fail(TypeMismatch, f"an array of rank {rank} has no axis {axis}", node)
+    return [axis % rank for axis in axes]
+
+
 # padding and windows
 
 
 def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`np.pad(array, widths, mode, constant_values=value)`."""
     given = dict(zip(("array", "pad_width", "mode"), args, strict=False)) | kwargs
+    if unread := given.keys() - {"array", "pad_width", "mode", "constant_values"}:
+        ev.fail(UnsupportedSyntax, f"`np.pad` with `{min(unread)}=`", node)
     array = _array(ev, given["array"], node)
     mode = given.get("mode", Static("constant"))
     if not isinstance(mode, Static) or mode.obj not in ("constant", "edge"):
@@ -152,6 +170,8 @@ def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     pairs = _widths(ev, given["pad_width"], _rank(array), node)
     before, after = (Tup(tuple(pair[side] for pair in pairs)) for side in (0, 1))
     if mode.obj == "edge":
+        if "constant_values" in given:
+            ev.fail(TypeMismatch, "`np.pad` takes no `constant_values` in mode \"edge\"", node)
         return ev.inline_library(arrays_tensor.extended, [array, before, after], {}, node)
     value = given.get("constant_values", number(0))
     if not is_scalar(value):
@@ -164,10 +184,7 @@ def _widths(ev: Evaluator, value: Value, rank: int, node: Any) -> list[tuple[Val
     if is_scalar(value):
         return [(value, value)] * rank
     items = ev.known_items(value, node)
-    if all(map(is_scalar, items)):
-        pair = (items[0], items[-1])
-        return [pair] * rank
-    pairs = [ev.known_items(item, node) for item in items]
+    pairs = [items] if all(map(is_scalar, items)) else [ev.known_items(item, node) for item in items]
     if len(pairs) not in (1, rank) or any(len(pair) not in (1, 2) for pair in pairs):
         ev.fail(TypeMismatch, f"the widths of `np.pad` do not fit an array of rank {rank}", node)
     return [(pair[0], pair[-1]) for pair in (pairs if len(pairs) == rank else pairs * rank)]
@@ -181,7 +198,7 @@ def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) ->
     sizes = (shape,) if is_scalar(shape) else ev.known_items(shape, node)
     axes = given.get("axis", NONE)
     rank = _rank(array)
-    chosen = [*range(rank)] if is_none(axes) else [axis % rank for axis in _integers(ev, axes, node)]
+    chosen = [*range(rank)] if is_none(axes) else _in_range(ev, _integers(ev, axes, node), rank, node)
     if len(sizes) != len(chosen) or chosen != [*range(rank)]:
         ev.fail(UnsupportedFunction, "`sliding_window_view` along some of the axes", node)
     made = ev.inline_library(arrays_tensor.windows, [array, Tup(tuple(sizes))], {}, node)

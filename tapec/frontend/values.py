@@ -110,6 +110,12 @@ class Template(str):
     """Text with places that only the run could fill: good for the message of an exception, and nothing else."""
 
 
+def known_text(value: Value | None) -> str | None:
+    """The text that a value is, if all of it is known."""
+    text = value.obj if isinstance(value, Static) else None
+    return text if isinstance(text, str) and not isinstance(text, Template) else None
+
+
 @dataclass(frozen=True, eq=False)
 class Lst(Value):
     """A list; its contents are state of the evaluator, since lists are mutable."""

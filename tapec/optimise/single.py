@@ -46,6 +46,8 @@ from tapec.syntax.types import BOOL, FLOAT64, INT64, Scalar, Text, Type
 
 Env = dict[str, Atom]
 _CONSTANT_TYPES: dict[type, Type] = {bool: BOOL, int: INT64, float: FLOAT64, str: Text()}
+
+
 def single_values(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with one name per value; see the module."""
     function = replace(function, body=distinct(function.body))

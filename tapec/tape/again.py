@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-AGAIN = "the source `{}` is computed once more for the gradient of an inner tape"
-AGAIN_REASON = "what that gradient depends on is not this value, but one like it"
-AGAIN_HINT = "ask for the gradient with respect to what it was computed from"
+from tapec.errors import LoweringError, Span
 
 Again = Mapping[str, tuple[str, ...] | None]
 
@@ -33,6 +31,15 @@ def with_copies(names: Iterable[str], again: Again) -> tuple[str, ...]:
     return tuple(found)
 
 
-def untold(names: Iterable[str], again: Again) -> str | None:
-    """One of the names whose value was computed once more, nobody knows where; None if there is none."""
-    return next((name for name in with_copies(names, again) if name in again and again[name] is None), None)
+def followed(names: Iterable[str], again: Again, span: Span | None = None) -> tuple[str, ...]:
+    """The names of a source, with those of its copies; raises LoweringError where some are not known."""
+    found = with_copies(names, again)
+    for name in found:
+        if name in again and again[name] is None:
+            raise LoweringError(
+                f"the source `{name}` is computed once more for the gradient of an inner tape",
+                span,
+                reason="what that gradient depends on is not this value, but one like it",
+                hint="ask for the gradient with respect to what it was computed from",
+            )
+    return found

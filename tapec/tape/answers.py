@@ -12,37 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapec.errors import LoweringError, UnsupportedType, UsageError
+from tapec.errors import LoweringError
 from tapec.frontend.complexes import lead, parts
-from tapec.frontend.elementwise import dim
-from tapec.frontend.evaluator import Evaluator, freeze
-from tapec.frontend.optional import present
-from tapec.frontend.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, describe, is_none, number
-from tapec.syntax.core import (
-    Assign,
-    Atom,
-    Block,
-    Const,
-    Function,
-    If,
-    Name,
-    Op,
-    Raise,
-    Return,
-    Store,
-    reads,
-    walk,
-    writes,
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.memory import dim
+from tapec.frontend.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, number
+from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes
+from tapec.syntax.types import Array, Scalar
+from tapec.tape.again import with_copies
+from tapec.tape.arguments import adjoint, joined_adjoint, seeds, sources, zero_policy
+from tapec.tape.asked import (
+    asked_targets,
+    check_batch,
+    check_elements,
+    check_rows,
+    check_stores,
+    drawn_once,
+    source_names,
+    weighted,
 )
-from tapec.syntax.types import BOOL, INT64, Array, Scalar
-from tapec.tape.again import AGAIN, AGAIN_HINT, AGAIN_REASON, untold, with_copies
-from tapec.tape.arguments import adjoint, joined_adjoint, numbers, seeds, sources, zero_policy
+from tapec.tape.complex_sources import check_parts
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.derive import Derivative, Request, connections, derive
-from tapec.tape.held import canonical, list_elements, replace_everywhere
-from tapec.tape.live import LiveObjects
-from tapec.tape.randomness import draws
-from tapec.tape.versions import VariablePair, VariableSym, keys_of
+from tapec.tape.held import replace_everywhere
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.inline import quiet
 from tapec.transforms.nested import splice
@@ -78,24 +70,24 @@ def answer(
         )
     region.ask(ev, node)
     if form != "gradient":
-        _check_rows(region, ev, given, node)
-    asked = _targets(ev, given["target"], form, node)
+        check_rows(region, ev, given, node)
+    asked = asked_targets(ev, given["target"], form, node)
     found: list[Sym | Complex] = []
     structure = sources(ev, given["source" if form == "batch" else "sources"], found, node)
     zero = zero_policy(ev, given.get("unconnected_gradients", NONE), node) or form == "batch"
     weights = given.get("output_gradients", NONE)
-    targets, chosen = _weighted(ev, asked, weights, node)
+    targets, chosen = weighted(ev, asked, weights, node)
     if form == "batch":
-        _check_batch(ev, asked[0], found, node)
+        check_batch(ev, asked[0], found, node)
     shape = lead(asked[0]) if form != "gradient" else None
     # the rows of a complex target are the gradients of its real part
     beside = targets[1:] if form != "gradient" else []
     targets = targets[:1] if form != "gradient" else targets
     by = [part for value in found for part in parts(value)]
-    versions = tuple(names for value in found for names in _versions(region, ev, value, node))
-    _check_elements(region, ev, targets, by, node)
-    block = _drawn_once(ev, quiet(region.recorded()), node)
-    _check_stores(region, ev, block, node)
+    versions = tuple(names for value in found for names in source_names(region, ev, value, node))
+    check_elements(region, ev, targets, by, node)
+    block = drawn_once(ev, quiet(region.recorded()), node)
+    check_stores(region, ev, block, node)
     request = Request(
         block,
         ev.types,
@@ -106,7 +98,9 @@ def answer(
         frozenset(region.stopped),
         frozenset(ev.copies),
         form=form,
+        pairs=_pairs(found, versions),
     )
+    check_parts(request, ev.where(node))
     derivative = derive(request)
     given_weights = seeds(ev, targets, chosen, derivative, node)
     values, adjoints = _written(ev, derivative, given_weights, () if region.alone else block)
@@ -134,19 +128,13 @@ def answer(
     return result
 
 
-def _drawn_once(ev: Evaluator, block: Block, node: Any) -> Block:
-    """The block without its random draws: a gradient is that of the numbers that were drawn."""
-    kept = tuple(stmt for stmt in block if not draws(stmt))
-    for stmt in walk(kept):
-        if draws(stmt):
-            ev.fail(
-                LoweringError,
-                "random numbers drawn in a branch or loop of a tape's block",
-                node,
-                reason="the gradient would run the branch or loop again, with other numbers",
-                hint="draw an array of them before it",
-            )
-    return kept
+def _pairs(
+    found: list[Sym | Complex], versions: tuple[tuple[str, ...], ...]
+) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """The names of both parts of each complex source, among those of all parts."""
+    names = iter(versions)
+    own = [[next(names) for _ in parts(value)] for value in found]
+    return tuple((halves[0], halves[1]) for halves in own if len(halves) == 2)
 
 
 def _note_extents(ev: Evaluator, source: Sym, entry: Value) -> None:
@@ -154,142 +142,6 @@ def _note_extents(ev: Evaluator, source: Sym, entry: Value) -> None:
     if isinstance(entry, Sym) and isinstance(entry.atom, Name) and isinstance(entry.type, Array):
         for axis in range(entry.type.ndim):
             ev.dims[entry.atom.id, axis] = dim(ev, source, axis).atom
-
-
-def _targets(ev: Evaluator, value: Value, form: str, node: Any) -> list[Sym | Complex]:
-    value = present(ev, value)
-    if form != "gradient" and not isinstance(value, Sym | Complex):
-        ev.fail(UnsupportedType, f"a Jacobian of {describe(value)}: it has one target, a number or an array", node)
-    found: list[Sym | Complex] = []
-    numbers(ev, value, found, node)
-    if any(isinstance(one, VariableSym | VariablePair) for one in found):
-        ev.fail(UsageError, "a variable cannot be a target", node, hint="use a value computed from it")
-    return found
-
-
-def _weighted(
-    ev: Evaluator, targets: list[Sym | Complex], given: Value, node: Any
-) -> tuple[list[Sym], list[Sym | None]]:
-    """The float targets, and both parts of complex ones, with their weights; None for ones."""
-    weights: list[Sym | Complex | None] = [None] * len(targets)
-    if not is_none(given):
-        found: list[Sym | Complex | None] = []
-        numbers(ev, given, found, node, none=True)
-        if len(found) != len(targets):
-            ev.fail(UsageError, f"{len(found)} output gradients for {len(targets)} targets", node)
-        weights = found
-        for target, weight in zip(targets, weights, strict=True):
-            _check_shape(ev, target, weight, node)
-    pairs: list[tuple[Sym, Sym | None]] = []
-    for target, weight in zip(targets, weights, strict=True):
-        if isinstance(target, Complex):
-            pairs += _weighted_parts(ev, target, weight)
-        elif isinstance(weight, Complex):
-            ev.fail(UsageError, "a complex output gradient for a real target", node)
-        elif target.type.is_float:
-            pairs.append((target, weight))
-    return [target for target, _ in pairs], [weight for _, weight in pairs]
-
-
-def _weighted_parts(ev: Evaluator, target: Complex, weight: Sym | Complex | None) -> list[tuple[Sym, Sym | None]]:
-    """Both parts of a target with their weights, which are the parts of its own."""
-    if isinstance(weight, Complex):
-        return [(target.re, weight.re), (target.im, weight.im)]
-    nothing: Value = ev.cast(number(0.0), target.im.type) if not target.is_array else ev.materialise(
-        ev.call_object(np.zeros_like, [target.im], {}, None)
-    )
-    return [(target.re, weight), (target.im, ev.sym(nothing))]
-
-
-def _check_shape(ev: Evaluator, target: Sym | Complex, weight: Sym | Complex | None, node: Any) -> None:
-    """An output gradient has the shape of its target."""
-    if weight is None:
-        return
-    target, weight = lead(target), lead(weight)
-    assert isinstance(target, Sym) and isinstance(weight, Sym)
-    ours, theirs = (one.type.ndim if isinstance(one.type, Array) else 0 for one in (target, weight))
-    if ours != theirs:
-        ev.fail(UsageError, f"an output gradient of {weight.type} for a target of {target.type}", node)
-    _same_extents(ev, target, weight, range(ours), "an output gradient has another shape than its target")
-
-
-def _same_extents(ev: Evaluator, first: Sym, second: Sym, axes: Any, message: str) -> None:
-    for axis in axes:
-        sides = [ev.assign(Op("dim", (one.atom, Const(axis))), INT64) for one in (first, second)]
-        differs = ev.assign(Op("!=", (sides[0].atom, sides[1].atom)), BOOL)
-        ev.emit(If(differs.atom, (Raise("ValueError", (Const(message),), ev.span),), (), ev.span))
-
-
-def _check_rows(region: Region, ev: Evaluator, given: dict[str, Value], node: Any) -> None:
-    at_once = given.get("parallel_iterations", NONE)
-    if isinstance(at_once, Sym) and isinstance(at_once.constant, int) and at_once.constant < 1:
-        ev.fail(UsageError, "parallel_iterations must be at least 1", node)
-    together = given.get("experimental_use_pfor", number(True))
-    if not region.persistent and isinstance(together, Sym) and together.constant is not True:
-        region.misused(ev, "experimental_use_pfor=False needs a persistent tape", node)
-
-
-def _check_batch(ev: Evaluator, target: Sym | Complex, found: list[Sym | Complex], node: Any) -> None:
-    if len(found) != 1:
-        ev.fail(UnsupportedType, "batch_jacobian takes one source", node)
-    for one in (target, found[0]):
-        if not isinstance(one.type, Array) or one.type.ndim < 2:
-            ev.fail(UsageError, f"batch_jacobian of {one.type}: it needs arrays of rank 2 or more", node)
-    _same_extents(ev, lead(target), lead(found[0]), [0], "batch_jacobian needs arrays with the same first dimension")
-
-
-def _versions(region: Region, ev: Evaluator, value: Sym | Complex, node: Any) -> list[tuple[str, ...]]:
-    """The names of a source, or those of both its parts."""
-    if isinstance(value, VariableSym | VariablePair) and isinstance(ev.live, LiveObjects):
-        known = [tuple(ev.live.versions[key][1]) for key in keys_of(value.variable)[: len(parts(value))]]
-        return [_followed(ev, own, node) for own in known]
-    return [
-        _followed(ev, (canonical(ev.copies, part.atom.id, region.watched),), node)
-        if isinstance(part.atom, Name) and part.type.is_float
-        else ()
-        for part in parts(value)
-    ]
-
-
-def _followed(ev: Evaluator, own: tuple[str, ...], node: Any) -> tuple[str, ...]:
-    """The names, with those of the copies that derivatives of inner tapes made."""
-    lost = untold(own, ev.recomputed)
-    if lost is not None:
-        ev.fail(LoweringError, AGAIN.format(lost), node, reason=AGAIN_REASON, hint=AGAIN_HINT)
-    return with_copies(own, ev.recomputed)
-
-
-def _check_elements(region: Region, ev: Evaluator, targets: list[Sym], sources: list[Sym], node: Any) -> None:
-    """An element of a list that a loop fills is an object of the program, but which one is not known."""
-    if not ev.list_memory:
-        return
-    elements = list_elements(ev, freeze(ev.root))
-    inside = {name for stmt in walk(region.recorded()) for name in writes(stmt)}
-    outside = [one.atom.id for one in targets if isinstance(one.atom, Name) and one.atom.id not in inside]
-    for name in (*outside, *(one.atom.id for one in sources if isinstance(one.atom, Name))):
-        if name in elements:
-            ev.fail(
-                LoweringError,
-                "a gradient of, or with respect to, an element of a list that a loop or branch fills",
-                node,
-                hint="bind the value to a variable where it is computed",
-            )
-
-
-def _check_stores(region: Region, ev: Evaluator, block: Block, node: Any) -> None:
-    """The stretch is run once more for its derivative: nothing that it reads may have changed."""
-    inside = {name for stmt in walk(block) for name in writes(stmt)}
-    read = {name for stmt in walk(block) for name in reads(stmt)} - inside
-    roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in read))
-    after = freeze(region.block[region.end :]) if region.end is not None else ()
-    for stmt in (*walk(block), *walk(after)):
-        if isinstance(stmt, Store) and ev.roots.get(stmt.array, frozenset()) & roots:
-            ev.fail(
-                LoweringError,
-                "an array from outside a nested tape is written in place",
-                node,
-                hint="copy it inside the tape",
-            )
 
 
 def _written(

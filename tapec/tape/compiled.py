@@ -16,21 +16,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.backend import printer
+from tapec.backend.callees import callees_text
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedSyntax, UsageError
 from tapec.frontend.complexes import parts
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
 from tapec.frontend.inline import call_function
 from tapec.frontend.lower import Lowered, new_evaluator
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
 from tapec.options import DEFAULT, Options
-from tapec.pipeline import callees_text
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
 from tapec.tape.decider import Decisions, checks, warn_of_trips
 from tapec.tape.effects import effects
-from tapec.tape.live import Leaf, LiveObjects, Restart, Shared
+from tapec.tape.inputs import Leaf, Restart, Shared
+from tapec.tape.live import LiveObjects
 from tapec.tape.outcome import Outcome
 from tapec.tape.plan import PLANS_PER_PLACE, warn_of_many
 from tapec.tape.run import Checks, compiled_checks, tidied

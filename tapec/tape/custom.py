@@ -14,9 +14,10 @@ import numpy as np
 
 from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
 from tapec.frontend.complexes import joined, parts
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, freeze
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.merge import leaves, rebuild
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.source import parameters, undecorated
 from tapec.frontend.values import Complex, Func, Lst, Static, Sym, Tup, Value, describe, is_none, number
 from tapec.syntax.core import Atom, Block, Name, Op

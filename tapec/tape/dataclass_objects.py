@@ -87,7 +87,9 @@ def _copied(objects: Objects, value: Value, node: Any) -> Value:
             return Tup(tuple(_copied(objects, item, node) for item in items), cls)
         case Lst() if isinstance(contents := ev.heap[value], Items):
             return ev.new_list(Items(tuple(_copied(objects, item, node) for item in contents.values)))
-    ev.fail(LoweringError, f"`asdict` of a dataclass that holds {describe(value)}", node)
+    ev.fail(
+        LoweringError, f"`asdict` of a dataclass that holds {describe(value)}", node, hint="read its fields instead"
+    )
 
 
 def equal(objects: Objects, left: Value, right: Value, node: Any) -> Value | None:

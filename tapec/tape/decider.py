@@ -18,8 +18,9 @@ from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError
-from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lower import Lowered
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import Sym
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Raise, Return, Stmt, reads, walk, writes
 from tapec.syntax.types import BOOL, Scalar

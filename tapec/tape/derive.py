@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
-from tapec.analyses.examples import independent_examples, of_several
+from tapec.analyses.examples import independent_examples
 from tapec.analyses.memory import aliases, origins
+from tapec.analyses.sizes import of_several
 from tapec.errors import LoweringError, Span
 from tapec.optimise import simple
 from tapec.syntax.core import (
@@ -58,6 +59,7 @@ class Request:
     copies     names that a watch or stop made; other plain copies mean the same object
     apart      inputs that are told from every other value by identity
     form       "gradient", "jacobian", or "batch" for the Jacobians of the examples of a batch
+    pairs      the names of both parts of each complex source
     """
 
     block: Block
@@ -70,6 +72,7 @@ class Request:
     copies: frozenset[str] = frozenset()
     apart: frozenset[str] = frozenset()
     form: str = "gradient"
+    pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

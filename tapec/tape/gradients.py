@@ -11,6 +11,7 @@ from tapec.errors import LoweringError, TapecError
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.again import with_copies
+from tapec.tape.complex_sources import check_parts
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.decide import decided, depends_on_the_way, tests_of
 from tapec.tape.derive import Request, connections, derive, originals
@@ -72,6 +73,7 @@ def differentiate(
     halves = [sources_of(recording, source) for source in sources]
     whole, sources = sources, [one.value for own in halves for one in own]
     versions = tuple(one.names for own in halves for one in own)
+    pairs = tuple((own[0].names, own[1].names) for own in halves if len(own) == 2)
     if rows:
         asked = Rows(recording, versions, sources, jit)
         versions, sources = asked.versions, asked.sources
@@ -81,7 +83,7 @@ def differentiate(
         names = names[:1]
     call = plan.calls.get((names, versions, form))
     if call is None:
-        call = _call(recording, names, versions, jit, form)
+        call = _call(recording, names, versions, jit, form, pairs)
     results: tuple[Any, ...] = ()
     if call.inputs or call.zeros or call.seeds:
         arguments = [recording.input(name) for name in call.inputs]
@@ -138,10 +140,17 @@ def _all_zero(adjoints: tuple[Any, ...], places: tuple[int, ...]) -> bool:
 # which program
 
 
-def _call(recording: Recording, targets: tuple[str, ...], sources: _Sources, jit: bool | None, form: str) -> Call:
+def _call(
+    recording: Recording,
+    targets: tuple[str, ...],
+    sources: _Sources,
+    jit: bool | None,
+    form: str,
+    pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...],
+) -> Call:
     """The call for these names; kept where it does not depend on the way that the block went."""
     plan = recording.plan
-    program = _program(recording, targets, sources, jit, form)
+    program = _program(recording, targets, sources, jit, form, pairs)
     derivative = program.derivative
     zeros = []
     for _, name in derivative.zeros:
@@ -164,11 +173,16 @@ def _call(recording: Recording, targets: tuple[str, ...], sources: _Sources, jit
 
 
 def _program(
-    recording: Recording, targets: tuple[str, ...], sources: _Sources, jit: bool | None, form: str
+    recording: Recording,
+    targets: tuple[str, ...],
+    sources: _Sources,
+    jit: bool | None,
+    form: str,
+    pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...],
 ) -> Compiled:
     """The compiled derivative for these names; on the way that was gone, where that matters."""
     plan = recording.plan
-    request = replace(request_of(plan, targets, sources), form=form)
+    request = replace(request_of(plan, targets, sources), form=form, pairs=pairs)
     key: tuple[Any, ...] = (targets, sources, form)
     if key not in plan.branching:
         merged = plan.merged & {name for source in sources for name in source}
@@ -179,6 +193,7 @@ def _program(
         key = (*key, way)
     program = plan.compiled.get(key)
     if program is None:
+        check_parts(request)
         try:
             made = derive(request)
         except LoweringError:
@@ -208,10 +223,12 @@ def request_of(plan: Plan, targets: tuple[str, ...], sources: _Sources) -> Reque
 def _on_the_way(plan: Plan, request: Request) -> Request:
     """The request with every source by the name of its first definition on this way."""
     known = originals(request.block, request.copies)
-    sources = tuple(
-        tuple(plan.known_as(known[name]) if name in known else name for name in source) for source in request.sources
-    )
-    return replace(request, sources=sources)
+
+    def named(source: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(plan.known_as(known[name]) if name in known else name for name in source)
+
+    pairs = tuple((named(re), named(im)) for re, im in request.pairs)
+    return replace(request, sources=tuple(map(named, request.sources)), pairs=pairs)
 
 
 def _way(recording: Recording, jit: bool | None) -> tuple[bool, ...]:

@@ -15,10 +15,11 @@ import gast
 
 from tapec.errors import LoweringError, TapecError
 from tapec.frontend.detached import refuse_shared
-from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised, freeze
+from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
 from tapec.frontend.exits import DONE, LEFT, RETURN, tail_exits
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.lower import new_evaluator
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import (
     NONE,
     Complex,
@@ -42,7 +43,8 @@ from tapec.tape import place as places
 from tapec.tape.decide import straightened
 from tapec.tape.decider import Decisions, checks, warn_of_trips
 from tapec.tape.derive import other_name
-from tapec.tape.live import LiveObjects, Restart, Shared
+from tapec.tape.inputs import Restart, Shared
+from tapec.tape.live import LiveObjects
 from tapec.tape.plan import Found, Mark, Plan, keep_plan, known_plan
 from tapec.tape.region import Ended, Region
 from tapec.tape.run import Sizes, compiled_checks

@@ -12,7 +12,7 @@ import numpy as np
 
 from tapec.errors import LoweringError
 from tapec.syntax.core import Atom, Name
-from tapec.tape.again import AGAIN, AGAIN_HINT, AGAIN_REASON, untold, with_copies
+from tapec.tape.again import followed
 from tapec.tape.names import atoms_of
 from tapec.tape.plan import Meant, Plan
 from tapec_runtime.slices import IndexedSlices
@@ -163,17 +163,10 @@ def _names(plan: Plan, source: Any, name: str, later: Any) -> tuple[str, ...]:
     if not plan.types[name].is_float:
         return ()
     if isinstance(source, Variable):
-        return _followed(plan, plan.versions_of(name) + tuple(v for first in later for v in plan.versions_of(first)))
-    plan.as_source[name] = found = _followed(plan, (plan.known_as(name),))
+        later_names = tuple(v for first in later for v in plan.versions_of(first))
+        return followed(plan.versions_of(name) + later_names, plan.recomputed)
+    plan.as_source[name] = found = followed((plan.known_as(name),), plan.recomputed)
     return found
-
-
-def _followed(plan: Plan, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of a source, with those of the copies that derivatives of inner tapes made of it."""
-    lost = untold(names, plan.recomputed)
-    if lost is not None:
-        raise LoweringError(AGAIN.format(lost), reason=AGAIN_REASON, hint=AGAIN_HINT)
-    return with_copies(names, plan.recomputed)
 
 
 # complex values

@@ -11,7 +11,7 @@ import numpy as np
 
 from tapec.frontend.values import Complex, Dct, Instance, Items, Lst, Maybe, MaybeNone, Sym, Tup, Unseen
 from tapec.syntax.core import Atom, Const, Name
-from tapec.tape.live import Leaf
+from tapec.tape.inputs import Leaf
 from tapec.tape.plan import Meant, Plan
 from tapec_runtime.variables import Variable
 

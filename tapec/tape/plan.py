@@ -13,7 +13,7 @@ from tapec.syntax.core import Atom, Block, Function, If, Name, walk, writes
 from tapec.syntax.types import Type
 from tapec.tape.again import Again
 from tapec.tape.held import canonical
-from tapec.tape.live import Leaf
+from tapec.tape.inputs import Leaf
 from tapec.tape.recipe import taking
 from tapec.tape.region import Region
 from tapec.tape.run import Checks, Compiled, Sizes

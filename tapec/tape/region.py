@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 from tapec.errors import LoweringError, UsageError
 from tapec.frontend import dicts
 from tapec.frontend.complexes import parts
-from tapec.frontend.evaluator import Evaluator, Raised, freeze
+from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import NONE, Complex, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
 from tapec.options import Keywords
 from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes

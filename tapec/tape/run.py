@@ -13,12 +13,12 @@ import numpy as np
 
 import tapec_runtime
 from tapec.backend import printer
+from tapec.backend.callees import callees_text
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
 from tapec.options import Options
-from tapec.pipeline import callees_text
 from tapec.syntax.core import Block, Const, For, Function, Loop, Return, walk
 from tapec.tape.derive import Derivative, inputs_of
 from tapec.tape.snapshots import snapshot

@@ -10,8 +10,8 @@ from numba import typeof
 
 from tapec.errors import LoweringError, UsageError
 from tapec.frontend import builtins, complexes
-from tapec.frontend.elementwise import dim, dim_key
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.memory import dim, dim_key
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import (
     NONE,

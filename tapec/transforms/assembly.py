@@ -27,29 +27,26 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import INT64, Array, Scalar, Stack, Type
+from tapec.syntax.types import INT64, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits, LoopExits, leads_to
 from tapec.transforms.extents import trip_count
 from tapec.transforms.fusion import Fused, end_copies
 from tapec.transforms.passed import Handed
-from tapec.transforms.plan import Plan, Slot
 from tapec.transforms.schedule import Forward
+from tapec.transforms.slots import Slots, stack_args
 from tapec.transforms.storage import Planner
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep, always_breaks
 
 
-class Assembly:
+class Assembly(Slots):
     """Writes the two sweeps by the plan of what is kept."""
 
-    types: dict[str, Type]
-    emitter: Emitter
     regions: Regions
     memory: Memory
     sweep: Sweep
     exits: Exits
     planner: Planner
-    plan: Plan
     fused: Fused
     # copies made after a statement, and before it, by the statement's id
     copies: dict[int, list[Stmt]]
@@ -197,60 +194,6 @@ class Assembly:
             return (*kept, If(last.test, (*moved, *last.body), last.orelse, last.span))
         return (*kept, If(last.test, last.body, (*moved, *last.orelse), last.span))
 
-    def counter(self, region: Region, stmt: For | Loop) -> list[Stmt]:
-        """The trip's number, where the loop's variable is something else."""
-        name = self.plan.counters.get(id(region))
-        if name is None or not isinstance(stmt, For):
-            return []
-        out = self.emitter.child()
-        out.span = stmt.span
-        if stmt.step == Const(-1):
-            out.assign(name, Op("-", (stmt.start, Name(stmt.var))))
-            return out.out
-        offset = out.atom(Op("-", (Name(stmt.var), stmt.start)))
-        if stmt.step == Const(1):
-            out.assign(name, offset)
-        else:
-            out.assign(name, Op("//", (offset, stmt.step)))
-        return out.out
-
-    def allocate(self, stmt: For | Loop) -> list[Stmt]:
-        """Buffers and stacks for a nest of loops, made before it."""
-        out = self.emitter.child()
-        out.span = stmt.span
-        made: dict[Expr, Atom] = {}
-        for slot, name in self.plan.buffers.get(id(stmt), ()):
-            type_ = self.types[name]
-            if slot.dense:
-                assert isinstance(type_, Scalar)
-                dims = []
-                for extent in slot.extents:
-                    if extent not in made:
-                        made[extent] = out.atom(extent)
-                    dims.append(made[extent])
-                out.assign(slot.name, Op("empty", (Const(type_.dtype), *dims)))
-            else:
-                out.assign(slot.name, Op("stack", _stack_args(type_)))
-        return out.out
-
-    def index(self, slot: Slot) -> tuple[Atom, ...]:
-        out: list[Atom] = []
-        for region in slot.loops:
-            loop = region.owner
-            assert isinstance(loop, For)
-            out.append(Name(self.plan.counters.get(id(region), loop.var)))
-        return tuple(out)
-
-    def put(self, name: str, slot: Slot) -> Stmt:
-        if slot.dense:
-            return Store(slot.name, self.index(slot), Name(name))
-        return Push(slot.name, Name(name))
-
-    def get(self, name: str, slot: Slot) -> Stmt:
-        if slot.dense:
-            return Assign(name, Op("load", (Name(slot.name), *self.index(slot))))
-        return Assign(name, Op("pop", (Name(slot.name),)))
-
     # the reverse sweep
 
     def reverse_block(self, block: RevBlock, before: Block = ()) -> list[Stmt]:
@@ -274,7 +217,7 @@ class Assembly:
         for bar in block.adjoints:
             type_ = self.types[bar]
             if isinstance(type_, Stack):
-                out.assign(bar, Op("stack", _stack_args(type_.element)))
+                out.assign(bar, Op("stack", stack_args(type_.element)))
         if region not in self.fused.begun.values():
             self.zeros(block.adjoints, out)
         out.extend(before)
@@ -404,10 +347,3 @@ def _plus(expr: Expr, k: int) -> Expr:
 
 def zero(type_: Scalar) -> Expr:
     return Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
-
-
-def _stack_args(type_: Type) -> tuple[Expr, ...]:
-    if isinstance(type_, Array):
-        return (Const(type_.dtype), Const(type_.ndim), Const(type_.layout))
-    assert isinstance(type_, Scalar)
-    return (Const(type_.dtype),)

@@ -11,7 +11,8 @@ from typing import Any
 
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
 from tapec.frontend.complexes import each, joined, parts
-from tapec.frontend.evaluator import Evaluator, freeze
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import Complex, Lst, Static, Sym, Tup, Value, describe, static_int
 from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes

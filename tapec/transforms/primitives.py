@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.frontend import calls
-from tapec.frontend.evaluator import DeadCode, freeze
+from tapec.frontend.evaluator import DeadCode
 from tapec.frontend.lower import new_evaluator
+from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import NONE, Sym, Tup, Value
 from tapec.syntax.core import Atom, Block, Name
 from tapec.syntax.types import Array

@@ -5,6 +5,7 @@
     sweep        adjoint statements, last to first                    sweep.py
     fusion       loops whose trips are reversed as soon as they ran   fusion.py
     storage      how each primal value reaches them                   storage.py
+    slots        the buffers and stacks that it needs                 slots.py
     assembly     the two sweeps written out                           assembly.py
 """
 

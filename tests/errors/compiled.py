@@ -272,6 +272,23 @@ def too_few_output_gradients(x, v):
 
 
 @compiled
+def a_complex_output_gradient_of_a_real_target(x, v):
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    return tape.gradient(y, x, output_gradients=2j)
+
+
+@compiled
+def a_complex_source_that_is_watched_in_part(x, v):
+    with GradientTape() as tape:
+        tape.watch(v)
+        z = v + 1j
+        y = np.sum(np.abs(z))
+    return tape.gradient(y, z)
+
+
+@compiled
 def an_output_gradient_of_another_rank(x, v):
     with GradientTape() as tape:
         tape.watch(x)

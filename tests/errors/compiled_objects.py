@@ -202,6 +202,21 @@ class Holder:
 
 
 @misuse
+def a_draw_before_a_watch_that_the_run_decides():
+    @function
+    def slope(n):
+        with GradientTape(persistent=True) as tape:
+            x = constant(1.0) * np.random.random()
+            for k in range(3):
+                if k == n * 1.0:
+                    tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x)
+
+    slope(1.0)
+
+
+@misuse
 def draws_in_a_loop_of_a_tape():
     w = Variable(1.0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numba
 import numpy as np
 
@@ -18,8 +20,17 @@ class Model:
         return x * x
 
 
+class Node:
+    def __init__(self, weight):
+        self.weight, self.root = weight, self
+
+
 def square(x):
     return x * x
+
+
+def scaled(factor, x):
+    return factor * x
 
 
 @refused(1.0, wrt="y")
@@ -102,6 +113,11 @@ def object_argument(x):
     return x
 
 
+@refused(Node(2.0))
+def object_that_holds_itself(node):
+    return node.root.weight
+
+
 @refused(1.0)
 def keyword_only_parameter(*x, scale=1.0):
     return x[0] * scale
@@ -131,6 +147,16 @@ def the_same_array_as_two_sources():
 
     shared = VECTOR.copy()
     tapec.grad(f, wrt=(0, 1))(shared, shared)
+
+
+@misuse
+def source_that_a_partial_function_gives():
+    tapec.grad(functools.partial(scaled, 2.0), wrt="factor")
+
+
+@misuse
+def source_beyond_what_a_partial_function_leaves():
+    tapec.grad(functools.partial(scaled, 2.0), wrt=1)
 
 
 @misuse
@@ -209,6 +235,16 @@ def tangent_of_a_number_is_an_array():
 def cotangent_of_another_structure():
     _, pullback = tapec.vjp(lambda x: (x, x), 1.0)
     pullback(1.0)
+
+
+FACTORS = [2.0, 3.0]
+
+
+@misuse
+def pullback_after_a_change_of_what_was_read():
+    _, pullback = tapec.vjp(lambda x: [x * factor for factor in FACTORS], 1.0)
+    FACTORS.append(4.0)
+    pullback([1.0, 1.0])
 
 
 @misuse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import sys
 
@@ -36,12 +37,105 @@ class Plain:
     value = 1.0
 
 
+class Followed:
+    """One attribute that code computes which is not followed; the others are as they are."""
+
+    def __getattribute__(self, name):
+        return 2.0 if name == "other" else object.__getattribute__(self, name)
+
+
+class Settings:
+    """A method that is no function."""
+
+    def scaled(self, factor):
+        return 3.0 * factor
+
+    halved = functools.partialmethod(scaled, 0.5)
+
+
+class Derived(Settings):
+    def halved(self):
+        return super().halved()
+
+
+class Fixed:
+    """An attribute that cannot be set."""
+
+    @property
+    def value(self):
+        return 2.0
+
+
+@dataclasses.dataclass
+class Rates:
+    rate: float
+    labels: set[str] = dataclasses.field(default_factory=set)
+
+
 @misuse
 def a_computed_attribute():
     x, holder = constant(2.0), Watched()
     with GradientTape() as tape:
         tape.watch(x)
         y = x * holder.other
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_behind_code_for_all_of_them():
+    x, holder = constant(2.0), Followed()
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * holder.other
+    tape.gradient(y, x)
+
+
+@misuse
+def an_inherited_attribute_that_is_computed():
+    x, holder = constant(2.0), Derived()
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * holder.halved()
+    tape.gradient(y, x)
+
+
+@misuse
+def an_attribute_that_cannot_be_set():
+    x, holder = constant(2.0), Fixed()
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with contextlib.suppress(AttributeError):
+            holder.value = y
+    tape.gradient(y, x)
+
+
+@misuse
+def a_dict_of_a_dataclass_by_a_factory():
+    x, rates = constant(2.0), Rates(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * dataclasses.asdict(rates, dict_factory=dict)["rate"]
+    tape.gradient(y, x)
+
+
+@misuse
+def a_dict_of_a_dataclass_that_holds_a_set():
+    x, rates = constant(2.0), Rates(3.0, {"a"})
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * dataclasses.asdict(rates)["rate"]
+    tape.gradient(y, x)
+
+
+@misuse
+def the_fields_of_another_class():
+    x, holder = constant(2.0), Plain()
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with contextlib.suppress(TypeError):
+            y = y * len(dataclasses.fields(holder))
     tape.gradient(y, x)
 
 

@@ -58,8 +58,8 @@ def a_decision_by_the_clock():
 class Rising:
     """An object whose copy on the way into the block is another one than the block meets."""
 
-    def __init__(self):
-        self.values = [1.0, 2.0]
+    def __init__(self, first=1.0, second=2.0):
+        self.values = [first, second]
 
 
 @misuse
@@ -71,6 +71,27 @@ def another_value_than_the_source_says():
         started, finished = thread.start(), thread.join()
         y = x * holder.values[0]
     tape.gradient(y, x)
+
+
+@misuse
+def a_complex_value_where_the_source_says_a_real_one():
+    x, holder = constant(3.0), Rising(1.0, 2j)
+    thread = threading.Thread(target=holder.values.reverse)
+    with GradientTape() as tape:
+        tape.watch(x)
+        started, finished = thread.start(), thread.join()
+        y = x * holder.values[0]
+    tape.gradient(y, x)
+
+
+@misuse
+def a_complex_source_that_is_watched_in_part():
+    x = constant(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        z = x + 1j
+        y = abs(z * z)
+    tape.gradient(y, z)
 
 
 @misuse

@@ -91,6 +91,43 @@ def test_real_and_complex_values_together(compiled):
 
 
 @BOTH
+@pytest.mark.parametrize("x", [constant(2.0), np.array([2.0, 3.0])], ids=["number", "array"])
+def test_a_source_of_which_the_tape_follows_one_part(x, compiled):
+    def slope(x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            z = x + 1j
+            y = np.sum(np.abs(z * z))
+        return tape.gradient(y, z)
+
+    def watched(x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            z = x + 1j
+            tape.watch(z)
+            y = np.sum(np.abs(z * z))
+        return tape.gradient(y, z)
+
+    with pytest.raises(LoweringError, match="imaginary part is not computed from what the tape watches"):
+        made(slope, compiled)(x)
+    np.testing.assert_allclose(made(watched, compiled)(x), 2.0 * (x + 1j), rtol=1e-12)
+
+
+def test_a_source_of_which_the_tape_follows_another_part_on_each_way():
+    def slope(x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            z = complex(x, 1.0) if x > 0.0 else complex(1.0, x)
+            y = abs(z * z)
+        return tape.gradient(y, z)
+
+    with pytest.raises(LoweringError, match="part is not computed from what the tape watches"):
+        slope(constant(2.0))
+    # one program for both ways, where both parts are followed
+    np.testing.assert_allclose(function(slope)(2.0), 4.0 + 2.0j, rtol=1e-12)
+
+
+@BOTH
 def test_a_complex_weight_for_a_real_target(compiled):
     def real_target(z):
         with GradientTape() as tape:

@@ -1,0 +1,247 @@
+"""Broadcasting: the shape of an elementwise expression, and how each array in it is read.
+
+It is resolved here, once: an axis that is known to have the output's extent is indexed by the loop's
+variable, one of extent 1 by 0.  What is not known is compared at run time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tapec.errors import TypeMismatch
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.memory import dim, dim_key, id_of, rank_of
+from tapec.frontend.values import Complex, Lazy, Sym, Tup, Value, number
+from tapec.syntax.core import Const, Name
+from tapec.syntax.types import Array
+
+
+@dataclass
+class Broadcast:
+    """The shape of an elementwise expression, and how each array in it is read.
+
+    extents   one per output axis
+    narrow    axes (array, axis) that are known to have extent 1 and are read at 0
+    replaced  arrays that take the place of those whose extents had to be compared at run time
+    steps     instead, in a loop: 1 for an axis (array, axis) that runs along the output's, 0 for a repeated one
+    keys      what identifies each extent
+    written   how often the memory of the arrays was written into when copies took their place
+    """
+
+    extents: tuple[Sym, ...]
+    narrow: frozenset[tuple[str, int]] = frozenset()
+    replaced: dict[str, Sym] = field(default_factory=dict)
+    keys: tuple[tuple[Any, int], ...] = ()
+    steps: dict[tuple[str, int], Sym] = field(default_factory=dict)
+    written: tuple[int, ...] = ()
+
+
+def broadcast(ev: Evaluator, value: Value) -> Broadcast:
+    """Work out the shape of an elementwise expression; emits the checks that are needed.
+
+    Arrays whose extents are not known to fit are compared at run time.  Where they differ and may
+    be broadcast, copies of full shape take their place, so that the loops stay simple; in a loop, where a
+    copy would be made trip after trip, subscripts have a factor of 1 or 0 instead.
+    """
+    arrays = list(dict.fromkeys(array_leaves(value)))
+    ndim = max(rank_of(array) for array in arrays)
+    extents: list[Sym] = []
+    keys: list[tuple[Any, int]] = []
+    narrow: set[tuple[str, int]] = set()
+    doubtful = False
+    for axis in range(ndim):
+        members = _members(ev, arrays, ndim, axis)
+        wide = [m for m in members if m[2] != (Const(1), 0)]
+        doubtful |= len({key for _, _, key in wide}) > 1 and not ev.same_extents
+        array, own, key = wide[0] if wide else members[0]
+        extents.append(dim(ev, array, own))
+        keys.append(key)
+        if wide:
+            narrow |= {(id_of(a), k) for a, k, key in members if key == (Const(1), 0)}
+    if not doubtful:
+        return Broadcast(tuple(extents), frozenset(narrow), {}, tuple(keys))
+    ids = tuple(id_of(array) for array in arrays)
+    known = ev.broadcasts.get(ids)
+    if known is None or not _stands(ev, known, arrays):
+        known = ev.broadcasts[ids] = _stepped(ev, arrays, ndim) if ev.loops else _with_copies(ev, arrays, ndim)
+    return known
+
+
+def _stands(ev: Evaluator, known: Broadcast, arrays: list[Sym]) -> bool:
+    """Whether what was worked out for an expression still holds: copies may be out of date.
+
+    The loops of a library function write into nothing that its arguments read; a user's loop may, in an earlier trip.
+    """
+    inside = bool(ev.loops) and not (ev.frame.library and all(loop.library for loop in ev.loops))
+    return not known.replaced or (not inside and known.written == _written(ev, arrays))
+
+
+def _written(ev: Evaluator, arrays: list[Sym]) -> tuple[int, ...]:
+    return tuple(sum(ev.written.get(root, 0) for root in ev.roots_of(id_of(array))) for array in arrays)
+
+
+def _with_copies(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
+    """The shape of an expression in which copies of full shape take the place of arrays that do not have it."""
+    replaced = _aligned(ev, arrays, ndim)
+    first = replaced[id_of(next(a for a in arrays if rank_of(a) == ndim))]
+    return Broadcast(
+        tuple(dim(ev, first, axis) for axis in range(ndim)),
+        replaced=replaced,
+        keys=tuple(dim_key(ev, first, axis) for axis in range(ndim)),
+        written=_written(ev, arrays),
+    )
+
+
+def _stepped(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
+    """The shape of an expression whose arrays are read with steps of 1 or 0."""
+    extents, steps = [], {}
+    for axis in range(ndim):
+        members = _members(ev, arrays, ndim, axis)
+        # a known extent other than 1 is the result's
+        members.sort(key=lambda m: not isinstance(m[2][0], Const) or m[2] == (Const(1), 0))
+        extent = dim(ev, members[0][0], members[0][1])
+        for array, own, key in members[1:]:
+            if key != members[0][2] and (extent.constant is None or extent.constant == 1):
+                extent = ev.op("ifelse", ev.op("==", extent, number(1)), dim(ev, array, own), extent)
+        for array, own, _ in members:
+            step = _step(ev, "stretch", extent, dim(ev, array, own))
+            if step is not None:
+                steps[id_of(array), own] = step
+        extents.append(extent)
+    for found in (*extents, *steps.values()):
+        if isinstance(found.atom, Name):
+            ev.temporary.discard(found.atom.id)  # it keeps its name: later reads are by it
+    return Broadcast(tuple(extents), keys=tuple((extent.atom, 0) for extent in extents), steps=steps)
+
+
+def _step(ev: Evaluator, check: str, extent: Sym, own: Sym) -> Sym | None:
+    """0 for an axis that is repeated, 1 for another one, None if that is known; ValueError at run time for a misfit."""
+    if own.atom == extent.atom:
+        return None
+    ev.call_library(check, (extent, own))
+    if own.constant is not None:
+        return number(0) if own.constant == 1 else None
+    return ev.op("ifelse", ev.op("==", own, extent), number(1), number(0))
+
+
+def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:
+    """The arrays that have an output axis: with their own axis and its key."""
+    found = []
+    for array in arrays:
+        own = axis - (ndim - rank_of(array))
+        if own >= 0:
+            found.append((array, own, dim_key(ev, array, own)))
+    return found
+
+
+def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
+    """Arrays of one shape in place of `arrays`: themselves if their extents agree, else full copies."""
+    differ = number(False)
+    for axis in range(ndim):
+        members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
+        first = dim(ev, members[0][0], members[0][1])
+        for array, own, _ in members[1:]:
+            differ = ev.op("or", differ, ev.op("!=", first, dim(ev, array, own)))
+    slots = {id_of(array): f"$select_{id_of(array)}" for array in arrays}
+
+    def expand() -> None:
+        shape = []
+        for axis in range(ndim):
+            members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
+            extent = dim(ev, members[0][0], members[0][1])
+            for array, own, _ in members[1:]:
+                extent = ev.call_library("broadcast_extent", (extent, dim(ev, array, own)))
+            shape.append(extent)
+        for array in arrays:
+            offset = ndim - rank_of(array)
+            ev.frame.env[slots[id_of(array)]] = ev.call_library("expanded", (array, Tup(tuple(shape[offset:]))))
+
+    def keep() -> None:
+        for array in arrays:
+            ev.frame.env[slots[id_of(array)]] = array
+
+    ev.branch(differ, expand, keep)
+    result: dict[str, Sym] = {}
+    for array in arrays:
+        merged = ev.sym(ev.frame.env.pop(slots[id_of(array)]))
+        result[id_of(array)] = merged
+    for axis in range(ndim):
+        members = _members(ev, [result[id_of(a)] for a in arrays], ndim, axis)
+        extent = dim(ev, members[0][0], members[0][1])
+        for array, own, _ in members:
+            ev.dims[id_of(array), own] = extent.atom
+            ev.dim_keys[id_of(array), own] = extent.atom, 0
+    return result
+
+
+def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
+    """How `value` is read at the indices of `target`; ValueError at run time if it does not fit."""
+    assert isinstance(target.type, Array)
+    ndim, rank = target.type.ndim, value_rank(value)
+    if rank > ndim:
+        ev.fail(TypeMismatch, f"an array of rank {rank} does not fit into one of rank {ndim}")
+    extents = tuple(dim(ev, target, axis) for axis in range(ndim))
+    narrow: set[tuple[str, int]] = set()
+    replaced: dict[str, Sym] = {}
+    if ev.loops and not ev.same_extents:
+        return _stepped_into(ev, target, value, extents)
+    for array in dict.fromkeys(array_leaves(value)):
+        offset = ndim - rank_of(array)
+        differ = number(False)
+        for own in range(rank_of(array)):
+            target_key, own_key = dim_key(ev, target, own + offset), dim_key(ev, array, own)
+            if own_key == (Const(1), 0) and target_key != own_key:
+                narrow.add((id_of(array), own))
+            elif own_key != target_key and not ev.same_extents:
+                unequal = ev.op("!=", extents[own + offset], dim(ev, array, own))
+                differ = ev.op("or", differ, unequal)
+        if differ.constant is not False:
+            # what is read at 0 stays as narrow as it is
+            fitted = tuple(
+                number(1) if (id_of(array), own) in narrow else extents[own + offset] for own in range(rank_of(array))
+            )
+            replaced[id_of(array)] = _fitted(ev, array, differ, fitted)
+    return Broadcast(extents, frozenset(narrow), replaced)
+
+
+def _stepped_into(ev: Evaluator, target: Sym, value: Value, extents: tuple[Sym, ...]) -> Broadcast:
+    """How `value` is read at the indices of `target` in a loop: with steps of 1 or 0."""
+    found, steps = list(extents), {}
+    for array in dict.fromkeys(array_leaves(value)):
+        offset = len(extents) - rank_of(array)
+        for own in range(rank_of(array)):
+            if dim_key(ev, target, own + offset) == dim_key(ev, array, own):
+                continue
+            extent = dim(ev, array, own)
+            step = _step(ev, "fit", extents[own + offset], extent)
+            if step is not None:
+                steps[id_of(array), own] = step
+            elif extent.constant is not None:
+                # it fits: the target's extent is known now
+                found[own + offset] = extent
+    return Broadcast(tuple(found), steps=steps)
+
+
+def _fitted(ev: Evaluator, array: Sym, differ: Sym, extents: tuple[Sym, ...]) -> Sym:
+    """`array`, or a copy of full shape if it has to be repeated."""
+    return ev.sym(
+        ev.select(differ, lambda: ev.call_library("expanded", (array, Tup(extents))), lambda: array, None)
+    )
+
+
+def array_leaves(value: Value) -> list[Sym]:
+    if isinstance(value, Lazy):
+        return [leaf for arg in value.args for leaf in array_leaves(arg)]
+    if isinstance(value, Complex):
+        return [leaf for part in (value.re, value.im) for leaf in array_leaves(part)]
+    if isinstance(value, Sym) and isinstance(value.type, Array):
+        return [value]
+    return []
+
+
+def value_rank(value: Value) -> int:
+    """How many axes a value has; none for a number."""
+    if isinstance(value, Sym | Lazy | Complex) and isinstance(value.type, Array):
+        return value.type.ndim
+    return 0

@@ -1,0 +1,72 @@
+"""Arrays in memory: fresh ones, and the extents of their axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapec.frontend import complexes
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import PART_OF, Complex, Sym, number
+from tapec.syntax.core import Const, Name, Op
+from tapec.syntax.types import INT64, Array
+
+
+def alloc(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = False, base: str = "t") -> Sym:
+    """Emit a fresh C-contiguous array."""
+    type_ = Array(dtype, len(dims), "C")
+    fn = "zeros" if zero else "empty"
+    result = ev.assign(Op(fn, (Const(dtype), *(d.atom for d in dims))), type_, base)
+    assert isinstance(result.atom, Name)
+    ev.roots[result.atom.id] = frozenset({result.atom.id})
+    for axis, extent in enumerate(dims):
+        ev.dims[result.atom.id, axis] = extent.atom
+    return result
+
+
+def allocate(ev: Evaluator, dtype: str, dims: tuple[Sym, ...], zero: bool = False, base: str = "t") -> Sym | Complex:
+    """A fresh array of any dtype; two for a complex one."""
+    if dtype not in PART_OF:
+        return alloc(ev, dtype, dims, zero, base)
+    names = (base, base) if base == "t" else (f"{base}_re", f"{base}_im")
+    re, im = (alloc(ev, PART_OF[dtype], dims, zero, name) for name in names)
+    return complexes.joined(ev, re, im)
+
+
+def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
+    """The extent of an axis, read once per array."""
+    assert isinstance(array.atom, Name)
+    partner = ev.partners.get(array.atom.id)
+    if partner is not None:
+        return dim(ev, Sym(Name(partner), array.type), axis)
+    key = (array.atom.id, axis)
+    if array.atom.id in ev.constants:
+        return number(ev.constants[array.atom.id].shape[axis])
+    if key not in ev.dims:
+        base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "n"
+        ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom
+        ev.temporary.add(ev.block[-1].target)  # a user's `n = x.shape[0]` renames it
+    return Sym(ev.dims[key], INT64)
+
+
+def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:
+    """What identifies an extent: two axes with equal keys are equally long."""
+    assert isinstance(array.atom, Name)
+    partner = ev.partners.get(array.atom.id)
+    if partner is not None:
+        return dim_key(ev, Sym(Name(partner), array.type), axis)
+    key = ev.dim_keys.get((array.atom.id, axis))
+    if key is not None:
+        return key
+    return dim(ev, array, axis).atom, 0
+
+
+def rank_of(value: Sym) -> int:
+    """How many axes an array has."""
+    assert isinstance(value.type, Array)
+    return value.type.ndim
+
+
+def id_of(value: Sym) -> str:
+    """The name of an array."""
+    assert isinstance(value.atom, Name)
+    return value.atom.id

@@ -1,0 +1,238 @@
+"""What changes an array, list or dict in place: `owner[index] = value`, `owner[index] += value`, whole arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tapec.errors import TypeMismatch
+from tapec.frontend import dicts
+from tapec.frontend.broadcasting import array_leaves
+from tapec.frontend.complexes import parts
+from tapec.frontend.elementwise import elementwise, materialise, store_at, store_elements
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.indexing import check_place, list_item, load
+from tapec.frontend.known import refuse_change
+from tapec.frontend.lists import column
+from tapec.frontend.optional import present
+from tapec.frontend.subscripts import (
+    advanced,
+    expanded,
+    gather,
+    integer,
+    is_advanced,
+    is_element,
+    is_mask,
+    load_at,
+    viewed,
+)
+from tapec.frontend.values import (
+    Complex,
+    Dct,
+    Growing,
+    Instance,
+    Items,
+    Lazy,
+    Lst,
+    Slice,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+    is_array,
+    is_complex,
+    is_complex_array,
+    is_scalar,
+    number,
+    plain_number,
+    static_int,
+)
+from tapec.syntax.core import Assign, Name, Store
+from tapec.syntax.types import Array
+
+
+def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) -> None:
+    """`owner[index] = value`."""
+    if isinstance(owner, Lst):
+        _store_list(ev, owner, index, value, node)
+        return
+    if isinstance(owner, Dct):
+        dicts.store(ev, owner, index, value, node)
+        return
+    live = ev.live if isinstance(owner, Instance | Static) else None
+    if live is not None and live.operator("__setitem__", [owner, index, value], node) is not None:
+        return
+    owner, value = _writable(ev, owner, node), present(ev, value)
+    subs = expanded(ev, owner, index, node)
+    if is_element(owner, subs):
+        atoms = tuple(integer(ev, sub, node).atom for sub in subs)
+        store_at(ev, owner, atoms, _number(ev, owner, value, node))
+        return
+    if isinstance(value, Tup | Lst):
+        value = ev.as_array(value, node)
+    if any(is_advanced(sub) for sub in subs):
+        base, axis, array = advanced(ev, owner, subs, node)
+        _refuse_complex(ev, owner, value, node)
+        value = separate(ev, owner, ev.materialise(value))
+        if isinstance(array, tuple):
+            ev.call_library("scatter_points", (base, Tup(array), value))
+        elif is_mask(array):
+            ev.call_library("scatter_mask", (base, array, number(axis), value))
+        else:
+            ev.call_library("scatter", (base, array, number(axis), value))
+        return
+    target = owner if _is_whole(owner, subs) else viewed(ev, owner, subs, node)
+    write_into(ev, target, value, node)
+
+
+def _number(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> Value:
+    """A number that is stored into an element of `target`."""
+    _refuse_complex(ev, target, value, node)
+    value = ev.materialise(value)
+    if isinstance(value, Complex):
+        return load_at(ev, value, ()) if value.is_array and value.type.ndim == 0 else value
+    return ev.scalar(value, node)
+
+
+def _refuse_complex(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> None:
+    """Complex values do not go into real arrays."""
+    if is_complex(value) and not isinstance(target, Complex):
+        message = f"cannot store {describe(value)} into an array of {target.type.dtype}"  # type: ignore[union-attr]
+        ev.fail(TypeMismatch, message, node, hint="take .real, .imag or abs(), or make the array complex")
+
+
+def _is_whole(owner: Sym | Complex, subs: tuple[Value, ...]) -> bool:
+    assert isinstance(owner.type, Array)
+    return len(subs) <= owner.type.ndim and all(sub == Slice(None, None, None) for sub in subs)
+
+
+def write_into(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> None:
+    """Store `value` into all elements of `target`, as if it were complete before the first store."""
+    assert isinstance(target.type, Array)
+    if target.type.ndim == 0:
+        store_at(ev, target, (), _number(ev, target, value, node))
+        return
+    _refuse_complex(ev, target, value, node)
+    if is_array(value) or is_complex_array(value):
+        value = separate(ev, target, value)
+    elif not is_scalar(value) and not is_complex(value):
+        ev.fail(TypeMismatch, f"cannot store {describe(value)} into an array", node)
+    store_elements(ev, target, value)
+
+
+def separate(ev: Evaluator, target: Sym | Complex, value: Value) -> Value:
+    """`value`, copied first if it reads memory of `target` at other places than it is written to."""
+    own = [part.atom.id for part in parts(target)]
+    roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in own))
+    for leaf in array_leaves(value):
+        assert isinstance(leaf.atom, Name) and isinstance(leaf.type, Array)
+        if leaf.atom.id in own:
+            continue
+        if roots & ev.roots.get(leaf.atom.id, frozenset()):
+            copied = elementwise(ev, "pos", (value,)) if isinstance(value, Sym | Complex) else value
+            return materialise(ev, copied)
+    return value
+
+
+def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: Any) -> None:
+    """`owner[index] fn= value`, where `make()` evaluates the value."""
+    if isinstance(owner, Lst):
+        old = list_item(ev, owner, index, node)
+        _store_list(ev, owner, index, ev.binary(fn, old, make(), node), node)
+        return
+    if isinstance(owner, Dct | Instance | Static):
+        store(ev, owner, index, ev.binary(fn, load(ev, owner, index, node), make(), node), node)
+        return
+    owner = _writable(ev, owner, node)
+    subs = expanded(ev, owner, index, node)
+    if is_element(owner, subs):
+        atoms = tuple(integer(ev, sub, node).atom for sub in subs)
+        # Python reads the old element before it evaluates the right-hand side
+        old = load_at(ev, owner, atoms)
+        block, place = ev.block, len(ev.block)
+        value = make()
+        same = _same_kind(value, old)
+        # only plain assignments since: nothing can have changed the element meanwhile
+        undisturbed = ev.decider is None and ev.block is block and all(isinstance(s, Assign) for s in block[place:])
+        if fn in ("+", "-") and same and undisturbed:
+            del block[place - len(parts(old)) : place]
+            item = value if fn == "+" else elementwise(ev, "neg", (value,))
+            # a real number is added to the real part alone
+            for array, part in zip(parts(owner), parts(item), strict=False):
+                ev.emit(Store(array.atom.id, atoms, part.atom, True, ev.span))
+            return
+        store_at(ev, owner, atoms, _number(ev, owner, ev.binary(fn, old, value, node), node))
+        return
+    if any(is_advanced(sub) for sub in subs):
+        old_values = gather(ev, owner, subs, node)
+        store(ev, owner, index, ev.binary(fn, old_values, make(), node), node)
+        return
+    target = owner if _is_whole(owner, subs) else viewed(ev, owner, subs, node)
+    update_array(ev, target, fn, make(), node)
+
+
+def _same_kind(value: Value, element: Value) -> bool:
+    """Whether a number can be added to an element of a float array in place, without a conversion."""
+    if isinstance(element, Complex):
+        value, element = value.re if isinstance(value, Complex) else value, element.re
+    return isinstance(value, Sym) and isinstance(element, Sym) and value.type == element.type and element.type.is_float
+
+
+def update_array(ev: Evaluator, target: Sym | Complex, fn: str, value: Value, node: Any) -> None:
+    """`target fn= value` in place, for a whole array or view."""
+    assert isinstance(target.type, Array)
+    if isinstance(value, Tup | Lst):
+        value = ev.as_array(value, node)
+    if is_array(value) or is_complex_array(value):
+        value = separate(ev, target, value)
+    result = elementwise(ev, fn, (target, value), node)
+    if not isinstance(result, Lazy):
+        write_into(ev, target, result, node)
+        return
+    if not np.can_cast(result.type.dtype, target.type.dtype, "same_kind"):
+        ev.fail(TypeMismatch, f"cannot store {result.type.dtype} into an array of {target.type.dtype}", node)
+    store_elements(ev, target, result)
+
+
+def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:
+    if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):
+        ev.fail(TypeMismatch, f"{describe(owner)} does not support item assignment", node)
+    if owner.type.readonly:
+        ev.fail(TypeMismatch, "cannot store into a read-only array", node)
+    return owner
+
+
+def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any) -> None:
+    refuse_change(ev, owner, node)
+    contents = ev.heap[owner]
+    if ev.deciding and isinstance(index, Sym):
+        index = ev.known(index, node)
+    position = static_int(index)
+    if isinstance(contents, Items) and position is not None:
+        items = list(contents.values)
+        value = ev.materialise(value)
+        if not -len(items) <= position < len(items):
+            ev.fail(TypeMismatch, f"index {position} is outside a list of {len(items)}", node)
+        items[position] = value
+        ev.heap[owner] = Items(tuple(items))
+        return
+    grown = ev.grow(owner)
+    assert isinstance(grown, Growing)
+    if is_scalar(plain_number(index)):
+        check_place(ev, integer(ev, index, node), grown.count, "list assignment index out of range")
+    _store_grown(ev, grown, index, value, node)
+
+
+def _store_grown(ev: Evaluator, contents: Growing, index: Value, value: Value, node: Any) -> None:
+    buffer = contents.buffer
+    if not isinstance(buffer, Tup):
+        store(ev, ev.list_view(contents), index, value, node)
+        return
+    if not isinstance(value, Tup) or (len(value.items), value.cls) != (len(buffer.items), buffer.cls):
+        ev.fail(TypeMismatch, f"a list of tuples of {len(buffer.items)} cannot hold {describe(value)}", node)
+    for k, item in enumerate(value.items):
+        one = column(contents, k)
+        assert isinstance(one, Growing)
+        _store_grown(ev, one, index, item, node)

@@ -1,0 +1,79 @@
+"""Objects with classes, as arguments: what is refused of their attributes and of `super`."""
+
+from __future__ import annotations
+
+from tests.errors import Refusals
+
+cases = Refusals()
+refused = cases.refused
+
+
+class Doubled:
+    def __get__(self, owner, cls=None):
+        return 2.0 * owner.k
+
+
+class Model:
+    doubled = Doubled()
+
+    def __init__(self):
+        self.k = 2.0
+        self.parts = {1.0}
+
+    def of_none_above(self, x):
+        return super().value(x)
+
+
+@refused(Model(), 1.0, wrt=1)
+def attribute_of_no_class_above(m, x):
+    return m.of_none_above(x)
+
+
+@refused(Model(), 1.0, wrt=1)
+def attribute_that_has_no_type(m, x):
+    return sum(m.parts) * x
+
+
+@refused(Model(), 1.0, wrt=1)
+def attribute_that_is_missing(m, x):
+    return m.width * x
+
+
+@refused(Model(), 1.0, wrt=1)
+def attribute_by_a_descriptor(m, x):
+    return m.doubled * x
+
+
+@refused(1.0)
+def super_in_a_plain_function(x):
+    return super(float, x).real
+
+
+@refused(Model(), 1.0, wrt=1)
+def attribute_by_a_number(m, x):
+    return getattr(m, x) * x
+
+
+@refused(Model(), 1.0, 1, wrt=1)
+def attribute_by_text_of_the_run(m, x, n):
+    return getattr(m, f"k{n}", 3.0) * x
+
+
+@refused(Model(), 1.0, 1, wrt=1)
+def whether_there_is_an_attribute_by_text_of_the_run(m, x, n):
+    return x if hasattr(m, f"k{n}") else x * x
+
+
+@refused(1.0, 12)
+def length_of_text_of_the_run(x, n):
+    return x * len(f"{n}")
+
+
+@refused(1.0, 12)
+def number_in_text_of_the_run(x, n):
+    return x * float(f"{n}")
+
+
+@refused(1.0, 12)
+def changed_text_of_the_run(x, n):
+    return x * len(f"{n}.".replace(".", ""))
