@@ -58,9 +58,10 @@ def compare_values(ev: Evaluator, fn: str, left: Value, right: Value, node: Any)
 
 
 def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> Value:
-    for side in (left, right):
-        if isinstance(side, Static) and isinstance(side.obj, Template):
-            ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node)
+    unknown = any(isinstance(side, Static) and isinstance(side.obj, Template) for side in (left, right))
+    # no text is None, whatever it says
+    if unknown and not (isinstance(op, gast.Is | gast.IsNot) and (is_none(left) or is_none(right))):
+        ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node)
     if isinstance(op, gast.Is | gast.IsNot) and isinstance(left, MaybeNone) and is_none(right):
         there = ev.known(Sym(left.present, BOOL), node)
         return there if isinstance(op, gast.IsNot) else ev.op("not", there)

@@ -172,8 +172,7 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str):
         try:
             made = numba_types.OPERATORS[fn](left.obj, right.obj)
-            # of a block, a key that is not known is one that is not there: its loop is then run
-            partly = ev.live is None and Template in (type(left.obj), type(right.obj))
+            partly = Template in (type(left.obj), type(right.obj))
             return Static(Template(made) if partly else made)
         except (TypeError, KeyError):
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)

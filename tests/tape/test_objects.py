@@ -466,6 +466,19 @@ def test_text_of_what_is_known():
     assert step(3.0)[0] == [6.0, 1.0] and function(step)(3.0)[0] == [6.0, 1.0]
 
 
+def test_text_that_is_joined_from_what_the_run_knows_is_no_key():
+    slots = {"v0": Variable(1.0), "v1": Variable(2.0)}
+
+    def step(x):
+        with GradientTape() as tape:
+            y = x
+            for k in range(2):
+                y = y * slots.get("v" + str(k), 1.0)
+        return tape.gradient(y, [slots["v0"], slots["v1"]])
+
+    assert step(3.0) == [6.0, 3.0] and function(step)(3.0) == [6.0, 3.0]
+
+
 def test_a_transposed_vector_is_another_value():
     x = np.array([1.0, 2.0])
     with GradientTape(persistent=True) as tape:
