@@ -237,13 +237,11 @@ def cotangent_of_another_structure():
     pullback(1.0)
 
 
-FACTORS = [2.0, 3.0]
-
-
 @misuse
 def pullback_after_a_change_of_what_was_read():
-    _, pullback = tapec.vjp(lambda x: [x * factor for factor in FACTORS], 1.0)
-    FACTORS.append(4.0)
+    factors = [2.0, 3.0]
+    _, pullback = tapec.vjp(lambda x: [x * factor for factor in factors], 1.0)
+    factors.append(4.0)
     pullback([1.0, 1.0])
 
 
