@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-# these make types for Numba when they are imported: not while a test has turned the JIT off
-import tapec_runtime.error_function
-import tapec_runtime.hyperbolic
-import tapec_runtime.powers
-import tapec_runtime.trigonometric  # noqa: F401
+import tapec_runtime
+
+# what is imported when it is first used is compiled or not by what holds then: not while a test has turned the JIT off
+for name in tapec_runtime.__all__:
+    getattr(tapec_runtime, name)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

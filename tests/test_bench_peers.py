@@ -49,6 +49,6 @@ def test_sizes_are_of_problems():
 
 
 def test_a_row_as_a_record():
-    row = Row("f", 1.0, 2.0, None, 0.1, 0.2, None, {"jax": 6.0}, {"jax": 1.0})
+    row = Row("f", 1.0, 0.5, 2.0, None, 0.1, 0.2, None, {"jax": 6.0}, {"jax": 1.0})
     assert row.record()["ratio"] == 2.0
     assert row.record()["peers"] == {"jax": 6.0}
