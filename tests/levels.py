@@ -16,6 +16,7 @@ from tests.oracles import (
     any_single,
     clone,
     float_vector,
+    interpreted,
     random_like,
     same,
     shifted,
@@ -27,17 +28,21 @@ SECOND_TOLERANCE = 1e-6
 
 
 def check_level(f: Callable[..., Any], args: Args, derivative: Derivative, level: Literal[0, 1]) -> None:
-    """Raise Mismatch unless a level gives the value, the arguments after, and the gradients of level 2."""
+    """Raise Mismatch unless a level gives the value, the arguments after, and the gradients of level 2.
+
+    Its program is run by the interpreter.
+    """
     single = any_single((args, derivative.value))
     values, gradients = (SINGLE_TOLERANCE,) * 2 if single else (VALUE_TOLERANCE, GRADIENT_TOLERANCE)
     mine = clone(args)
-    if derivative.split:
-        found, pullback = tapec.vjp(f, *mine, opt_level=level, math="libm")
-        every = pullback(derivative.cotangent)
-        mine_gradients = tuple(every[position] for position in derivative.wrt)
-    else:
-        run = tapec.value_and_grad(f, wrt=derivative.wrt, opt_level=level, math="libm")
-        found, mine_gradients = run(*mine)
+    with interpreted():
+        if derivative.split:
+            found, pullback = tapec.vjp(f, *mine, opt_level=level, math="libm")
+            every = pullback(derivative.cotangent)
+            mine_gradients = tuple(every[position] for position in derivative.wrt)
+        else:
+            run = tapec.value_and_grad(f, wrt=derivative.wrt, opt_level=level, math="libm")
+            found, mine_gradients = run(*mine)
     same(f"value at level {level}", found, derivative.value, values)
     same(f"arguments after level {level}", mine, derivative.after, values)
     _close(f"gradient at level {level}", mine_gradients, derivative.gradients, gradients)
@@ -75,10 +80,11 @@ def check_second(f: Callable[..., Any], args: Args, derivative: Derivative, step
     allowed = SECOND_TOLERANCE * (1.0 + np.max(np.abs(numeric), initial=0.0))
     if not np.all(np.abs(numeric - closer) <= 0.3 * allowed):
         return
-    product = float_vector(tapec.hvp(f, wrt=wrt)(*clone(args), tangents))
+    with interpreted():
+        product = float_vector(tapec.hvp(f, wrt=wrt)(*clone(args), tangents))
+        pulled = float_vector(_pulled(tapec.grad(f, wrt=wrt), args, wrt, tangents))
     if product.shape != numeric.shape or not np.all(np.abs(product - numeric) <= allowed):
         raise Mismatch(f"Hessian product against differences: {product!r} against {numeric!r}")
-    pulled = float_vector(_pulled(gradient, args, wrt, tangents))
     if pulled.shape != numeric.shape or not np.all(np.abs(pulled - numeric) <= allowed):
         raise Mismatch(f"reverse of the gradient against differences: {pulled!r} against {numeric!r}")
 

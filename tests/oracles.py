@@ -5,15 +5,20 @@
     value      both modes return what the function returns, and leave its arguments as it does
     transpose  <u, J t> = <J' u, t> for random u and t, to 1e-10
     direction  J t against central differences of the function itself, to 1e-7
+
+Reverse mode is compiled; forward mode is run by the interpreter unless a test asks for machine code of both, for
+a compilation is what takes the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
+import numba
 import numpy as np
 
 import tapec
@@ -25,6 +30,11 @@ TRANSPOSE_TOLERANCE = 1e-10
 ROUNDING_FLOOR = 1e-14
 DIFFERENCE_TOLERANCE = 1e-7
 SINGLE_TOLERANCE = 1e-4
+
+
+def interpreted() -> AbstractContextManager[Any]:
+    """A while in which derivatives that are made run as the Python they are."""
+    return mock.patch.object(numba.config, "DISABLE_JIT", True)
 
 
 class Mismatch(AssertionError):
@@ -241,6 +251,7 @@ def check(
     differences: bool = True,
     original: Callable[..., Any] | None = None,
     skip_kinks: bool = False,
+    compiled: bool = False,
     step: float = 1e-4,
     seed: int = 0,
     also: Callable[[Derivative], None] | None = None,
@@ -252,6 +263,7 @@ def check(
     differences  whether central differences apply (not at kinks, nor in single precision)
     original     what to take values and differences from, by default `f` run by Python
     skip_kinks   leave out central differences where two step sizes disagree
+    compiled     compile forward mode too
     also         another check of what reverse mode gave
     returns      whether central differences were compared
     """
@@ -271,7 +283,8 @@ def check(
     every = [None] * len(args)
     for position, tangent in zip(wrt, tangents, strict=True):
         every[position] = tangent
-    out, out_dot = tapec.jvp(f, mine, tuple(every))
+    with nullcontext() if compiled else interpreted():
+        out, out_dot = tapec.jvp(f, mine, tuple(every))
     same("value by jvp", out, wanted, tolerance)
     same("arguments after jvp", mine, after, tolerance)
 

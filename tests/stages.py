@@ -11,7 +11,6 @@ import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
-from unittest import mock
 
 import numba
 import numpy as np
@@ -21,7 +20,7 @@ from tapec.backend.signature import arguments
 from tapec.backend.stages import STAGES, stage_text
 from tapec.options import Options
 from tapec.pipeline import build
-from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, any_single, clone, leaves, same
+from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, any_single, clone, interpreted, leaves, same
 
 TOLERANCE = 1e-9
 
@@ -57,6 +56,6 @@ def execute(text: str) -> Callable[..., Any]:
     """The last function that a module's text defines, run by the interpreter."""
     namespace: dict[str, Any] = {"__name__": "stage"}
     # Numba's decorators leave functions as they are
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         exec(compile(text, "<stage>", "exec"), namespace)
     return [value for value in namespace.values() if isinstance(value, FunctionType)][-1]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numba import config
 
 from tapec.backend.fingerprint import read, trusted
 
@@ -60,13 +61,15 @@ _made: collections.OrderedDict[Any, Any] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
-def shared(make: Callable[..., Any], *key: Any) -> Any:
-    """The derivative `make(*key)`, the one of an earlier call where all that it read is as it was."""
+def shared(make: Callable[..., Any], *given: Any) -> Any:
+    """The derivative `make(*given)`, the one of an earlier call where all that it read is as it was."""
+    # with the JIT off a derivative is another object: see make_derivative
+    key = (make, bool(getattr(config, "DISABLE_JIT", 0)), *given)
     with _lock:
-        found = _made.get((make, *key))
+        found = _made.get(key)
         if found is None or found.reads.changed:
-            found = _made[make, *key] = make(*key)
-        _made.move_to_end((make, *key))
+            found = _made[key] = make(*given)
+        _made.move_to_end(key)
         if len(_made) > _KEPT:
             _made.popitem(last=False)
     return found

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
-import numba
 import numpy as np
 import pytest
 
 import tapec
+from tests.oracles import interpreted
 
 U = np.arange(5.0)
 
@@ -82,7 +80,7 @@ def invariant(u, n, m):
 
 @pytest.mark.parametrize("f", (periodic, invariant), ids=lambda f: f.__name__)
 def test_loops_ask_where_they_must(f):
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         derivative = tapec.value_and_grad(f)
         for n in (0, 1, 3, -1):
             for m in (0, 2, -1, -2):

@@ -71,6 +71,27 @@ def f(x, n, k, c):
     check(reuse_memory, text, text)
 
 
+def test_an_array_that_is_read_outside_the_branch_that_makes_it_keeps_its_memory():
+    text = """
+def f(x, n, c):
+    if c:
+        a = np.empty(n)
+        for i in range(n):
+            a[i] = x
+        a_1 = np.empty(n)
+        for j in range(n):
+            u = a[j]
+            a_1[j] = u
+    s = 0.0
+    if c:
+        for k in range(n):
+            v = a[k]
+            s += v
+    return s
+"""
+    check(reuse_memory, text, text)
+
+
 def test_a_pullback_can_be_called_again():
     def f(x):
         e = np.exp(x)

@@ -8,12 +8,10 @@ import linecache
 import random
 import time
 from typing import Any
-from unittest import mock
 
-import numba
 import numpy as np
 
-from tests.oracles import check
+from tests.oracles import check, interpreted
 
 _files = itertools.count(1)
 
@@ -139,7 +137,7 @@ def arguments(seed: int) -> tuple[Any, ...]:
 def run(seed: int) -> str:
     """Check one program, by the interpreter; its text."""
     text = Writer(seed).program()
-    with mock.patch.object(numba.config, "DISABLE_JIT", True), np.errstate(all="ignore"):
+    with interpreted(), np.errstate(all="ignore"):
         check(function(text), arguments(seed), skip_kinks=True)
     return text
 

@@ -579,3 +579,21 @@ def columns_taken_out_and_put_back(m):
         ring = y[::2, 1].ravel()
         ring[0] = 5.0 * y[0, 0]
     return (y * m).sum() + ring @ ring
+
+
+@case(M, np.arange(24.0).reshape(2, 3, 4) / 20)
+def no_subscripts(m, c):
+    """An empty tuple of subscripts stands for all of an array; so does the `@` of a matrix and a stack."""
+    c[:] -= m[:, ::-2] @ c[:, :2]
+    y = m * 1.0
+    y[()] *= 2.0
+    y[()][1] = m[0]
+    return c.sum() * y[()][1, 1] + (y[()] * m).sum()
+
+
+@case(A, np.arange(4.0), 0)
+def kept_in_a_branch(x, w, n):
+    """What one branch of the forward sweep computes, the same branch of the reverse sweep reads."""
+    if n == 0:
+        x[:] /= 1.5 + x.astype(np.int64) * 0.1 * np.clip(w, 0.6, 0.6)
+    return x.sum()

@@ -37,7 +37,7 @@ def test_program(program: Program):
         same("njit", compiled(*clone(args)), program.f(*clone(args)))
         # every size has the same types, hence the same stages
         stages = partial(check_stages, program.f, args) if size == program.sizes[0] else None
-        check(program.f, args, program.wrt, original=compiled, also=stages)
+        check(program.f, args, program.wrt, original=compiled, compiled=True, also=stages)
 
 
 def test_every_program_is_deterministic():

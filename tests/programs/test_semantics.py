@@ -6,12 +6,9 @@ derivatives alike.  Compilation is tested elsewhere.
 
 from __future__ import annotations
 
-from unittest import mock
-
-import numba
 import pytest
 
-from tests.oracles import check
+from tests.oracles import check, interpreted
 from tests.programs import (
     semantics_arrays,
     semantics_calls,
@@ -35,5 +32,5 @@ CASES = [
 
 @pytest.mark.parametrize(("f", "args"), CASES, ids=lambda value: getattr(value, "__name__", ""))
 def test_values_and_derivatives(f, args):
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         check(f, args, skip_kinks=True)
