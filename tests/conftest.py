@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,9 @@ import tapec_runtime
 # what is imported when it is first used is compiled or not by what holds then: not while a test has turned the JIT off
 for name in tapec_runtime.__all__:
     getattr(tapec_runtime, name)
+
+# compilers make trees without end, and the whole heap of a long run would be walked again and again
+gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,12 @@ class Refusal:
     def __str__(self) -> str:
         return self.function.__name__
 
+    @cached_property
     def error(self) -> Exception:
-        """What it raises; AssertionError if it raises nothing of tapec's."""
+        """What it raises; AssertionError if it raises nothing of tapec's.
+
+        It runs once: two tests ask.
+        """
         try:
             self.run()
         except (TapecError, RuntimeError) as error:
@@ -39,7 +44,7 @@ class Refusal:
 
     def message(self) -> str:
         """The class and the text, without paths and with lines of the case."""
-        error = self.error()
+        error = self.error
         first = inspect.unwrap(self.function).__code__.co_firstlineno
         file = re.escape(inspect.getsourcefile(self.function) or "")
         text = re.sub(rf"{file}(?!:)", "FILE", str(error))

@@ -175,7 +175,7 @@ def test_every_refusal_of_a_build_is_tested():
 
 
 def test_every_refusal_has_a_case():
-    raised = [case.error() for _, case in CASES]
+    raised = [case.error for _, case in CASES]
     places = {place for error in raised for place in lines_of(error)}
     texts = [error.message if isinstance(error, errors.TapecError) else _WHERE.sub("", str(error)) for error in raised]
 

@@ -15,6 +15,7 @@ from tapec.backend.jit import load
 from tapec.backend.signature import arguments
 from tapec.options import Options
 from tapec.pipeline import Program, build
+from tests.oracles import interpreted
 from tests.transforms.checkpointed import PROGRAMS, buffers, history, in_place, new_array, numbers
 
 X = np.array([0.3, -1.2, 0.8, 2.0, -0.4])
@@ -30,11 +31,13 @@ def generated(f: Any, kind: str, level: int = 2, wrt: Any = 0) -> Program:
 def test_reverse_is_forward(f: Any, level: int):
     reverse, forward = load(generated(f, "value_and_grad", level)), load(generated(f, "jacfwd", 0))
     for n in (0, 1, 2, 3, 5, 9):
-        expected = forward(X.copy(), n, 1)
+        expected, theirs = forward(X.copy(), n, 1), X.copy()
+        with interpreted():  # one program takes a gradient, of a new function in each trip
+            wanted = f(theirs, n, 1)
         for k in (1, 2, 3, 20):
-            ours, theirs = X.copy(), X.copy()
+            ours = X.copy()
             value, gradient = reverse(ours, n, k)
-            assert value == pytest.approx(f(theirs, n, k), rel=1e-13)
+            assert value == pytest.approx(wanted, rel=1e-13)
             np.testing.assert_allclose(gradient, expected, rtol=1e-10, atol=1e-12)
             # the caller's array is what the function leaves
             np.testing.assert_array_equal(ours, theirs)
