@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from tapec.errors import LoweringError, TapecError
+from tapec.errors import LoweringError
 from tapec.options import DEFAULT, Keywords, chosen, no_limit
 from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active
@@ -29,6 +29,7 @@ def _load() -> None:
     global _machinery
     from tapec.tape.gradients import differentiate
     from tapec.tape.native import Recording
+    from tapec.tape.place import asked_at
     from tapec.tape.reply import ANOTHER, known_answer, learn
     from tapec.tape.wording import meant
 
@@ -38,6 +39,7 @@ def _load() -> None:
         known_answer=known_answer,
         learn=learn,
         meant=meant,
+        asked_at=asked_at,
         ANOTHER=ANOTHER,
     )
 
@@ -79,7 +81,7 @@ class GradientTape:
         self._entered = False
         self._used = False
         self._variables: dict[int, Variable] = {}
-        self._error: TapecError | None = None
+        self._error: LoweringError | None = None
         self._record: Recording | None = None
         self._earlier: Recording | None = None
 
@@ -114,7 +116,7 @@ class GradientTape:
                 self._record = _machinery.Recording(sys._getframe(1), self, self._earlier)
             except LoweringError as error:
                 # asked for by gradient(); the block itself runs in any case
-                self._error = error
+                self._error = _kept(error)
         self._earlier = None
         self._entered = self._recording = True
         active.tapes.append(self)
@@ -129,13 +131,13 @@ class GradientTape:
             tapes.remove(self)
         if self._record is None:
             return
-        if error is None:
-            self._record.harvest(sys._getframe(1))
-            return
         try:
-            self._record.broken(sys._getframe(1), trace, error)
+            if error is None:
+                self._record.harvest(sys._getframe(1))
+            else:
+                self._record.broken(sys._getframe(1), trace, error)
         except LoweringError as unknown:
-            self._error = unknown
+            self._error = _kept(unknown)
 
     # watching
 
@@ -209,7 +211,10 @@ class GradientTape:
         # the same may have been asked of an earlier run of the block
         again = record is not None and record.left is not None
         if again:
-            answer = _machinery.known_answer(record, target, sources)
+            try:
+                answer = _machinery.known_answer(record, target, sources)
+            except LoweringError as error:
+                raise _placed(error, sys._getframe(1)) from error.__cause__
             if answer is not _machinery.ANOTHER:
                 self._done()
                 return answer
@@ -365,13 +370,16 @@ class GradientTape:
     ) -> list[Any]:
         """The derivatives, for a caller's frame; a tape that is not persistent is then used up."""
         if self._error is not None:
-            raise self._error
-        assert self._record is not None
-        record = self._record.paused(frame) if self._recording else self._record
-        if record.names.doubtful:
-            targets = _machinery.meant(record, frame, asked[0], targets, 0)
-            sources = _machinery.meant(record, frame, asked[1], sources, 1)
-        result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, form, rows)
+            raise _placed(self._error, frame) from self._error.__cause__
+        try:
+            assert self._record is not None
+            record = self._record.paused(frame) if self._recording else self._record
+            if record.names.doubtful:
+                targets = _machinery.meant(record, frame, asked[0], targets, 0)
+                sources = _machinery.meant(record, frame, asked[1], sources, 1)
+            result = _machinery.differentiate(record, targets, sources, weights, policy, self._jit, form, rows)
+        except LoweringError as error:
+            raise _placed(error, frame) from error.__cause__
         self._done()
         return result
 
@@ -380,6 +388,18 @@ class GradientTape:
         self._used = True
         if not self.persistent:
             self._record = None
+
+
+def _kept(error: LoweringError) -> LoweringError:
+    """An error without the frames that it passed through: those hold what the tape's block held, and the tape."""
+    made = LoweringError(error.message, error.span, error.reason, error.hint)
+    made.__cause__ = error.__cause__
+    return made
+
+
+def _placed(error: LoweringError, frame: Any) -> LoweringError:
+    """The error of a question: it names a line, that of the question if no other."""
+    return LoweringError(error.message, error.span or _machinery.asked_at(frame), error.reason, error.hint)
 
 
 class _Stopped:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tapec_runtime
+
+# many tests start processes, which would compile every module anew where Python may not write what it compiles
+if sys.dont_write_bytecode:
+    for folder in ("tapec", "runtime"):
+        compileall.compile_dir(Path(__file__).parents[1] / folder, quiet=2)
 
 # what is imported when it is first used is compiled or not by what holds then: not while a test has turned the JIT off
 for name in tapec_runtime.__all__:

@@ -1,9 +1,9 @@
-"""The same derivative at other levels of optimisation, and its derivative: checks for random programs."""
+"""The same derivative with other options, and its derivative: checks for random programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -27,25 +27,21 @@ GRADIENT_TOLERANCE = 1e-9
 SECOND_TOLERANCE = 1e-6
 
 
-def check_level(f: Callable[..., Any], args: Args, derivative: Derivative, level: Literal[0, 1]) -> None:
-    """Raise Mismatch unless a level gives the value, the arguments after, and the gradients of level 2.
-
-    Its program is run by the interpreter.
-    """
+def check_options(f: Callable[..., Any], args: Args, derivative: Derivative, **options: Any) -> None:
+    """Raise Mismatch unless options give the value, the arguments after, and the gradients of the default ones."""
     single = any_single((args, derivative.value))
     values, gradients = (SINGLE_TOLERANCE,) * 2 if single else (VALUE_TOLERANCE, GRADIENT_TOLERANCE)
+    said = ", ".join(f"{key}={value}" for key, value in options.items())
     mine = clone(args)
-    with interpreted():
-        if derivative.split:
-            found, pullback = tapec.vjp(f, *mine, opt_level=level, math="libm")
-            every = pullback(derivative.cotangent)
-            mine_gradients = tuple(every[position] for position in derivative.wrt)
-        else:
-            run = tapec.value_and_grad(f, wrt=derivative.wrt, opt_level=level, math="libm")
-            found, mine_gradients = run(*mine)
-    same(f"value at level {level}", found, derivative.value, values)
-    same(f"arguments after level {level}", mine, derivative.after, values)
-    _close(f"gradient at level {level}", mine_gradients, derivative.gradients, gradients)
+    if derivative.split:
+        found, pullback = tapec.vjp(f, *mine, **options)
+        every = pullback(derivative.cotangent)
+        mine_gradients = tuple(every[position] for position in derivative.wrt)
+    else:
+        found, mine_gradients = tapec.value_and_grad(f, wrt=derivative.wrt, **options)(*mine)
+    same(f"value with {said}", found, derivative.value, values)
+    same(f"arguments after, with {said}", mine, derivative.after, values)
+    _close(f"gradient with {said}", mine_gradients, derivative.gradients, gradients)
 
 
 def _close(label: str, got: Any, wanted: Any, tolerance: float) -> None:

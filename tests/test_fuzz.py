@@ -7,17 +7,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
+import numba
 import numpy as np
 import pytest
 
 from tests.oracles import float_vector
-from tools import fuzz
+from tools import fuzz, fuzz_vectors
 from tools.fuzz_programs import generate
 
 # one for each level of optimisation that is compared
 COMPILED = (1, 2)
 INTERPRETED, COUNT = 10, 20
+VECTORS = range(16, 20)
 
 
 @pytest.mark.parametrize("seed", COMPILED)
@@ -38,14 +41,22 @@ def test_seeds_in_the_interpreter(tmp_path: Path):
     assert f"next seed {INTERPRETED + COUNT}" in found.stdout
 
 
+def test_whole_arrays_in_the_interpreter(tmp_path: Path):
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        for seed in VECTORS:
+            outcome = fuzz.run_seed(seed, tmp_path, "vectors")
+            assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{fuzz_vectors.generate(seed).source}"
+
+
 def test_a_seed_means_one_program():
     assert generate(3).source == generate(3).source
     assert len({generate(seed).source for seed in range(20)}) == 20
 
 
-def test_programs_end_and_stay_finite(tmp_path: Path):
+@pytest.mark.parametrize("grammar", [*fuzz.GRAMMARS])
+def test_programs_end_and_stay_finite(grammar: str, tmp_path: Path):
     for seed in range(100, 130):
-        program = generate(seed)
+        program = fuzz.GRAMMARS[grammar](seed)
         module = fuzz.load(program.source, tmp_path)
         value = fuzz.run_bounded(fuzz.interpreted(module), program.arguments())
         assert np.max(np.abs(float_vector(value))) < 100.0

@@ -1,12 +1,14 @@
-"""Check random programs: `python -m tools.fuzz --minutes N [--seed S]`.
+"""Check random programs: `python -m tools.fuzz --minutes N [--seed S] [--grammar vectors]`.
 
-Each seed gives a program (see `fuzz_programs`) that is held to what `tests.oracles.check` asks:
-Numba's value, reverse against forward to 1e-10, forward against central differences.  Further checks
-cost more than they find, so each is for the seeds of its own: what stands after each stage of the
-pipeline is run (`tests.stages`), level 0 or level 1 of optimisation gives what level 2 gives, second
+Each seed gives a program (see `fuzz_programs`, and `fuzz_vectors` for whole arrays) that is held to what
+`tests.oracles.check` asks: Numba's value, reverse against forward to 1e-10, forward against central differences.
+Further checks cost more than they find, so each is for seeds of its own: what stands after each stage of the
+pipeline is run (`tests.stages`), other levels of optimisation and other options give what level 2 gives, second
 derivatives agree with differences of the first (`tests.levels`).  A failing program is shrunk by
 removing statements while it fails in the same way, and written to a file.
 An error of the compiler that points at the user's line is a refusal: counted, not a failure.
+
+With `NUMBA_DISABLE_JIT=1`, which sees ten times as many programs, generated code runs under `fuzz_conditions`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -27,14 +30,28 @@ from typing import Any
 
 import click
 import numpy as np
-from numba import njit
+from numba import config, njit
 
 from tapec.errors import CompilationError, TapecError
-from tests.levels import check_level, check_second
+from tests.levels import check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.stages import check_stages
-from tools.fuzz_programs import generate
+from tools import fuzz_programs, fuzz_vectors
+from tools.fuzz_conditions import harsh
+from tools.fuzz_programs import FuzzProgram
 
+GRAMMARS: dict[str, Callable[[int], FuzzProgram]] = {
+    "programs": fuzz_programs.generate,
+    "vectors": fuzz_vectors.generate,
+}
+# what gives the same derivatives, apart from levels 0 and 1
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"parallel": True},
+    {"strict": True},
+    {"memory": "2kB"},
+    {"parallel": True, "strict": True},
+    {"boundscheck": True},
+)
 PASSED, SKIPPED, REFUSED, FAILED = "passed", "skipped", "refused", "failed"
 LINE_LIMIT = 200_000
 
@@ -118,7 +135,15 @@ def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
         if seed % 4 == 0:
             check_stages(program, args, derivative)
         elif seed % 4 < 3:
-            check_level(program, args, derivative, 0 if seed % 4 == 1 else 1)
+            check_options(program, args, derivative, opt_level=seed % 4 - 1, math="libm")
+        else:
+            options = OPTIONS[seed // 4 % len(OPTIONS)]
+            try:
+                check_options(program, args, derivative, **options)
+            except (TapecError, MemoryError):
+                # not every loop can be kept within a limit
+                if "memory" not in options:
+                    raise
         if seed % 10 == 0:
             check_second(program, args, derivative)
 
@@ -215,18 +240,24 @@ def shrink(source: str, args: Args, folder: Path, kind: str, seconds: float, see
             rejected = 0
 
 
-def run_seed(seed: int, folder: Path) -> Outcome:
+def _conditions() -> AbstractContextManager[None]:
+    return harsh() if getattr(config, "DISABLE_JIT", 0) else nullcontext()
+
+
+def run_seed(seed: int, folder: Path, grammar: str = "programs") -> Outcome:
     """Generate and check the program of a seed."""
-    program = generate(seed)
-    with warnings.catch_warnings():
+    program = GRAMMARS[grammar](seed)
+    with warnings.catch_warnings(), _conditions():
         warnings.simplefilter("ignore")
         return examine(program.source, program.arguments(), folder, seed)
 
 
-def report_failure(seed: int, outcome: Outcome, folder: Path, target: Path, seconds: float) -> Path:
+def report_failure(
+    seed: int, outcome: Outcome, folder: Path, target: Path, seconds: float, grammar: str = "programs"
+) -> Path:
     """Shrink the program of a failing seed and write it, with the reason, to a file."""
-    program = generate(seed)
-    with warnings.catch_warnings():
+    program = GRAMMARS[grammar](seed)
+    with warnings.catch_warnings(), _conditions():
         warnings.simplefilter("ignore")
         source = shrink(program.source, program.arguments(), folder, outcome.kind, seconds, seed)
     target.mkdir(parents=True, exist_ok=True)
@@ -243,7 +274,16 @@ def report_failure(seed: int, outcome: Outcome, folder: Path, target: Path, seco
 @click.option("--failures", type=click.Path(path_type=Path), default=Path("fuzz-failures"), show_default=True)
 @click.option("--shrink-seconds", type=float, default=120.0, show_default=True, help="Longest time to shrink one.")
 @click.option("--keep-going", is_flag=True, help="Go on after a failure.")
-def main(minutes: float, seed: int, count: int | None, failures: Path, shrink_seconds: float, keep_going: bool) -> None:
+@click.option("--grammar", type=click.Choice([*GRAMMARS]), default="programs", show_default=True)
+def main(
+    minutes: float,
+    seed: int,
+    count: int | None,
+    failures: Path,
+    shrink_seconds: float,
+    keep_going: bool,
+    grammar: str,
+) -> None:
     """Check the programs of consecutive seeds until the time is over."""
     deadline = time.monotonic() + 60.0 * minutes
     totals: Counter[str] = Counter()
@@ -251,13 +291,13 @@ def main(minutes: float, seed: int, count: int | None, failures: Path, shrink_se
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         while time.monotonic() < deadline and (count is None or totals.total() < count):
-            outcome = run_seed(seed, folder)
+            outcome = run_seed(seed, folder, grammar)
             totals[outcome.status] += 1
             if outcome.status == REFUSED:
                 refused[outcome.kind] += 1
             if outcome.status == FAILED:
                 click.echo(f"seed {seed}: {outcome.detail}")
-                path = report_failure(seed, outcome, folder, failures, shrink_seconds)
+                path = report_failure(seed, outcome, folder, failures, shrink_seconds, grammar)
                 click.echo(f"seed {seed}: written to {path}")
                 if not keep_going:
                     break

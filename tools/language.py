@@ -178,7 +178,7 @@ def page() -> str:
     statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys() - imports.STATEMENTS.keys()
     # written as `if` before it is read
     statements |= {gast.Match}
-    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys() - {gast.DictComp}
+    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys() - {gast.DictComp, gast.GeneratorExp}
     operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
     rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]
     parts = {

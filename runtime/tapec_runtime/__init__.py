@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tapec_runtime.extremes import maximum, minimum
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.powers import power
+    from tapec_runtime.products import product
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
 
@@ -43,6 +44,7 @@ __all__ = [
     "overlap",
     "polygamma",
     "power",
+    "product",
     "sin",
     "sinc_derivative",
     "sinh",
@@ -73,6 +75,7 @@ _LAZY = {
     "overlap": "aliasing",
     "polygamma": "special",
     "power": "powers",
+    "product": "products",
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",

@@ -3,21 +3,24 @@
 Numba calls the C library for `exp` and the like, one number at a time.  So do the functions declared
 here; but each call tells LLVM the name of a function that does the same for a whole vector
 ("vector function ABI").  Where LLVM vectorises a loop it calls that one, which is written as a formula
-(`lanes.py`) and inlined into the loop afterwards.  In other places nothing changes.
+(`lanes.py`) and inlined into the loop afterwards (`vectors.py`).  In other places nothing changes.
 
 On processors without fused multiplication all calls go to the C library.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba.core import cgutils, config, types
 from numba.core.registry import cpu_target
 from numba.extending import lower_builtin, type_callable
 
+from tapec_runtime import vectors
 from tapec_runtime.lanes import Lane
 
 # a result; or a result and where it is good
@@ -94,36 +97,56 @@ class _Code:
         scalar = cgutils.get_or_insert_function(builder.module, function_type, symbol)
         call = builder.call(scalar, values)
         call.attributes = _attributes(*_PURE)
-        widths = _vector_widths(context.codegen())
-        variants = [self._variant(builder.module, symbol, element, 2 * w if single else w) for w in widths]
-        if variants:
-            call.attributes.add(f'"vector-function-abi-variant"="{",".join(variants)}"')
-            _inline_after_vectorisation(context.active_code_library)
+        codegen, known = context.codegen(), vectors.attached(context.active_code_library)
+        widths = _vector_widths(codegen)
+        if known is not None and widths:
+            variants = [_Variant(self, symbol, element, 2 * width if single else width) for width in widths]
+            for variant in variants:
+                known.ask(variant.name, _bitcode(variant, codegen))
+            names = ",".join(variant.mangled for variant in variants)
+            call.attributes.add(f'"vector-function-abi-variant"="{names}"')
         return call
 
-    def _variant(self, module: Any, symbol: str, element: ir.Type, count: int) -> str:
-        """Write the function of a whole vector, if the module lacks it; returns what LLVM knows it by."""
-        name = f"tapec.{symbol}.x{count}"
-        if name not in module.globals:
-            kind = ir.VectorType(element, count)
-            function = ir.Function(module, ir.FunctionType(kind, [kind] * self.arity), name)
-            function.attributes = _attributes("alwaysinline", *_PURE)
-            # kept although nothing calls it yet, and merged with the one of another module
-            function.linkage = "weak_odr"
-            self._define(function)
-        return f"_ZGV_LLVM_N{count}{'v' * self.arity}_{symbol}({name})"
 
-    def _define(self, function: Any) -> None:
-        kind = function.args[0].type
-        builder = ir.IRBuilder(function.append_basic_block())
-        wide = ir.VectorType(_DOUBLE, kind.count)
-        values = list(function.args) if kind == wide else [builder.fpext(arg, wide) for arg in function.args]
-        made = self.formula(*(Lane(builder, value) for value in values))
-        if isinstance(made, Lane):
-            result = made.value
-        else:
-            result = _patched(builder, made[1].value, values, made[0].value, self.symbol)
-        builder.ret(result if kind == wide else builder.fptrunc(result, kind))
+@dataclass(frozen=True)
+class _Variant:
+    """A function of a whole vector of `count` numbers."""
+
+    code: _Code
+    symbol: str
+    element: ir.Type
+    count: int
+
+    @property
+    def name(self) -> str:
+        return f"tapec.{self.symbol}.x{self.count}"
+
+    @property
+    def mangled(self) -> str:
+        """What LLVM knows it by."""
+        return f"_ZGV_LLVM_N{self.count}{'v' * self.code.arity}_{self.symbol}({self.name})"
+
+
+@functools.cache
+def _bitcode(variant: _Variant, codegen: Any) -> bytes:
+    """A module of nothing but this function, which no flag lets LLVM reorder or contract."""
+    module = codegen._create_empty_module(variant.name)
+    kind = ir.VectorType(variant.element, variant.count)
+    arity = variant.code.arity
+    function = ir.Function(module, ir.FunctionType(kind, [kind] * arity), variant.name)
+    function.attributes = _attributes("alwaysinline", *_PURE)
+    # kept although nothing calls it yet, and merged with the one of another module
+    function.linkage = "weak_odr"
+    builder = ir.IRBuilder(function.append_basic_block())
+    wide = ir.VectorType(_DOUBLE, variant.count)
+    values = list(function.args) if kind == wide else [builder.fpext(arg, wide) for arg in function.args]
+    made = variant.code.formula(*(Lane(builder, value) for value in values))
+    if isinstance(made, Lane):
+        result = made.value
+    else:
+        result = _patched(builder, made[1].value, values, made[0].value, variant.code.symbol)
+    builder.ret(result if kind == wide else builder.fptrunc(result, kind))
+    return vectors.compiled(codegen, module)
 
 
 def _patched(builder: Any, usual: Any, args: list[Any], result: Any, symbol: str) -> Any:
@@ -148,27 +171,6 @@ def _patched(builder: Any, usual: Any, args: list[Any], result: Any, symbol: str
     merged.add_incoming(result, begin)
     merged.add_incoming(patched, end)
     return merged
-
-
-def _inline_after_vectorisation(library: Any) -> None:
-    """Have the library that is being compiled inline what its vectorised loops call.
-
-    LLVM inlines before it vectorises.  Without this step, which rests on how Numba of today is built,
-    the code is as right, and slower.
-    """
-    optimise = getattr(library, "_optimize_final_module", None)
-    known = hasattr(binding, "create_new_module_pass_manager") and hasattr(library.codegen, "_pass_builder")
-    if not known or optimise is None or getattr(optimise, "inlines_last", False):
-        return
-
-    def optimise_and_inline() -> None:
-        optimise()
-        passes = binding.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.run(library._final_module, library.codegen._pass_builder())
-
-    optimise_and_inline.inlines_last = True  # type: ignore[attr-defined]
-    library._optimize_final_module = optimise_and_inline
 
 
 class _Attributes(ir.values.FunctionAttributes):

@@ -51,7 +51,7 @@ def aliases(function: Function) -> Aliases:
     for stmt in walk(function.body):
         match stmt:
             case Assign(target=target, value=value) if is_memory(function.types.get(target)):
-                for source in _sources(value):
+                for source in handed_on(value):
                     if is_memory(function.types.get(source)):
                         result.join(target, source)
             case Push(stack=stack, value=Name(id=value)) if is_memory(function.types.get(value)):
@@ -72,7 +72,7 @@ def origins(block: Block, types: Mapping[str, Type]) -> dict[str, frozenset[str]
         for stmt in stmts:
             match stmt:
                 case Assign(target=target, value=value) if is_memory(types.get(target)):
-                    handed = [name for name in _sources(value) if is_memory(types.get(name))]
+                    handed = [name for name in handed_on(value) if is_memory(types.get(name))]
                     made = [found.get(name, frozenset({name})) for name in handed] or [frozenset({target})]
                     found[target] = found.get(target, frozenset()).union(*made)
                 case Push(stack=stack, value=Name(id=value)) if is_memory(types.get(value)):
@@ -81,7 +81,7 @@ def origins(block: Block, types: Mapping[str, Type]) -> dict[str, frozenset[str]
     return found
 
 
-def _sources(value: object) -> list[str]:
+def handed_on(value: object) -> list[str]:
     """The names whose memory an expression hands on."""
     match value:
         case Name(id=ident):
@@ -137,7 +137,7 @@ class Memory:
         return True
 
     def whole_in(self, array: str, loop: Region) -> bool:
-        """Whether no trip of a loop stores into an array's memory."""
+        """Whether no trip of a loop, or no statement of another block, stores into an array's memory."""
         stores = self.stores.get(self.aliases.find(array), ())
         return not any(self.regions.of[id(store)].inside(loop) for store in stores)
 

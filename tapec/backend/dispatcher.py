@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.typeof import Purpose, typeof
 
 import tapec_runtime
-from tapec.backend import aliased, cache, fresh, jit, structured
+from tapec.backend import aliased, cache, fresh, jit, lean, structured
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.backend.uncached import mark
@@ -64,6 +64,7 @@ class Derivative(Dispatcher):
         # Numba withdraws the code of a dispatcher that is collected
         self._kernels: list[Any] = []
         self._texts: dict[tuple[Any, ...], str] = {}
+        self._pointed: dict[tuple[Any, ...], Any] = {}
         self._marked: set[int] = set()
         self.reads = fresh.Reads()
         self.__name__ = signature_of.__name__
@@ -81,7 +82,7 @@ class Derivative(Dispatcher):
             return existing.entry_point
         if not self._can_compile:
             raise RuntimeError("compilation disabled")
-        with self._compiling_counter:
+        with self._compiling_counter, lean.uncollected():
             result: Any = self._cached(types_) or self._compiled(types_)
             self.add_overload(result)
         if "tapec_runtime.AliasedArguments" in self._texts.get(types_, "") and type(self) is Derivative:
@@ -154,6 +155,13 @@ class Derivative(Dispatcher):
                 mark(result)
                 self._marked.add(id(result))
         return template
+
+    def get_compile_result(self, sig: Any) -> Any:
+        """What Numba asks for where a derivative becomes a pointer to a function."""
+        types_ = tuple(sig.args)
+        if types_ not in self._pointed:
+            self._pointed[types_] = lean.with_c_entry(super().get_compile_result(sig))
+        return self._pointed[types_]
 
     def source(self, *types_: Any) -> str:
         """The generated source for argument types, compiled before or not; for no types, all there is."""

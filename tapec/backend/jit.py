@@ -18,6 +18,7 @@ import numpy as np
 from numba.core.errors import NumbaError, NumbaPerformanceWarning
 
 import tapec_runtime
+from tapec.backend import lean
 from tapec.backend.program import Program
 from tapec.errors import CompilationError
 from tapec.options import DEFAULT, Options
@@ -74,7 +75,7 @@ def compile_function(program: Program) -> Any:
 
 
 def _dispatcher(function: Any, options: Options) -> Any:
-    return numba.njit(**options.flags)(function)
+    return numba.njit(**lean.flags(options))(function)
 
 
 def packed(program: Program, params: list[str], extra: int) -> Program:

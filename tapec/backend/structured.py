@@ -18,22 +18,31 @@ from tapec_runtime.variables import Variable
 def plain(value: Any, label: str) -> Any:
     """`value` with tuples for its lists, named tuples for its dicts and objects, values for its variables.
 
-    raises  UnsupportedType for other containers
+    raises  UnsupportedType for other containers, and for one that holds itself
     """
+    try:
+        return _plain(value, label)
+    except RecursionError:
+        raise UnsupportedType(
+            f"`{label}` holds itself, or is nested too deeply", hint="pass the numbers and arrays that are used"
+        ) from None
+
+
+def _plain(value: Any, label: str) -> Any:
     if isinstance(value, Variable):
         return value.value()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(plain(item, label) for item in value))
+        return type(value)(*(_plain(item, label) for item in value))
     if isinstance(value, list | tuple):
-        return tuple(plain(item, label) for item in value)
+        return tuple(_plain(item, label) for item in value)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return _mapping(tuple(value))(*(plain(item, label) for item in value.values()))
+        return _mapping(tuple(value))(*(_plain(item, label) for item in value.values()))
     if isinstance(value, dict | set | frozenset):
         raise UnsupportedType(
             f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
             hint="pass a tuple, a dataclass, or a dict with strings as keys",
         )
-    return objects.plain(value, label, plain) if objects.is_object(value) else value
+    return objects.plain(value, label, _plain) if objects.is_object(value) else value
 
 
 def like(original: Any, found: Any) -> Any:

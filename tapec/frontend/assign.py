@@ -8,6 +8,7 @@ import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts, indexing, memory, operators, stores
+from tapec.frontend.coroutines import all_frames
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.known import refuse_change
 from tapec.frontend.merge import leaves
@@ -26,6 +27,7 @@ from tapec.frontend.values import (
     Lst,
     Slice,
     Static,
+    Stream,
     Sym,
     Template,
     Tup,
@@ -104,7 +106,8 @@ def _unpack(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
         if place is not None:
             if len(items) < place + after:
                 ev.fail(TypeMismatch, f"cannot unpack {len(items)} values into {len(target.elts)} names", node)
-            middle = Tup(items[place : len(items) - after])
+            middle = Lst("list")
+            ev.heap[middle] = Items(items[place : len(items) - after])
             items = (*items[:place], middle, *items[len(items) - after :])
     if len(items) != len(target.elts):
         ev.fail(TypeMismatch, f"cannot unpack {len(items)} values into {len(target.elts)} names", node)
@@ -132,7 +135,7 @@ def _around_middle(ev: Evaluator, value: Value, place: int, after: int, node: An
 
 def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value, ...]:
     """The items of a value that is unpacked into `count` names."""
-    if isinstance(value, Static | Instance | Generator):
+    if isinstance(value, Static | Instance | Generator | Stream):
         value = Tup(ev.known_items(value, node))
     if isinstance(value, Tup):
         return value.items
@@ -225,7 +228,7 @@ def _target(stmt: Any) -> str:
 
 def _known_elsewhere(ev: Evaluator, name: str) -> bool:
     """Whether another variable or a list holds the temporary already (`a = b = x * x`)."""
-    variables = (held for frame in ev.frames for held in frame.env.values())
+    variables = (held for frame in all_frames(ev) for held in frame.env.values())
     return any(_holds(held, name) for held in (*variables, *ev.heap.values()))
 
 
@@ -304,15 +307,12 @@ def assert_(ev: Evaluator, node: gast.Assert) -> None:
         return
     if failed.constant is True and ev.deciding:
         raise Raised(AssertionError)
+    stmt = Raise("AssertionError", (Const(message),), ev.span, users=not ev.frame.library)
     if failed.constant is True:
-        ev.raise_("AssertionError", message)
+        ev.emit(stmt)
         ev.dead = True
         return
-    side: list[Any] = []
-    outer, ev.block = ev.block, side
-    ev.raise_("AssertionError", message)
-    ev.block = outer
-    ev.emit(_open_if(ev, failed, side))
+    ev.emit(_open_if(ev, failed, [stmt]))
 
 
 def raise_(ev: Evaluator, node: gast.Raise) -> None:
@@ -327,6 +327,8 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
                 text = str(value.obj)
             args.append(text)
         exc = exc.func
+    if exc is None and ev.frame.caught is not None:
+        raise Raised(ev.frame.caught.cls, ev.frame.caught.value)
     if exc is None:
         ev.fail(UnsupportedSyntax, "a bare `raise` has nothing to raise again", node)
     cls = ev.expr(exc)
@@ -335,7 +337,7 @@ def raise_(ev: Evaluator, node: gast.Raise) -> None:
     if ev.deciding:
         raise Raised(cls.obj, args[0] if args else None)
     name, own = ev.exception(cls.obj)
-    ev.emit(Raise(name, tuple(Const(arg) for arg in args), ev.span, own))
+    ev.emit(Raise(name, tuple(Const(arg) for arg in args), ev.span, own, users=not ev.frame.library))
     ev.dead = True
 
 
@@ -362,8 +364,12 @@ def delete(ev: Evaluator, node: gast.Delete) -> None:
             if isinstance(owner, Dct):
                 dicts.remove(ev, owner, dicts.key_of(ev, ev.expr(target.slice), node), node)
                 continue
+            index = operators.index(ev, target.slice)
+            if isinstance(owner, Lst) and isinstance(index, Sym):
+                ev.method(owner, "pop", [index], {}, node)
+                continue
         if not isinstance(target, gast.Name):
-            ev.fail(UnsupportedSyntax, "only names and items of dicts can be deleted", node)
+            ev.fail(UnsupportedSyntax, "only names and items of lists and dicts can be deleted", node)
         ev.frame.env.pop(target.id, None)
 
 

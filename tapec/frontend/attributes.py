@@ -17,6 +17,7 @@ from tapec.frontend.once import once
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
     PART_OF,
+    Caught,
     Complex,
     Instance,
     Lazy,
@@ -25,6 +26,7 @@ from tapec.frontend.values import (
     Static,
     Sym,
     Tup,
+    Unseen,
     Value,
     describe,
     is_complex,
@@ -46,6 +48,8 @@ def attribute(ev: Evaluator, node: gast.Attribute) -> Value:
 
 
 def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
+    if isinstance(owner, Caught):
+        return Unseen(owner.reason, owner.name)
     owner = present(ev, owner)
     if isinstance(owner, Static):
         return _static_attribute(ev, owner.obj, attr, node)

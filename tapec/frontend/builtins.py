@@ -19,6 +19,7 @@ from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.sequences import items_of, known_items, ordered
 from tapec.frontend.values import (
     NONE,
+    Caught,
     Complex,
     Dct,
     Instance,
@@ -30,6 +31,7 @@ from tapec.frontend.values import (
     Static,
     Sym,
     Tup,
+    Unseen,
     Value,
     describe,
     is_array,
@@ -127,8 +129,8 @@ def min_max(fn: str) -> Any:
             args = list(known_items(ev, value, node))
             if not args and "default" in kwargs:
                 return kwargs["default"]
-        if "key" in kwargs or not all(isinstance(arg, Sym | Lazy) for arg in args):
-            # the first of several that are equal
+        if ev.deciding or "key" in kwargs or not all(isinstance(arg, Sym | Lazy) for arg in args):
+            # one of the values itself, the first of several that are equal
             key = {"key": kwargs.get("key", NONE), "reverse": number(fn == "max")}
             return ordered(ev, args, key, node)[0]
         result = args[0]
@@ -155,6 +157,8 @@ def sum_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def isinstance_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     value, classes = args
     kinds = classes.items if isinstance(classes, Tup) else (classes,)
+    if isinstance(value, Unseen) and not isinstance(value, Caught):
+        ev.fail(UnsupportedSyntax, f"`{value.name}` cannot be used here", node, reason=value.reason)
     wanted = tuple(k.obj for k in kinds if isinstance(k, Static))
     return number(any(_is_instance(value, kind) for kind in wanted))
 
@@ -175,6 +179,8 @@ def _is_instance(value: Value, kind: Any) -> bool:
         return kind is bool and dtype == "bool"
     if isinstance(value, Lst):
         return kind is list
+    if isinstance(value, Caught):
+        return isinstance(kind, type) and issubclass(value.cls, kind)
     if isinstance(value, Dct):
         return isinstance(kind, type) and issubclass(value.cls, kind)
     if isinstance(value, Instance):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
-import itertools
 import math
 import types
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, dicts, parameters, tensors
+from tapec.frontend import complex_calls, coroutines, dicts, parameters, tensors
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
@@ -23,7 +22,6 @@ from tapec.frontend.detached import COPIES, detach
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
-from tapec.frontend.once import END, HANDED
 from tapec.frontend.operators import at_once, before_calls
 from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items
@@ -42,6 +40,7 @@ from tapec.frontend.values import (
     Partial,
     Record,
     Static,
+    Stream,
     Sym,
     Template,
     Tup,
@@ -66,24 +65,27 @@ _EXHAUST = dict.fromkeys(
     True,
 )
 
-# what takes from a generator when it is asked for items itself
-_LAZY = dict.fromkeys((zip, enumerate, map, filter, iter, itertools.chain, itertools.pairwise), True)
-
 # built-in functions that take numbers and arrays, not what stands for them
 _NUMERIC = (float, int, abs, round, max, min, sum, len, pow, divmod, complex)
 
 
+def _takes_all(func: Value) -> bool:
+    if isinstance(func, Method):
+        return func.name in ("extend", "update", "join")
+    return isinstance(func, Static) and _lookup(_EXHAUST, func.obj) is not None
+
+
 def call(ev: Evaluator, node: gast.Call) -> Value:
     func = ev.expr(node.func)
-    stops = isinstance(func, Static) and _lookup({any: False, all: True}, func.obj)
-    if isinstance(stops, bool) and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp):
+    stops = _lookup({any: False, all: True}, func.obj) if isinstance(func, Static) else None
+    if stops is not None and len(node.args) == 1 and isinstance(node.args[0], gast.GeneratorExp):
         return ev.tested(node.args[0], stops)
     args: list[Value] = []
     for position, arg in enumerate(node.args):
         if isinstance(arg, gast.Starred):
             args += known_items(ev, ev.expr(at_once(arg.value)), arg)
             continue
-        if isinstance(func, Static) and _lookup(_EXHAUST, func.obj):
+        if _takes_all(func):
             arg = at_once(arg)
         value = ev.expr(arg)
         for later in [*node.args[position + 1 :], *(k.value for k in node.keywords)]:
@@ -128,8 +130,11 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return lowered
     if ev.live is not None and (found := ev.live.call(obj, args, kwargs, node)) is not None:
         return found
-    if any(isinstance(arg, Generator) for arg in args) and undecorated(obj) is None:
-        args = [collected(ev, arg, HANDED if _lookup(_LAZY, obj) else END) for arg in args]
+    if any(coroutines.one_by_one(ev, arg) for arg in args) and undecorated(obj) is None:
+        lazy = coroutines.lazily(ev, obj, args, kwargs, node)
+        if lazy is not None:
+            return lazy
+        args = [collected(ev, arg) for arg in args]
     if not args and kwargs:
         args, kwargs = _first_by_name(ev, obj, kwargs, node)
     if any(complex_calls.holds_complex(ev, arg) for arg in (*args, *kwargs.values())):
@@ -143,8 +148,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if handler is not None:
         if obj in _NUMERIC or (getattr(obj, "__module__", None) or "").startswith("numpy"):
             args = all_present(ev, args)
-        known = _lookup(parameters.PARAMETERS, obj)
-        parameters.check(ev, known, dotted_name(obj).removeprefix("builtins."), args, kwargs, node)
+        known, title = _lookup(parameters.PARAMETERS, obj), dotted_name(obj).removeprefix("builtins.")
+        parameters.check(ev, known, title, args, kwargs, node)
+        parameters.check_needed(ev, obj, title, args, kwargs, node)
         result: Value = handler(ev, args, kwargs, node)
         return result
     name = function_name(obj)
@@ -252,7 +258,7 @@ class _Unknown(Exception):
 
 def _plain(ev: Evaluator, value: Value, node: Any) -> Any:
     """What is known, as Python has it; raises `_Unknown`."""
-    if isinstance(value, Lst | Iteration | Dct | Generator):
+    if isinstance(value, Lst | Iteration | Dct | Generator | Stream):
         value = Tup(ev.known_items(value, node))
     if isinstance(value, Tup):
         return tuple(_plain(ev, item, node) for item in value.items)

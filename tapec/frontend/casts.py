@@ -14,6 +14,7 @@ from tapec.frontend.complexes import converted
 from tapec.frontend.creation import copy
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.values import (
+    Caught,
     Complex,
     Dct,
     Deque,
@@ -74,7 +75,7 @@ def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return Static(np.dtype(value.type.dtype).type)
     if isinstance(value, Tup):
         return Static(value.cls or tuple)
-    if isinstance(value, Instance | Dct):
+    if isinstance(value, Instance | Dct | Caught):
         return Static(value.cls)
     if isinstance(value, Record):
         return Static(value.cls.object_class)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import gast
@@ -9,9 +10,11 @@ import gast
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.constructs import words
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import Evaluator, Frame
 from tapec.frontend.liveness import Liveness
+from tapec.frontend.once import fresh
 from tapec.frontend.operators import is_pure
+from tapec.frontend.suspended import Generator
 from tapec.frontend.values import Value, number
 
 
@@ -51,6 +54,20 @@ def tested(ev: Evaluator, node: gast.GeneratorExp, conjunction: bool) -> Value:
     return _looped(ev, node, "$verdict", number(conjunction), step)
 
 
+def genexp(ev: Evaluator, node: gast.GeneratorExp) -> Value:
+    """`(elt for target in iter if test)`: a generator, which has evaluated its first `iter`."""
+    if not ev.deciding:
+        hint = "use a list comprehension"
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node, hint=hint)
+    first, *_ = node.generators
+    source = _at(gast.Name("$source", gast.Load(), None, None), node)
+    step = _at(gast.Expr(_at(gast.Yield(node.elt), node)), node)
+    body = _loops(node, [gast.comprehension(first.target, source, first.ifs, 0), *node.generators[1:]], step)
+    frame = Frame(ev.frame.source, ev.frame.names, parent=ev.frame)
+    env = {"$source": ev.materialise(ev.expr(first.iter))}
+    return Generator(frame, types.SimpleNamespace(body=body), env, fresh(ev))
+
+
 def setcomp(ev: Evaluator, node: gast.SetComp) -> Value:
     """Evaluate `{elt for target in iter if test}`, whose elements are known."""
     add = gast.Attribute(_at(gast.Name("$set", gast.Load(), None, None), node), "add", gast.Load())
@@ -73,17 +90,18 @@ def _at(new: Any, node: Any) -> Any:
 
 def _filled(ev: Evaluator, node: Any, label: str, result: Value, step: Any) -> Value:
     """`result`, to which `step` adds in loops; it calls it `label`."""
-
-    def at(new: Any) -> Any:
-        return _at(new, node)
-
-    body: list[Any] = [step]
-    for generator in reversed(node.generators):
-        for test in reversed(generator.ifs):
-            body = [at(gast.If(test, body, []))]
-        body = [at(gast.For(generator.target, generator.iter, body, [], None))]
-    _run(ev, node, label, result, body)
+    _run(ev, node, label, result, _loops(node, node.generators, step))
     return result
+
+
+def _loops(node: Any, generators: list[Any], step: Any) -> list[Any]:
+    """`step` in the loops of a comprehension."""
+    body: list[Any] = [step]
+    for generator in reversed(generators):
+        for test in reversed(generator.ifs):
+            body = [_at(gast.If(test, body, []), node)]
+        body = [_at(gast.For(generator.target, generator.iter, body, [], None), node)]
+    return body
 
 
 def _is_harmless(ev: Evaluator, node: Any) -> bool:

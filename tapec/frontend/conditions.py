@@ -149,8 +149,17 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return ev.inert("np.where", [ev.materialise(arg) for arg in args], kwargs, node)
     test, first, second = args
     if not any(is_array(arg) or is_complex_array(arg) for arg in args):
-        return select(ev, ev.known(ev.truth(test)), lambda: first, lambda: second, node)
+        chosen = select(ev, ev.known(ev.truth(test)), lambda: first, lambda: second, node)
+        if ev.live is None or not isinstance(chosen, Sym | Complex):
+            return chosen
+        # a number of its own, not one of the two
+        own: Value = complexes.each(ev, chosen, lambda part: _own(ev, part))
+        return own
     return elementwise.elementwise(ev, "ifelse", (test, first, second), node)
+
+
+def _own(ev: Evaluator, part: Sym) -> Sym:
+    return ev.assign(Op("pos", (part.atom,)), part.type) if part.type.is_float else part
 
 
 HANDLERS: dict[type, Any] = {gast.BoolOp: boolop, gast.IfExp: ifexp}

@@ -6,6 +6,7 @@ A set is a dict that holds nothing.  In which order Python would run over it is 
 from __future__ import annotations
 
 import collections
+import copy
 import operator
 from typing import Any
 
@@ -22,10 +23,12 @@ from tapec.frontend.values import (
     Deque,
     Items,
     Iteration,
+    Lst,
     Static,
     Sym,
     Value,
     describe,
+    is_array,
     is_none,
     number,
     static_int,
@@ -228,7 +231,23 @@ def _total(ev: Evaluator, values: list[Value]) -> Sym:
     return total
 
 
+def copy_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`copy.copy` of a list, dict or array."""
+    (value,) = args
+    if not isinstance(value, Lst | Dct) and not is_array(value):
+        ev.fail(UnsupportedSyntax, f"`copy.copy` of {describe(value)}", node, hint="make it anew")
+    return ev.apply(ev.get_attribute(value, "copy", node), [], {}, node)
+
+
+def deep_copy(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`copy.deepcopy` is refused."""
+    hint = "copy it before, or copy its arrays one by one"
+    ev.fail(UnsupportedSyntax, f"`copy.deepcopy` of {describe(args[0])}", node, hint=hint)
+
+
 SPECIAL: dict[Any, Any] = {
+    copy.copy: copy_,
+    copy.deepcopy: deep_copy,
     collections.defaultdict: defaultdict,
     collections.OrderedDict: ordered_dict,
     collections.Counter: counter,

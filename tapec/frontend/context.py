@@ -78,7 +78,53 @@ def surroundings(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 SURROUNDINGS = (np.errstate, np.printoptions, warnings.catch_warnings)
-SPECIAL: dict[Any, Any] = dict.fromkeys(SURROUNDINGS, surroundings)
+
+
+# `contextlib.ExitStack`
+
+
+class Stack:
+    """An `ExitStack` that lowered code makes; `entered` are the contexts on it."""
+
+    def __init__(self) -> None:
+        self.entered: list[Value] = []
+        self.block: list[Any] | None = None
+
+    def __tapec_enter__(self, ev: Evaluator, node: Any) -> None:
+        self.block = ev.block
+
+    def __tapec_exit__(self, ev: Evaluator, node: Any) -> None:
+        for value in reversed(self.entered):
+            _exit(ev, value, None, node)
+
+    @property
+    def enter_context(self) -> Entering:
+        return Entering(self)
+
+
+class Entering:
+    """The method `enter_context` of a stack, or of a live one, which leaves its contexts when the program does."""
+
+    def __init__(self, stack: Stack | None = None) -> None:
+        self.stack = stack
+
+    def __tapec_lower__(self, ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+        value = args[0] if args else None
+        if not isinstance(value, Static) or not hasattr(value.obj, "__tapec_enter__"):
+            ev.fail(UnsupportedSyntax, "an ExitStack that enters other contexts than tapes", node, hint="use `with`")
+        if self.stack is not None:
+            if self.stack.block is not ev.block:
+                ev.fail(UnsupportedSyntax, "a context that an ExitStack enters in a branch or loop", node)
+            self.stack.entered.append(value)
+        return _enter(ev, value, node)
+
+
+def exit_stack(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`contextlib.ExitStack()`."""
+    return Static(Stack())
+
+
+SPECIAL: dict[Any, Any] = {**dict.fromkeys(SURROUNDINGS, surroundings), contextlib.ExitStack: exit_stack}
 
 
 # `contextlib.contextmanager`

@@ -80,10 +80,11 @@ class Frame:
         self.liveness: Liveness | None = None
         self.local_names: frozenset[str] = frozenset()
         self.library = False
-        # names declared nonlocal or global, the function itself, and who takes what it yields
+        # names declared nonlocal or global, the function itself, who takes what it yields, what a handler caught
         self.outer: frozenset[str] = frozenset()
         self.function: Any = None
-        self.consumer: Callable[[Value], None] | None = None
+        self.consumer: Callable[[Value], Value | None] | None = None
+        self.caught: Raised | None = None
 
 
 class Evaluator:
@@ -100,6 +101,9 @@ class Evaluator:
         self.block: list[Any] = []
         self.frame: Frame = None  # type: ignore[assignment]
         self.frames: list[Frame] = []
+        # the same of who waits for a generator, and of generators that wait; by their progress, how those run
+        self.asleep: list[list[Frame]] = []
+        self.coroutines: dict[Any, Any] = {}
         self.heap: dict[Lst, Contents] = {}
         self.dims: dict[tuple[str, int], Atom] = {}
         # how expressions of certain arrays are read (`broadcasting.Broadcast`)

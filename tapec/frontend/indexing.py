@@ -25,6 +25,7 @@ from tapec.frontend.values import (
     Static,
     Sym,
     Tup,
+    Unseen,
     Value,
     describe,
     is_array,
@@ -40,6 +41,8 @@ from tapec.syntax.types import Array, Scalar
 
 def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """`owner[index]`."""
+    if isinstance(owner, Unseen):
+        return owner
     owner = present(ev, owner)
     if isinstance(owner, Tup):
         return tuple_item(ev, owner.items, index, node, owner)

@@ -36,6 +36,8 @@ def power(left: Value, right: Value) -> Sym | None:
 
 def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
     """Raise where Python does, when the program runs, for an operation on two integers."""
+    if fn == "/" and ev.deciding and static_int(left) is not None and static_int(right) == 0:
+        raise Raised(ZeroDivisionError)
     if fn not in _WRONG or ev.frame.library or not (is_integer(left) and is_integer(right)):
         return
     right = ev.known(ev.sym(right), node)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend import dicts, indexing, memory, subscripts
 from tapec.frontend.complexes import each, lead
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.values import (
     Complex,
     Dct,
@@ -19,6 +20,7 @@ from tapec.frontend.values import (
     Lst,
     Slice,
     Static,
+    Stream,
     Sym,
     Template,
     Tup,
@@ -48,7 +50,27 @@ def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
     if ev.live is None or not isinstance(value, Static | Instance):
         return value
     found = ev.live.operator("__iter__", [value], node)
+    if isinstance(found, Static | Instance) and ev.deciding:
+        return Stream(_steps(ev, found, node))
     return value if found is None else found
+
+
+def _steps(ev: Evaluator, iterator: Value, node: Any) -> Iterator[Value]:
+    """What an object's `__next__` gives until it raises StopIteration."""
+    assert ev.live is not None
+    while True:
+        frame, depth = ev.frame, len(ev.frames)
+        try:
+            item = ev.live.operator("__next__", [iterator], node)
+        except Raised as error:
+            if not issubclass(error.cls, StopIteration):
+                raise
+            del ev.frames[depth:]
+            ev.frame = frame
+            return
+        if item is None:
+            ev.fail(UnsupportedSyntax, f"cannot iterate over {describe(iterator)}", node, reason="it has no `__next__`")
+        yield item
 
 
 def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:

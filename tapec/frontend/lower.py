@@ -38,7 +38,7 @@ from tapec.frontend import (
     special,
     suspended,
 )
-from tapec.frontend.comprehension import dictcomp, listcomp, listed, setcomp, tested
+from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, setcomp, tested
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.open_blocks import freeze
@@ -91,6 +91,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
         **containers.EXPRESSIONS,
         gast.Call: calls.call,
         gast.ListComp: listcomp,
+        gast.GeneratorExp: genexp,
         gast.DictComp: dictcomp,
         gast.SetComp: setcomp,
     }

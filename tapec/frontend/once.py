@@ -16,6 +16,7 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.iteration import as_iteration, iterable, length
 from tapec.frontend.merge import leaves
 from tapec.frontend.values import (
+    Instance,
     Items,
     Iteration,
     Lst,
@@ -185,6 +186,10 @@ def iter_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def next_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`next(iterator)` and `next(iterator, default)`."""
     iterator, *default = args
+    if ev.live is not None and isinstance(iterator, Static | Instance):
+        own = _own_next(ev, iterator, default, node)
+        if own is not None:
+            return own
     if not isinstance(iterator, Iteration) or iterator.progress is None:
         ev.fail(UnsupportedSyntax, f"`next` needs an iterator, not {describe(iterator)}", node)
     whole = replace(iterator, progress=None)
@@ -204,6 +209,30 @@ def next_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return default[0] if default else _stop(ev)
 
     return ev.select(there, lambda: ev.iteration_item(whole, number(given), node), missing, node)
+
+
+def _own_next(ev: Evaluator, iterator: Value, default: list[Value], node: Any) -> Value | None:
+    """What the `__next__` of an object's class gives, or the default; None for other objects."""
+    assert ev.live is not None
+    if isinstance(iterator, Static) and isinstance(iterator.obj, Iterator) and not hasattr(iterator.obj, "__dict__"):
+        ev.fail(
+            UnsupportedSyntax,
+            "`next` of an iterator that was made before",
+            node,
+            reason="how far it has run is not seen in the source",
+            hint="take the item before: `item = next(iterator)`",
+        )
+    if default and not ev.deciding:
+        ev.fail(UnsupportedSyntax, "`next` of an object, with a default, inside a loop over numbers", node)
+    frame, depth = ev.frame, len(ev.frames)
+    try:
+        return ev.live.operator("__next__", [iterator], node)
+    except Raised as error:
+        if not default or not issubclass(error.cls, StopIteration):
+            raise
+        del ev.frames[depth:]
+        ev.frame = frame
+        return default[0]
 
 
 def _stop(ev: Evaluator) -> Value:

@@ -1,17 +1,21 @@
 """The parameters of functions that have handlers of their own: an argument for any other one is refused.
 
-A handler reads the arguments that it knows; one that it did not look at would be passed over in silence.
+A handler reads the arguments that it knows; one that it did not look at would be passed over in silence.  It counts
+on those that the function needs.
 """
 
 from __future__ import annotations
 
+import cmath
+import functools
+import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tapec.errors import UnsupportedSyntax
+from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
 
@@ -90,3 +94,30 @@ def check(ev: Evaluator, known: str | None, name: str, args: Args, kwargs: Kwarg
     for key in kwargs:
         if key not in names:
             ev.fail(UnsupportedSyntax, f"`{name}` takes no argument `{key}` here", node)
+
+
+# how many arguments functions need whose signatures do not tell
+_LEAST: dict[Callable[..., Any], int] = {
+    **dict.fromkeys((max, min, iter, next, type, cmath.log, itertools.repeat), 1),
+    **dict.fromkeys((map, filter, functools.reduce, getattr, itertools.islice, np.einsum), 2),
+}
+
+
+def check_needed(ev: Evaluator, function: Callable[..., Any], name: str, args: Args, kwargs: Kwargs, node: Any) -> None:
+    """Refuse a call that lacks an argument, as Python does."""
+    if len(args) < _LEAST.get(function, 0):
+        ev.fail(TypeMismatch, f"`{name}` needs {_LEAST[function]} arguments, not {len(args)}", node)
+    missing = [key for key in _needed(function)[len(args) :] if key not in kwargs]
+    if missing:
+        ev.fail(TypeMismatch, f"`{name}` needs a value for `{missing[0]}`", node)
+
+
+@functools.cache
+def _needed(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters of a function, from the first one on, that have no default."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except ValueError:
+        return ()
+    positional = (one for one in found if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD))
+    return tuple(one.name for one in itertools.takewhile(lambda one: one.default is one.empty, positional))

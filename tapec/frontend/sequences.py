@@ -15,13 +15,14 @@ from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.iteration import iterable
 from tapec.frontend.known import spelled
 from tapec.frontend.once import LEFT, count, each, ended, iter_, next_, once, sources, taken
-from tapec.frontend.suspended import Generator, collected
+from tapec.frontend.suspended import collected
 from tapec.frontend.values import (
     NONE,
     Dct,
     Items,
     Iteration,
     Lst,
+    Stream,
     Sym,
     Tup,
     Value,
@@ -37,8 +38,7 @@ from tapec.frontend.values import (
 def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None:
     """The items of something that can be looped over; None if their number is not known."""
     value = iterable(ev, value, node)
-    if isinstance(value, Generator):
-        value = collected(ev, value)
+    value = collected(ev, value)
     if isinstance(value, Tup):
         return value.items
     if isinstance(value, Lst):
@@ -175,6 +175,8 @@ def _combined(ev: Evaluator, value: Value, conjunction: bool, node: Any) -> Valu
         # what follows the item that decides is not asked for
         items = each(ev, taken(ev, value, node, LEFT), node)
         return _first(ev, items, conjunction, node)
+    if isinstance(value, Stream):
+        return _first(ev, value.items, conjunction, node)
     result: Value = number(conjunction)
     for item in unordered_items(ev, value, node):
         test = ev.truth(item, node)

@@ -15,6 +15,8 @@ import gast
 
 from tapec.errors import SourceUnavailable, Span
 
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
 
 @dataclass(frozen=True)
 class FunctionSource:
@@ -112,17 +114,25 @@ def parse_lines(lines: tuple[str, ...], file: str) -> ast.Module:
         raise SourceUnavailable(f"{file} cannot be parsed", reason=str(error)) from None
 
 
+@functools.lru_cache(maxsize=64)
+def _functions(tree: ast.Module) -> dict[str, list[AnyFunction]]:
+    """The functions of a module by the names that their code has."""
+    found: dict[str, list[AnyFunction]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, AnyFunction):
+            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+            found.setdefault(name, []).append(node)
+    return found
+
+
 def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
     """The definition that `code` was compiled from: same first line, name, and arguments."""
     wanted_arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     candidates = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
-            first = node.lineno
-        else:
-            continue
+    for node in _functions(tree).get(code.co_name, ()):
+        first = node.lineno
+        if not isinstance(node, ast.Lambda):
+            first = min([first, *(decorator.lineno for decorator in node.decorator_list)])
         arguments = node.args
         names = tuple(argument.arg for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs)
         if first == code.co_firstlineno and names == wanted_arguments:
@@ -134,7 +144,7 @@ def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
     return gast.ast_to_gast(candidates[0])
 
 
-def _same_position(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, code: types.CodeType) -> bool:
+def _same_position(node: AnyFunction, code: types.CodeType) -> bool:
     """Whether the columns of the compiled code lie inside `node`: tells lambdas on one line apart."""
     positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[3]]
     body: ast.stmt | ast.expr = node.body if isinstance(node, ast.Lambda) else node

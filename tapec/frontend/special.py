@@ -15,6 +15,7 @@ from tapec.frontend import (
     complex_calls,
     containers,
     context,
+    coroutines,
     decorators,
     dicts,
     indexing,
@@ -70,6 +71,7 @@ from tapec.frontend.known import refuse_change
 from tapec.frontend.list_methods import list_method
 from tapec.frontend.opaque import primitive
 from tapec.frontend.shapes import expand_dims, flatten, ndim, ravel, reshape, shape, size, swapaxes, transpose
+from tapec.frontend.suspended import Generator
 from tapec.frontend.values import (
     NONE,
     Complex,
@@ -99,6 +101,8 @@ def method(
         return sequences.list_method(ev, owner, name, args, kwargs, node) if own is None else own
     if isinstance(owner, Dct):
         return dicts.method(ev, owner, name, args, kwargs, node)
+    if isinstance(owner, Generator):
+        return coroutines.method(ev, owner, name, args, node)
     if isinstance(owner, Tup) and name == "_replace" and owner.cls is not None:
         fields = owner.cls._fields  # type: ignore[attr-defined]
         items = tuple(kwargs.get(field, item) for field, item in zip(fields, owner.items, strict=True))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import TypeMismatch
+from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.broadcasting import array_leaves
 from tapec.frontend.complexes import parts
@@ -210,6 +210,17 @@ def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any
     if ev.deciding and isinstance(index, Sym):
         index = ev.known(index, node)
     position = static_int(index)
+    if isinstance(contents, Items) and isinstance(index, Slice):
+        parts = index.lower, index.upper, index.step
+        bounds = [None if part is None else static_int(ev.known(part, node)) for part in parts]
+        if all(part is None or bound is not None for part, bound in zip(parts, bounds, strict=True)):
+            items = list(contents.values)
+            items[slice(*bounds)] = ev.known_items(value, node)
+            ev.heap[owner] = Items(tuple(items))
+            return
+    if isinstance(index, Slice):
+        hint = "assign its elements in a loop"
+        ev.fail(UnsupportedSyntax, "a slice of a list whose length is not known is assigned", node, hint=hint)
     if isinstance(contents, Items) and position is not None:
         items = list(contents.values)
         value = ev.materialise(value)

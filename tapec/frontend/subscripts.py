@@ -111,6 +111,9 @@ def viewed(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: A
 def view(ev: Evaluator, owner: Sym, subs: tuple[Value, ...], node: Any) -> Sym:
     """Basic indexing: a view on the same memory."""
     assert isinstance(owner.type, Array) and isinstance(owner.atom, Name)
+    if not subs and owner.type.ndim:
+        # `a[()]`, as `a[i]` is for the empty `i` of a loop over no axes
+        subs = (Slice(None, None, None),)
     args: list[Any] = []
     kinds: list[nt.Type] = []
     for sub in subs:

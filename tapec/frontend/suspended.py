@@ -19,7 +19,7 @@ from tapec.frontend.exits import tail_exits
 from tapec.frontend.iteration import as_iteration
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.once import END, LEFT, each, note, position
-from tapec.frontend.values import Items, Lst, Poison, Progress, Static, Tup, Value
+from tapec.frontend.values import Caught, Items, Lst, Progress, Static, Stream, Tup, Value
 
 _TRIPS = 5000
 
@@ -77,7 +77,7 @@ def store_outer(ev: Evaluator, frame: Frame, ident: str, value: Value) -> None:
 # generators
 
 
-def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], None]) -> None:
+def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], Value | None]) -> None:
     """Run a generator; `consume` gets each value that it yields."""
     if not ev.deciding:
         ev.fail(LoweringError, "a generator inside a loop over numbers")
@@ -117,8 +117,12 @@ def consume_in(ev: Evaluator, trip: Callable[[Value], bool]) -> Callable[[Value]
     return consume
 
 
-def collected(ev: Evaluator, value: Value, then: Static = END) -> Value:
-    """A generator's values as a tuple, and `then` left of it; anything else as it is."""
+def collected(ev: Evaluator, value: Value) -> Value:
+    """The items that are made one by one, as a tuple; anything else as it is."""
+    if isinstance(value, Generator) and value.progress in ev.coroutines:
+        value = Stream(ev.coroutines[value.progress].items())
+    if isinstance(value, Stream):
+        return Tup(tuple(value.items))
     if not isinstance(value, Generator):
         return value
     found: list[Value] = []
@@ -129,7 +133,6 @@ def collected(ev: Evaluator, value: Value, then: Static = END) -> Value:
         return True
 
     drive(ev, value, consume_in(ev, take))
-    note(ev, value.progress, then)
     return Tup(tuple(found))
 
 
@@ -149,18 +152,20 @@ def count_trip(ev: Evaluator, node: Any = None) -> None:
 def yield_(ev: Evaluator, node: gast.Yield) -> Value:
     if ev.frame.consumer is None:
         ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
-    ev.frame.consumer(ev.materialise(Static(None) if node.value is None else ev.expr(node.value)))
-    return Static(None)
+    sent = ev.frame.consumer(ev.materialise(Static(None) if node.value is None else ev.expr(node.value)))
+    return Static(None) if sent is None else sent
 
 
 def yield_from(ev: Evaluator, node: gast.YieldFrom) -> Value:
     if ev.frame.consumer is None:
         ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
     value, consumer = ev.expr(node.value), ev.frame.consumer
-    if isinstance(value, Generator):
+    if isinstance(value, Generator) and value.progress not in ev.coroutines:
         drive(ev, value, consumer)
         return Static(None)
-    for item in each(ev, as_iteration(ev, value, node), node):
+    if isinstance(value, Generator):
+        value = Stream(ev.coroutines[value.progress].items())
+    for item in value.items if isinstance(value, Stream) else each(ev, as_iteration(ev, value, node), node):
         consumer(item)
     return Static(None)
 
@@ -188,13 +193,15 @@ def try_(ev: Evaluator, node: gast.Try) -> None:
             caught, pending = pending, None
             if handler.name is not None:
                 name = getattr(handler.name, "id", handler.name)
-                ev.frame.env[name] = Poison(f"it is the {caught.cls.__name__} that was raised", name)
+                ev.frame.env[name] = Caught(f"it is the {caught.cls.__name__} that was raised", name, caught.cls)
+            outer, ev.frame.caught = ev.frame.caught, caught
             try:
                 ev.statements(handler.body)
+                ev.frame.caught = outer
             except Raised as error:
                 pending = error
                 del ev.frames[depth:]
-                ev.frame = frame
+                ev.frame, frame.caught = frame, outer
     dead, broke, ev.dead, ev.broke = ev.dead, ev.broke, False, False
     ev.statements(node.finalbody)
     ev.dead, ev.broke = ev.dead or dead, ev.broke or broke

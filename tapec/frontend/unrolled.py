@@ -10,7 +10,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import as_iteration
 from tapec.frontend.once import each
 from tapec.frontend.suspended import Generator, consume_in, count_trip, drive
-from tapec.frontend.values import Value
+from tapec.frontend.values import Stream, Value
 
 
 def unrolled_while(ev: Evaluator, node: gast.While) -> None:
@@ -22,6 +22,8 @@ def unrolled_while(ev: Evaluator, node: gast.While) -> None:
 
 def unrolled_for(ev: Evaluator, value: Value, node: gast.For) -> None:
     """`for`: the number of trips is known, or found anew before each one where the list may change."""
+    if isinstance(value, Generator) and value.progress in ev.coroutines:
+        value = Stream(ev.coroutines[value.progress].items())
     if isinstance(value, Generator):
         def trip(item: Value) -> bool:
             ev.bind_target(node.target, item, node)
@@ -29,8 +31,8 @@ def unrolled_for(ev: Evaluator, value: Value, node: gast.For) -> None:
 
         drive(ev, value, consume_in(ev, trip))
         return
-    iteration = as_iteration(ev, value, node.iter)
-    for item in each(ev, iteration, node):
+    items = value.items if isinstance(value, Stream) else each(ev, as_iteration(ev, value, node.iter), node)
+    for item in items:
         ev.bind_target(node.target, item, node)
         if not _trip(ev, node):
             return

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -244,6 +245,20 @@ class Unseen(Poison):
 
 
 @dataclass(frozen=True)
+class Caught(Unseen):
+    """An exception that a handler has caught; of it, the class is known."""
+
+    cls: type[BaseException]
+
+
+@dataclass(frozen=True, eq=False)
+class Stream(Value):
+    """Items that are made when they are asked for, one by one."""
+
+    items: Iterator[Value]
+
+
+@dataclass(frozen=True)
 class Items:
     """Contents of a list whose length is known."""
 
@@ -372,6 +387,8 @@ def describe(value: Value) -> str:
             return "a partial function"
         case Slice():
             return "a slice"
+        case Caught(cls=cls):
+            return f"the {cls.__name__} that was raised"
     return type(value).__name__.lower()
 
 

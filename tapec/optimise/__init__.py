@@ -10,8 +10,10 @@ from collections.abc import Callable
 from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
 from tapec.optimise.branches import straighten
+from tapec.optimise.checks import check_once
 from tapec.optimise.chosen import hide_choices
 from tapec.optimise.coalesce import coalesce
+from tapec.optimise.columns import products_in_rows
 from tapec.optimise.counters import count_by_formula
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.defined import define_copied
@@ -36,8 +38,10 @@ from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
 from tapec.optimise.small_products import write_out_products
+from tapec.optimise.stacks import stacks_by_position
 from tapec.optimise.stages import stage_functions
 from tapec.optimise.strided import keep_in_line
+from tapec.optimise.summed_products import sum_before_products
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
 from tapec.optimise.unroll import unroll
@@ -67,6 +71,7 @@ PREPARE: tuple[Pass, ...] = (
     unroll,
     single_values,
     replace_small_arrays,
+    check_once,
     *CLEAN,
     # after the passes that turn arrays into numbers, and say so
     known_elements,
@@ -83,6 +88,7 @@ SPEED: tuple[Pass, ...] = (
     leave_early,
     fill_at_once,
     reuse_memory,
+    sum_before_products,
 )
 # what multiplies the memory of a trip
 SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes,)
@@ -90,12 +96,15 @@ ALLOCATED: tuple[Pass, ...] = (hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (
     without_steps,
+    products_in_rows,
     stage_functions,
     vectorise_functions,
     keep_in_line,
     hide_descent,
     hide_choices,
 )
+# after the passes that know what a list is
+FILLED: tuple[Pass, ...] = (stacks_by_position,)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 # those that take a listener, too, and tell it what they decide
@@ -104,7 +113,7 @@ TELLING: dict[Pass, Telling] = {
     for one in (
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
         *(known_extents, copy_joined, write_out_products, count_by_formula, refill, leave_early),
-        *(in_lanes, stage_functions, vectorise_functions),
+        *(in_lanes, stage_functions, vectorise_functions, sum_before_products, check_once),
     )
 }
 
@@ -144,6 +153,8 @@ def tidy(
         function = _run(ALLOCATED, function, constants, listener)
     if options.fast and options.math == "fast":
         function = _run(VECTORS, function, constants, listener)
+    if options.level > 1:
+        function = _run(FILLED, function, constants, listener)
     return _run(READABLE, function, constants, listener)
 
 

@@ -11,7 +11,8 @@
 A slice is shorter than its bounds say where its array ends before.  If the block that makes it goes on to an
 element of the array at or beyond the slice's end, or to the last element of the slice itself, the array is long
 enough, or the program is wrong: Python raises an error for it, and so does what is generated, at once.  Only
-elements that are certain to be asked for count: those of the block itself, not of branches and loops in it.
+elements that are certain to be asked for count: those of the block itself, not of branches and loops in it, nor
+behind what the program may raise itself.
 What has a known extent can be written out and becomes numbers (`unroll.py`, `scalars.py`).
 """
 
@@ -78,13 +79,16 @@ class _Extents:
 
     def block(self, block: Block) -> Block:
         asked = _Asked()
-        for stmt in block:
-            match stmt:
-                case Store(array=array, index=index):
-                    asked.add(array, index)
-                case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-                    asked.add(array, index)
-        return tuple(new for stmt in block for new in self.statement(stmt, asked))
+        out: list[Stmt] = []
+        for part in _parts(block):
+            for stmt in part:
+                match stmt:
+                    case Store(array=array, index=index):
+                        asked.add(array, index)
+                    case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
+                        asked.add(array, index)
+            out += [new for stmt in part for new in self.statement(stmt, asked)]
+        return tuple(out)
 
     def statement(self, stmt: Stmt, asked: _Asked) -> Iterator[Stmt]:
         yield map_blocks(stmt, self.block)
@@ -112,6 +116,16 @@ class _Extents:
                         stmt = replace(stmt, value=Const(self.known[array, axis]))
             out.append(map_blocks(stmt, self.settled))
         return tuple(out)
+
+
+def _parts(block: Block) -> Iterator[Block]:
+    """A block, divided behind what the user's code may raise: what stands there is not certain to be reached before."""
+    start = 0
+    for place, stmt in enumerate(block, 1):
+        if any(isinstance(inner, Raise) and inner.users for inner in walk((stmt,))):
+            yield block[start:place]
+            start = place
+    yield block[start:]
 
 
 def _implied(made: Assign, asked: _Asked, single: frozenset[str]) -> Iterator[tuple[int, int, int]]:

@@ -231,11 +231,25 @@ def _extent(op: Op, facts: Facts) -> Expr:
     type_ = facts.type_of(owner) if isinstance(owner, Name) else None
     if isinstance(type_, Array):
         assert owner is not None
+        if made.fn == "np.dot":
+            return _extent_of_product(made, axis.value, type_, facts)
         if made.fn == "transpose":
             return fold(Op("dim", (owner, Const(type_.ndim - 1 - axis.value))), facts)
         if made.fn == "copy":
             return fold(Op("dim", (owner, axis)), facts)
     return op
+
+
+def _extent_of_product(product: Op, axis: int, type_: Array, facts: Facts) -> Expr:
+    """The extent of a product whose first factor has a type: its rows, or the second factor's columns."""
+    first, second = product.args
+    rows = type_.ndim - 1
+    other = facts.type_of(second) if isinstance(second, Name) else None
+    if axis < rows:
+        return fold(Op("dim", (first, Const(axis))), facts)
+    # the second factor has lost its axis before the last, if it has two
+    last = other.ndim - 1 if isinstance(other, Array) else 0
+    return fold(Op("dim", (second, Const(last))), facts)
 
 
 def _extreme(op: Op, facts: Facts) -> Expr:

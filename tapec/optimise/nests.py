@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
-from tapec.syntax.core import Block, Break, Const, Expr, For, If, Name, Stmt, blocks, reads, writes
+from tapec.optimise.fold import fold
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Break,
+    Const,
+    Expr,
+    For,
+    If,
+    Name,
+    Op,
+    Stmt,
+    blocks,
+    reads,
+    writes,
+)
+from tapec.syntax.types import Array, Type
 
 
 class Nests:
@@ -36,6 +55,44 @@ class Nests:
         """Where a block first meets an array's memory behind a place."""
         own = self.memory(array)
         return next((k for k in range(place + 1, len(block)) if own in self.met(block[k])), None)
+
+    def type_of(self, atom: Atom) -> Type | None:
+        return self.trips.types.get(atom.id) if isinstance(atom, Name) else None
+
+    def definition(self, atom: Atom) -> Expr | None:
+        return self.trips.definition(atom)
+
+    def extent(self, array: str, axis: int) -> Expr:
+        """An extent: a name or a number where the program has one for it, else the question for it."""
+        asked = Op("dim", (Name(array), Const(axis)))
+        found = fold(asked, self)
+        return found if not isinstance(found, Name) or self.fixed(found) else asked
+
+    def equal(self, first: Expr, second: Expr, ran: Sequence[Stmt]) -> bool:
+        """Whether two extents are equal once some statements have run; matrix products ask for factors that fit."""
+        pairs = [self.fitting(stmt.value) for stmt in ran if isinstance(stmt, Assign)]
+        found = {self.size(first)}
+        while more := {one for pair in pairs if not found.isdisjoint(pair) for one in pair} - found:
+            found |= more
+        return self.size(second) in found
+
+    def fitting(self, value: Expr) -> frozenset[Expr]:
+        """The two extents that a matrix product asks to be equal; nothing for other values."""
+        match value:
+            case Op(fn="np.dot", args=(Name(id=first), Name(id=second))) if all(map(self.fixed, value.args)):
+                ranks = [type_.ndim for name in (first, second) if isinstance(type_ := self.trips.types[name], Array)]
+                axes = (ranks[0] - 1, max(ranks[1] - 2, 0))
+                sizes = (Op("dim", (Name(one), Const(axis))) for one, axis in zip((first, second), axes, strict=True))
+                return frozenset(map(self.size, sizes))
+        return frozenset()
+
+    def size(self, extent: Expr) -> Expr:
+        """The same for extents that are known to be equal."""
+        match self.definition(extent) if isinstance(extent, Name) else extent:
+            case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))) as asked if self.fixed(Name(array)):
+                found = self.extent(array, axis)
+                return found if found == asked else self.size(found)
+        return extent
 
     def fixed(self, atom: Expr) -> bool:
         return isinstance(atom, Name | Const) and self.trips.fixed(atom)

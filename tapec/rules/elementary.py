@@ -5,7 +5,8 @@ cancels is factored, and the result `y` is used where that saves work and loses 
 
 Conventions: where the returned operand is chosen (max, min), the derivative goes to the chosen
 one, ties split evenly, and nan operands count as chosen when they are returned.  At an edge of
-the domain the derivative is the limit from inside, which may be infinite.  Outside it is nan.
+the domain the derivative is the limit from inside, which may be infinite.  Outside it is nan.  Forward mode carries
+tangents of zero past an infinite derivative, which reverse mode does not meet where a choice leaves it out.
 """
 
 from __future__ import annotations
@@ -43,8 +44,14 @@ ARITHMETIC = table(
     ),
     rule("square(x)", "2*x*dx"),
     rule("reciprocal(x)", "-(y*y)*dx"),
-    rule("sqrt(x)", "0.5*dx / y", also="math.sqrt", note="inf at 0, the limit from the right"),
-    rule("cbrt(x)", "dx / (3*y*y)", note="inf at 0"),
+    rule(
+        "sqrt(x)",
+        "0.5*dx / y",
+        also="math.sqrt",
+        note="inf at 0, the limit from the right",
+        forward="0.5*dx / (y + TINY)",
+    ),
+    rule("cbrt(x)", "dx / (3*y*y)", note="inf at 0", forward="dx / (3*y*y + TINY)"),
     rule(
         "hypot(x, z)",
         "x / (1 if y == 0 else y) * dx + z / (1 if y == 0 else y) * dz",
@@ -81,8 +88,20 @@ TRIGONOMETRIC = table(
     rule("sin(x)", "cos(x)*dx", also="math.sin"),
     rule("cos(x)", "-sin(x)*dx", also="math.cos"),
     rule("tan(x)", "(1 + y*y)*dx", also="math.tan"),
-    rule("arcsin(x)", "dx / sqrt((1 - x)*(1 + x))", also="np.asin math.asin", note="inf at -1 and 1"),
-    rule("arccos(x)", "-dx / sqrt((1 - x)*(1 + x))", also="np.acos math.acos", note="-inf at -1 and 1"),
+    rule(
+        "arcsin(x)",
+        "dx / sqrt((1 - x)*(1 + x))",
+        also="np.asin math.asin",
+        note="inf at -1 and 1",
+        forward="dx / (sqrt((1 - x)*(1 + x)) + TINY)",
+    ),
+    rule(
+        "arccos(x)",
+        "-dx / sqrt((1 - x)*(1 + x))",
+        also="np.acos math.acos",
+        note="-inf at -1 and 1",
+        forward="-dx / (sqrt((1 - x)*(1 + x)) + TINY)",
+    ),
     rule("arctan(x)", "dx / (1 + x*x)", also="np.atan math.atan"),
     rule(
         "arctan2(x, z)",
@@ -94,7 +113,13 @@ TRIGONOMETRIC = table(
     rule("cosh(x)", "sinh(x)*dx", also="math.cosh"),
     rule("tanh(x)", "(1 - y*y)*dx", also="math.tanh", note="exact to rounding of 1, not of the derivative's own size"),
     rule("arcsinh(x)", "dx / sqrt(x*x + 1)", also="np.asinh math.asinh"),
-    rule("arccosh(x)", "dx / sqrt((x - 1)*(x + 1))", also="np.acosh math.acosh", note="inf at 1"),
+    rule(
+        "arccosh(x)",
+        "dx / sqrt((x - 1)*(x + 1))",
+        also="np.acosh math.acosh",
+        note="inf at 1",
+        forward="dx / (sqrt((x - 1)*(x + 1)) + TINY)",
+    ),
     rule("arctanh(x)", "dx / ((1 - x)*(1 + x))", also="np.atanh math.atanh", note="inf at -1 and 1"),
     rule("deg2rad(x)", "DEGREE*dx", also="np.radians math.radians"),
     rule("rad2deg(x)", "RADIAN*dx", also="np.degrees math.degrees"),

@@ -31,6 +31,8 @@ CONSTANTS = {
     "DEGREE": math.pi / 180.0,
     "RADIAN": 180.0 / math.pi,
     "TWO_BY_SQRT_PI": 2.0 / math.sqrt(math.pi),
+    # the smallest number: it changes zero only, by which it turns 0 / 0 into 0, and leaves 1 / 0 infinite
+    "TINY": 5e-324,
 }
 
 SIGNS: dict[type[ast.AST], str] = {

@@ -26,6 +26,7 @@ class Rule:
     params         its parameters; the last `optional` of them may be left out
     tangent        `dy`, in the parameters, `y` and the d-names; None if there is no derivative
     contributions  per parameter what `y_bar` adds to its adjoint; None for nothing
+    forward        `dy` as forward mode computes it: mostly as `tangent` says
     inert          no parameter has a derivative
     note           conventions at edges, or why there is no derivative
     source         where the formula comes from, if it is not elementary
@@ -36,6 +37,7 @@ class Rule:
     params: tuple[str, ...]
     tangent: Expr | None
     contributions: tuple[Expr | None, ...]
+    forward: Expr | None
     inert: bool
     note: str
     source: str
@@ -49,7 +51,14 @@ Table = Mapping[str, Rule]
 
 
 def rule(
-    heading: str, formula: str = "", *, also: str = "", note: str = "", source: str = "", optional: int = 0
+    heading: str,
+    formula: str = "",
+    *,
+    also: str = "",
+    note: str = "",
+    source: str = "",
+    optional: int = 0,
+    forward: str = "",
 ) -> Row:
     """One row of a table: the same mathematics for one or several operations.
 
@@ -58,20 +67,25 @@ def rule(
     also      other operations with the same parameters, separated by blanks
     note      conventions at edges, or why there is no derivative
     optional  how many of the last parameters may be left out
+    forward   the formula in forward mode: one by which a tangent of zero stays zero where a factor is infinite
     raises    UsageError for a formula that is not evidently linear
     """
     fn, params = read_heading(heading)
     if not formula and not note:
         raise UsageError(f"`{heading}` has no derivative and does not say why")
-    tangent: Expr | None = None
-    if formula:
-        tangent = fold(parse(formula, params))
-        check_linear(tangent, map(tangent_name, params))
+    tangent = _linear(formula, params) if formula else None
     contributions = tuple(None if tangent is None else contribution(tangent, param, params) for param in params)
+    along = _linear(forward, params) if forward else tangent
     return tuple(
-        Rule(key, params, tangent, contributions, tangent is None, note, source, heading, formula, optional)
+        Rule(key, params, tangent, contributions, along, tangent is None, note, source, heading, formula, optional)
         for key in (fn, *also.split())
     )
+
+
+def _linear(formula: str, params: tuple[str, ...]) -> Expr:
+    parsed = fold(parse(formula, params))
+    check_linear(parsed, map(tangent_name, params))
+    return parsed
 
 
 def read_heading(heading: str) -> tuple[str, tuple[str, ...]]:

@@ -136,12 +136,16 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """Raise an exception; `cls` is the class that its name stands for, unless that is a builtin's."""
+    """Raise an exception; `cls` is the class that its name stands for, unless that is a builtin's.
+
+    `users` says that the user's code raises it, not a check of ours.
+    """
 
     exception: str
     args: tuple[Atom, ...] = ()
     span: Span | None = None
     cls: type[Exception] | None = None
+    users: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +201,25 @@ class Function:
     shared: tuple[frozenset[str], ...] = ()
 
 
+# The passes ask these questions hundreds of thousands of times: they look at exact types, the common ones first.
+
+
 def names_in(expr: Expr) -> Iterator[str]:
     """The names an expression reads, left to right, with repetitions."""
-    if isinstance(expr, Name):
-        yield expr.id
-    elif isinstance(expr, Op):
-        for arg in expr.args:
-            yield from names_in(arg)
+    if type(expr) is Name:
+        return iter((expr.id,))
+    found: list[str] = []
+    if type(expr) is Op:
+        _add_names(expr, found)
+    return iter(found)
+
+
+def _add_names(expr: Op, found: list[str]) -> None:
+    for arg in expr.args:
+        if type(arg) is Name:
+            found.append(arg.id)
+        elif type(arg) is Op:
+            _add_names(arg, found)
 
 
 def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
@@ -217,36 +233,42 @@ def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
 
 def reads(stmt: Stmt) -> Iterator[str]:
     """The names a statement itself reads; not those of its blocks."""
+    if type(stmt) is Assign:
+        return names_in(stmt.value)
+    found: list[str] = []
+    for part in _parts_read(stmt):
+        if type(part) is str:
+            found.append(part)
+        elif type(part) is Name:
+            found.append(part.id)
+        elif type(part) is Op:
+            _add_names(part, found)
+    return iter(found)
+
+
+def _parts_read(stmt: Stmt) -> tuple[Expr | str, ...]:
+    """What a statement itself reads: expressions, and names of arrays and lists."""
     match stmt:
-        case Assign(value=value):
-            yield from names_in(value)
         case Store(array=array, index=index, value=value):
-            yield array
-            for sub in (*index, value):
-                yield from names_in(sub)
+            return (array, *index, value)
         case If(test=test):
-            yield from names_in(test)
+            return (test,)
         case For(start=start, stop=stop, step=step, slots=slots):
-            for bound in (start, stop, step, *(() if slots is None else (slots,))):
-                yield from names_in(bound)
+            return (start, stop, step) if slots is None else (start, stop, step, slots)
         case Push(stack=stack, value=value):
-            yield stack
-            yield from names_in(value)
+            return (stack, value)
         case Raise(args=args) | Print(args=args) | Call(args=args) | Return(values=args):
-            for arg in args:
-                yield from names_in(arg)
+            return args
+    return ()
 
 
 def writes(stmt: Stmt) -> tuple[str, ...]:
     """The names a statement itself defines; not those of its blocks."""
-    match stmt:
-        case Assign(target=target):
-            return (target,)
-        case For(var=var):
-            return (var,)
-        case Call(targets=targets):
-            return targets
-    return ()
+    if type(stmt) is Assign:
+        return (stmt.target,)
+    if type(stmt) is For:
+        return (stmt.var,)
+    return stmt.targets if type(stmt) is Call else ()
 
 
 def changed(stmt: Stmt) -> tuple[str, ...]:
@@ -261,12 +283,9 @@ def changed(stmt: Stmt) -> tuple[str, ...]:
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks directly inside a statement."""
-    match stmt:
-        case If(body=body, orelse=orelse):
-            return (body, orelse)
-        case For(body=body) | Loop(body=body):
-            return (body,)
-    return ()
+    if type(stmt) is If:
+        return (stmt.body, stmt.orelse)
+    return (stmt.body,) if type(stmt) is For or type(stmt) is Loop else ()
 
 
 def map_blocks(stmt: Stmt, change: Callable[[Block], Block]) -> Stmt:
@@ -281,7 +300,16 @@ def map_blocks(stmt: Stmt, change: Callable[[Block], Block]) -> Stmt:
 
 def walk(block: Iterable[Stmt]) -> Iterator[Stmt]:
     """Every statement of a block and of the blocks inside it, in program order."""
+    found: list[Stmt] = []
+    _add_statements(block, found)
+    return iter(found)
+
+
+def _add_statements(block: Iterable[Stmt], found: list[Stmt]) -> None:
     for stmt in block:
-        yield stmt
-        for inner in blocks(stmt):
-            yield from walk(inner)
+        found.append(stmt)
+        if type(stmt) is If:
+            _add_statements(stmt.body, found)
+            _add_statements(stmt.orelse, found)
+        elif type(stmt) is For or type(stmt) is Loop:
+            _add_statements(stmt.body, found)

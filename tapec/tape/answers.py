@@ -35,6 +35,8 @@ from tapec.tape.complex_sources import check_parts
 from tapec.tape.connected import SOURCES, connection_program, settled
 from tapec.tape.derive import Derivative, Request, connections, derive
 from tapec.tape.held import replace_everywhere
+from tapec.tape.joined_values import claims_of, joined_behind
+from tapec.tape.live import LiveObjects
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.inline import quiet
 from tapec.transforms.nested import splice
@@ -88,11 +90,12 @@ def answer(
     check_elements(region, ev, targets, by, node)
     block = drawn_once(ev, quiet(region.recorded()), node)
     check_stores(region, ev, block, node)
+    whole, atoms = joined_behind(region, ev, block, [*targets, *beside], node)
     request = Request(
-        block,
+        whole,
         ev.types,
         frozenset(ev.constants),
-        tuple(target.atom for target in targets),
+        atoms[: len(targets)],
         versions,
         frozenset(with_copies(region.watched, ev.recomputed)),
         frozenset(region.stopped),
@@ -100,6 +103,8 @@ def answer(
         form=form,
         pairs=_pairs(found, versions),
     )
+    if isinstance(ev.live, LiveObjects) and not ev.deciding:
+        ev.live.claims += claims_of(region, ev, request, [names for _, names in ev.live.versions.values()], node)
     check_parts(request, ev.where(node))
     derivative = derive(request)
     given_weights = seeds(ev, targets, chosen, derivative, node)
@@ -112,7 +117,7 @@ def answer(
     if region.alone:
         _take_over(ev, targets, values)
     # what only the imaginary part of the target depends on is connected, too
-    also = connections(replace(request, targets=tuple(one.atom for one in beside))) if beside else (False,) * len(by)
+    also = connections(replace(request, targets=atoms[len(targets) :])) if beside else (False,) * len(by)
     halves: list[Value] = []
     for k, (value, positions) in enumerate(zip(by, derivative.adjoints, strict=True)):
         entry = adjoint(ev, value, None if k in cut else positions, adjoints, zero or also[k], shape, form == "batch")

@@ -19,7 +19,7 @@ from tapec.syntax.core import Block, Const, If, Name, Op, Raise, Store, reads, w
 from tapec.syntax.types import BOOL, INT64, Array
 from tapec.tape.again import followed
 from tapec.tape.arguments import numbers
-from tapec.tape.held import canonical, list_elements
+from tapec.tape.held import canonical, list_elements, versions_for
 from tapec.tape.live import LiveObjects
 from tapec.tape.randomness import draws
 from tapec.tape.versions import VariablePair, VariableSym, keys_of
@@ -117,7 +117,10 @@ def source_names(region: Region, ev: Evaluator, value: Sym | Complex, node: Any)
     """The names of a source, or those of both its parts."""
     span = ev.where(node)
     if isinstance(value, VariableSym | VariablePair) and isinstance(ev.live, LiveObjects):
-        known = [tuple(ev.live.versions[key][1]) for key in keys_of(value.variable)[: len(parts(value))]]
+        known = [
+            versions_for(ev.live.versions[key][1], ev.copies, region.watched, region.stopped)
+            for key in keys_of(value.variable)[: len(parts(value))]
+        ]
         return [followed(own, ev.recomputed, span) for own in known]
     return [
         followed((canonical(ev.copies, part.atom.id, region.watched),), ev.recomputed, span)

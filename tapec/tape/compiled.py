@@ -19,8 +19,9 @@ from tapec.backend import printer
 from tapec.backend.callees import callees_text
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
-from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedSyntax, UsageError
+from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedFunction, UnsupportedSyntax, UsageError
 from tapec.frontend.complexes import parts
+from tapec.frontend.coroutines import close
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
 from tapec.frontend.inline import call_function
 from tapec.frontend.lower import Lowered, new_evaluator
@@ -32,6 +33,7 @@ from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return,
 from tapec.tape.decider import Decisions, checks, warn_of_trips
 from tapec.tape.effects import effects
 from tapec.tape.inputs import Leaf, Restart, Shared
+from tapec.tape.joined_values import check_claims
 from tapec.tape.live import LiveObjects
 from tapec.tape.outcome import Outcome
 from tapec.tape.plan import PLANS_PER_PLACE, warn_of_many
@@ -166,14 +168,16 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any], options: Options) -
     """
     first: TapecError | None = None
     for pin, decide in ((False, False), (True, False), (True, True)):
-        if decide and not isinstance(first, LoweringError | UnsupportedSyntax | TypeMismatch):
+        if decide and not isinstance(first, LoweringError | UnsupportedSyntax | UnsupportedFunction | TypeMismatch):
             break
         shared = Shared(dict(arguments), None, pin=pin, decide=decide, overlays=False)
         try:
             return _restarted(f, arguments, shared, options)
         except TapecError as error:
-            # what the later attempts cannot do either is best told by the first that knows the structure
-            first = first if decide else error
+            # what the later attempts cannot do either is best told by the first that knows the structure, unless that
+            # stops at syntax which the last one has passed
+            syntax = isinstance(first, UnsupportedSyntax) and first.message.startswith("cannot differentiate ")
+            first = error if not decide or (syntax and first is not None and error.span != first.span) else first
     assert first is not None
     raise first
 
@@ -181,26 +185,35 @@ def _lower(f: types.FunctionType, arguments: dict[str, Any], options: Options) -
 def _restarted(f: types.FunctionType, arguments: dict[str, Any], shared: Shared, options: Options) -> _Found:
     source = source_of(f)
     for _ in range(_RESTARTS):
+        ev = new_evaluator()
+        live = LiveObjects(ev, shared)
+        if shared.decide:
+            ev.decider = Decisions(ev, live)
         try:
-            return _attempt(f, source, arguments, shared, options)
+            return _attempt(ev, live, f, source, arguments, options)
         except Restart as restart:
             shared.preload += restart.chain
+        finally:
+            close(ev)
+            live.release()
     raise LoweringError(f"`{f.__name__}` reaches too much mutable structure below its loops and branches")
 
 
 def _attempt(
-    f: types.FunctionType, source: FunctionSource, arguments: dict[str, Any], shared: Shared, options: Options
+    ev: Evaluator,
+    live: LiveObjects,
+    f: types.FunctionType,
+    source: FunctionSource,
+    arguments: dict[str, Any],
+    options: Options,
 ) -> _Found:
-    ev = new_evaluator()
-    live = LiveObjects(ev, shared)
-    if shared.decide:
-        ev.decider = Decisions(ev, live)
     live.recipe.root(f)
     ev.span = source.span(source.node)
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)
     result = _called(ev, f, arguments)
     warn_of_trips(ev, f"`{f.__name__}`", f.__code__.co_filename, f.__code__.co_firstlineno)
+    check_claims(live.claims, ev.root)
     outcome = Outcome(ev, live)
     text, changes = outcome.text(result), effects(outcome)
     assigned = _assigned(ev, live)
@@ -224,7 +237,7 @@ def _attempt(
     live.check_callees()
     compiled = Compiled(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if shared.decide else None,
+        compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if ev.decider is not None else None,
         tuple(replace(leaf, obj=None) for leaf in leaves),
         outcome.caller(
             text,
@@ -235,9 +248,7 @@ def _attempt(
         ),
         source_text,
     )
-    found = compiled, tuple(leaf.obj for leaf in leaves), tuple(outcome.objects)
-    live.release()
-    return found
+    return compiled, tuple(leaf.obj for leaf in leaves), tuple(outcome.objects)
 
 
 def _called(ev: Evaluator, f: types.FunctionType, arguments: dict[str, Any]) -> Value:

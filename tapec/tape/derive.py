@@ -320,10 +320,13 @@ def _complete(name: str, place: int, body: list[Stmt], emitter: Emitter) -> int:
     def touches(array: str) -> bool:
         return not own.isdisjoint(memory.get(array, (array,)))
 
-    last = place
-    for k, stmt in enumerate(body):
-        if any(isinstance(inner, Store) and touches(inner.array) for inner in walk((stmt,))):
-            last = max(last, k)
+    stored = [
+        k for k, stmt in enumerate(body) if any(isinstance(s, Store) and touches(s.array) for s in walk((stmt,)))
+    ]
+    last = max((place, *stored))
+    if not any(k >= place for k in stored):
+        # nothing is written any more: what shares the memory is a value of its own
+        return last
     built: set[str] = set()
     for stmt in body[place + 1 : last + 1]:
         inside = list(walk((stmt,)))

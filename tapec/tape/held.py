@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from tapec.frontend.coroutines import all_frames
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.values import Sym
@@ -21,7 +23,7 @@ def held_values(ev: Evaluator) -> list[Sym]:
         found.append(leaf)
         return leaf
 
-    for frame in ev.frames:
+    for frame in all_frames(ev):
         for value in frame.env.values():
             rebuild(value, note)
     for contents in ev.heap.values():
@@ -38,7 +40,7 @@ def replace_everywhere(ev: Evaluator, new: dict[str, Sym]) -> None:
         made = new[leaf.atom.id]
         return VariableSym(made.atom, made.type, leaf.variable, leaf.cell) if isinstance(leaf, VariableSym) else made
 
-    for frame in ev.frames:
+    for frame in all_frames(ev):
         for key, value in frame.env.items():
             frame.env[key] = rebuild(value, changed)
     for cell, contents in ev.heap.items():
@@ -82,23 +84,35 @@ def list_elements(ev: Evaluator, block: Block) -> frozenset[str]:
     return frozenset(found)
 
 
+def original(copies: dict[str, str], name: str) -> str:
+    """What the copies that watches, pauses and resets make are copies of."""
+    while name in copies:
+        name = copies[name]
+    return name
+
+
 def canonical(copies: dict[str, str], name: str, watched: dict[str, None]) -> str:
     """The name that a tape knows a value by: the copy that it watches, else the original."""
+    own = original(copies, name)
+    return next((one for one in watched if original(copies, one) == own), own)
 
-    def root(one: str) -> str:
-        while one in copies:
+
+def versions_for(
+    versions: Iterable[str], copies: dict[str, str], watched: Collection[str], stopped: Collection[str]
+) -> tuple[str, ...]:
+    """The versions of a variable for one tape, without copies that others have made of what it watches."""
+
+    def follows(one: str) -> bool:
+        while one in copies and one not in stopped:
             one = copies[one]
-        return one
+            if one in watched:
+                return True
+        return False
 
-    return next((one for one in watched if root(one) == root(name)), root(name))
+    return tuple(one for one in versions if not follows(one))
 
 
 def latest(copies: dict[str, str], name: str) -> str:
     """The last name that a watch, pause or reset gave a value: what is used after it."""
-
-    def root(one: str) -> str:
-        while one in copies:
-            one = copies[one]
-        return one
-
-    return next((one for one in reversed(copies) if root(one) == root(name)), name)
+    own = original(copies, name)
+    return next((one for one in reversed(copies) if original(copies, one) == own), name)

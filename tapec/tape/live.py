@@ -5,6 +5,7 @@ What the block does to objects stays in the evaluator's state; at its end that t
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
-from tapec.frontend.context import SURROUNDINGS
+from tapec.frontend.context import SURROUNDINGS, Entering
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.recursion import writers
@@ -45,6 +46,8 @@ class LiveObjects(Inputs):
         self.regions: list[Any] = []
         # every tape that was entered so far
         self.begun: list[Any] = []
+        # what their answers take for granted; see joined_values.py
+        self.claims: list[Any] = []
         self.objects = Objects(ev, self)
         self.draws = Draws(ev, self)
         ev.special = {**ev.special, **ObjectCalls(self.objects).specials(), isinstance: self._isinstance}
@@ -110,7 +113,7 @@ class LiveObjects(Inputs):
         """Let go of every object of the running program; the evaluator is part of reference cycles."""
         ev = self.ev
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
-                      self.begun, self.entry, self.dicts, self.contents, self.outer, self.objects.written,
+                      self.begun, self.claims, self.entry, self.dicts, self.contents, self.outer, self.objects.written,
                       self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions, ev.seen, ev.divided,
                       ev.containers):
             table.clear()
@@ -144,6 +147,8 @@ class LiveObjects(Inputs):
             return None
         if isinstance(obj, dict) and name in ("items", "keys", "values", "get"):
             return Static(DictMethod(obj, name))
+        if isinstance(obj, contextlib.ExitStack) and name == "enter_context":
+            return Static(Entering())
         return self.objects.attribute(obj, name, node)
 
     def store_attribute(self, owner: Value, name: str, value: Value, node: Any) -> None:

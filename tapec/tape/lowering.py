@@ -14,6 +14,7 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, TapecError
+from tapec.frontend.coroutines import close
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
 from tapec.frontend.exits import DONE, LEFT, RETURN, tail_exits
@@ -44,6 +45,7 @@ from tapec.tape.decide import straightened
 from tapec.tape.decider import Decisions, checks, warn_of_trips
 from tapec.tape.derive import other_name
 from tapec.tape.inputs import Restart, Shared
+from tapec.tape.joined_values import check_claims
 from tapec.tape.live import LiveObjects
 from tapec.tape.plan import Found, Mark, Plan, keep_plan, known_plan
 from tapec.tape.region import Ended, Region
@@ -115,8 +117,11 @@ def _undecided(found: Found, why: str) -> Found:
 
 def _restarted(frame: types.FrameType, place: places.Place, tape: Any, shared: Shared) -> Found:
     for _ in range(_RESTARTS):
+        ev = new_evaluator()
+        # what an attempt lets go of, the next one needs
+        live = LiveObjects(ev, replace(shared, variables=dict(shared.variables)))
         try:
-            return _attempt(frame, place, tape, shared)
+            return _attempt(ev, live, frame, place, tape, shared)
         except Restart as restart:
             shared.preload += restart.chain
         except TapecError:
@@ -126,6 +131,9 @@ def _restarted(frame: types.FrameType, place: places.Place, tape: Any, shared: S
             raise LoweringError(
                 "the tape's block cannot be lowered", reason=f"{type(error).__name__}: {error}"
             ) from error
+        finally:
+            close(ev)
+            live.release()
     raise LoweringError("the tape's block reaches too much mutable structure below its loops and branches")
 
 
@@ -135,9 +143,9 @@ def _as_lowering(error: TapecError) -> LoweringError:
     return LoweringError(error.message, error.span, error.reason, error.hint)
 
 
-def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Shared) -> Found:
-    ev = new_evaluator()
-    live = LiveObjects(ev, shared)
+def _attempt(
+    ev: Evaluator, live: LiveObjects, frame: types.FrameType, place: places.Place, tape: Any, shared: Shared
+) -> Found:
     decisions = ev.decider = Decisions(ev, live) if shared.decide else None
     region = Region(tape.persistent, tape.automatic)
     live.tapes[id(tape)] = live.own = region
@@ -198,6 +206,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
                 reason="a tape that is entered by hand is left by `__exit__` in the same function and loop",
             )
     region.finish(ev)
+    check_claims(live.claims, ev.root)
     block = straightened(freeze(ev.root))
     final = {name: numbers_of(live, inner.env[name]) for name in sorted(names | live.rebound) if name in inner.env}
     result = numbers_of(live, inner.env[RETURN]) if RETURN in inner.env else None
@@ -235,6 +244,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
         tuple(region.pauses),
         written,
         raised,
+        ev.dead and not raised,
         _lines([place.node, *stmts]),
         dict(ev.recomputed),
         {path: numbers_of(live, value) for path, value in live.entry_values().items()},
@@ -244,9 +254,7 @@ def _attempt(frame: types.FrameType, place: places.Place, tape: Any, shared: Sha
     region.block, region.mark = [], None
     region.variables.clear()
     # the plan outlives the objects of this run: it keeps names, not objects
-    found = plan, tuple(leaf.obj for leaf in live.leaves), live.holders()
-    live.release()
-    return found
+    return plan, tuple(leaf.obj for leaf in live.leaves), live.holders()
 
 
 def _note(
@@ -280,6 +288,7 @@ def mark_here(ev: Evaluator, live: LiveObjects, region: Region, names: frozenset
         {made: numbers_of(live, contents) for made, contents in ev.heap.items()},
         live.outcome(lambda value: numbers_of(live, value)),
         tuple(region.watched),
+        frozenset(name for stmt in walk(freeze(region.behind())) for name in writes(stmt)) - region.watched.keys(),
         True,
     )
 

@@ -88,7 +88,7 @@ def _meant_by(recording: Recording, target: Any) -> Meant | None:
 
 
 def _float_name(plan: Plan, atom: Atom | None) -> str | None:
-    if not isinstance(atom, Name) or not plan.types[atom.id].is_float:
+    if not isinstance(atom, Name) or not plan.types[atom.id].is_float or atom.id in plan.silent:
         return None
     if not plan.copies:
         return atom.id
@@ -160,7 +160,7 @@ def _names(plan: Plan, source: Any, name: str, later: Any) -> tuple[str, ...]:
     ready = plan.as_source.get(name)
     if ready is not None:
         return ready
-    if not plan.types[name].is_float:
+    if not plan.types[name].is_float or name in plan.silent:
         return ()
     if isinstance(source, Variable):
         later_names = tuple(v for first in later for v in plan.versions_of(first))

@@ -121,6 +121,12 @@ class Recording:
         if frame is None or frame.f_code is not self.code:
             frame = self._own_frame(frame)
         plan = self.own
+        if plan.raised or plan.endless:
+            raise LoweringError(
+                "the tape's block went on where the program that was read from its source raises an exception",
+                getattr(plan.block[-1], "span", None) if plan.block else None,
+                hint="compute what raises before the tape",
+            )
         if plan.uses and self.known is None and frame is not None:
             if plan.leaving is UNMADE:
                 plan.leaving = leaving(plan)

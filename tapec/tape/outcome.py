@@ -22,6 +22,7 @@ from tapec.frontend.values import (
     MaybeNone,
     Static,
     Sym,
+    Template,
     Tup,
     Value,
     describe,
@@ -140,6 +141,8 @@ class Outcome:
     def known(self, obj: Any) -> str:
         """An object that was known when the function was lowered."""
         slot = self.live.recipe.owners.get(id(obj))
+        if isinstance(obj, Template):
+            self.refuse("or stores text that only the run knows", "return the numbers, and make the text of them")
         if isinstance(obj, _PLAIN):
             return self.constant(obj)
         if slot is None:
@@ -160,8 +163,9 @@ class Outcome:
         self.namespace[name] = obj
         return name
 
-    def refuse(self, what: str) -> NoReturn:
-        hint = "return numbers, arrays, variables, or tuples, lists and dicts of those"
+    def refuse(
+        self, what: str, hint: str = "return numbers, arrays, variables, or tuples, lists and dicts of those"
+    ) -> NoReturn:
         self.ev.fail(UnsupportedSyntax, f"a compiled function returns {what}", hint=hint)
 
     def caller(

@@ -18,7 +18,7 @@ from typing import Any
 
 import gast
 
-from tapec.errors import LoweringError, SourceUnavailable
+from tapec.errors import LoweringError, SourceUnavailable, Span
 from tapec.frontend.source import FunctionSource, parse_lines
 
 _COPIES = sys.version_info < (3, 13)
@@ -69,11 +69,23 @@ def find(frame: types.FrameType) -> Place:
     return _find(frame.f_code, frame.f_lasti, source_lines(frame))
 
 
+def asked_at(frame: types.FrameType) -> Span | None:
+    """The call that a frame is in, where its text is known."""
+    code = frame.f_code
+    line, end_line, column, end_column = list(code.co_positions())[frame.f_lasti // 2]
+    if line is None or column is None or end_column is None:
+        return None
+    text = linecache.getline(code.co_filename, line, frame.f_globals).rstrip("\n")
+    end = end_column if end_line == line else len(text)
+    return Span(code.co_filename, line, column, end, text, code.co_qualname) if text else None
+
+
 def source_lines(frame: types.FrameType) -> tuple[str, ...]:
     """The text of the file that a frame's code stands in."""
     code = frame.f_code
     linecache.checkcache(code.co_filename)
     lines = tuple(linecache.getlines(code.co_filename, frame.f_globals)) or _command(code)
+    lines = lines or _timed_cell(code, frame.f_globals.get("In"))
     if not lines:
         raise LoweringError(
             "the source of the tape's block cannot be found",
@@ -90,16 +102,40 @@ def _command(code: types.CodeType) -> tuple[str, ...]:
         return ()
     text = arguments[arguments.index("-c") + 1]
     try:
-        pending = [compile(text, "<string>", "exec", dont_inherit=True)]
+        whole = compile(text, "<string>", "exec", dont_inherit=True)
     except SyntaxError:
         return ()
+    # code given to exec() has the same file name, but is not part of this text
+    return tuple(text.splitlines(keepends=True)) if _holds(whole, code) else ()
+
+
+def _timed_cell(code: types.CodeType, cells: Any) -> tuple[str, ...]:
+    """The text of a notebook's cell under `%%time`, which runs its syntax tree; `cells` are those that have run."""
+    if code.co_filename != "<timed exec>" or not isinstance(cells, list):
+        return ()
+    try:
+        # get_ipython().run_cell_magic("time", "", text)
+        call: Any = ast.parse(cells[-1]).body[0]
+        text = ast.literal_eval(call.value.args[2])
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, AttributeError, IndexError):
+        return ()
+    # an expression at the end is run apart
+    for stmts in (body, body[:-1]):
+        if _holds(compile(ast.Module(stmts, []), code.co_filename, "exec", dont_inherit=True), code):
+            return tuple(text.splitlines(keepends=True))
+    return ()
+
+
+def _holds(whole: types.CodeType, code: types.CodeType) -> bool:
+    """Whether code is a part of other code."""
+    pending = [whole]
     while pending:
-        # code given to exec() has the same file name, but is not part of this text
         one = pending.pop()
         if one == code:
-            return tuple(text.splitlines(keepends=True))
+            return True
         pending += [const for const in one.co_consts if isinstance(const, types.CodeType)]
-    return ()
+    return False
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from tapec.options import Options
 from tapec.syntax.core import Atom, Block, Function, If, Name, walk, writes
 from tapec.syntax.types import Type
 from tapec.tape.again import Again
-from tapec.tape.held import canonical
+from tapec.tape.held import canonical, versions_for
 from tapec.tape.inputs import Leaf
 from tapec.tape.recipe import taking
 from tapec.tape.region import Region
@@ -37,6 +37,7 @@ class Mark:
     heap     what lists hold there
     lists    the contents of the live lists there
     watched  what the tape watches there
+    silent   what has been computed since recording was stopped
     simple   whether the statement that comes next can bind nothing if it raises
     """
 
@@ -46,6 +47,7 @@ class Mark:
     heap: dict[Lst, Any]
     lists: list[tuple[Any, Any]]
     watched: tuple[str, ...]
+    silent: frozenset[str]
     simple: bool
 
 
@@ -71,9 +73,11 @@ class Plan:
     marks      where the block may end early, by its statements
     pauses     where gradients are asked for while recording is stopped, in order
     written    the memory that the block writes in place
-    raised     whether the block ends by an exception that the program foresees
+    raised     whether the block ends by an exception that the program foresees; `endless` whether it never ends
+               otherwise than by one, though which one is told when it runs
     lines      the lines of the block
     options    those of the tape
+    silent     what is computed while recording is stopped, where the block's end is a question in such a pause
     recomputed names that the derivative of an inner tape computes once more; see again.py
     entry      what variables from outside hold, by name, and attributes of objects that they hold, as `name.attribute`
     gathers    names for arrays of which rows are taken: the rows, and their numbers
@@ -101,11 +105,13 @@ class Plan:
     pauses: tuple[Mark, ...]
     written: frozenset[str]
     raised: bool
+    endless: bool
     lines: range
     recomputed: Again
     entry: dict[str, Value]
     gathers: dict[str, tuple[str, str]]
     options: Options
+    silent: frozenset[str] = frozenset()
     uses: int = 0
     compiled: dict[Any, Compiled] = field(default_factory=dict)
     branching: dict[Any, bool] = field(default_factory=dict)
@@ -148,7 +154,8 @@ class Plan:
 
     def versions_of(self, first: str) -> tuple[str, ...]:
         """The names of the versions of the variable whose first one this is."""
-        return next((names for names in self.versions if names and names[0] == first), ())
+        names = next((names for names in self.versions if names and names[0] == first), ())
+        return versions_for(names, self.copies, self.region.watched, self.region.stopped)
 
     def fits(self, objects: tuple[Any, ...]) -> bool:
         """Whether every decision falls as it did when the block was lowered."""
@@ -170,7 +177,8 @@ class Plan:
             versions = tuple(tuple(v for v in names if v in defined) for names in self.versions)
             self.parts[key] = replace(
                 self, block=block, region=region, final=mark.final, heap=mark.heap, lists=mark.lists,
-                versions=versions, result=None, escapes=False, compiled={}, branching={}, ways={}, parts={}, calls={},
+                versions=versions, silent=mark.silent, result=None, escapes=False,
+                compiled={}, branching={}, ways={}, parts={}, calls={},
             )
         return self.parts[key]
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tapec.frontend.attributes import Flags
+from tapec.frontend.cached import is_cached
 from tapec.frontend.source import undecorated
 from tapec.syntax.types import Array, Type
 from tapec.tape.classes import static_lookup
@@ -37,8 +38,8 @@ _TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator",
 
 
 def _is_library(owner: Any) -> bool:
-    """Whether what an object holds never changes: modules of libraries, tapec's functions, `x.dtype`."""
-    if isinstance(owner, np.dtype | Flags):
+    """Whether what an object holds never changes: modules of libraries, tapec's functions, texts, `x.dtype`."""
+    if isinstance(owner, np.dtype | Flags | str | bytes | np.ufunc):
         return True
     if isinstance(owner, types.ModuleType):
         return owner.__name__.partition(".")[0] in _TRUSTED
@@ -60,6 +61,8 @@ class Recipe:
         self.count = 0
         self.complete = True
         self.mutable: list[int] = []
+        # tuples that a library holds, by identity
+        self.library: dict[int, Any] = {}
 
     def constant(self, obj: Any) -> str:
         """A name for an object in the generated function."""
@@ -72,11 +75,13 @@ class Recipe:
             self.lines.append(f"if not ({condition.format(v=f'v{slot}')}): return None")
 
     def access(self, obj: Any, origin: tuple[Any, ...]) -> int | None:
-        """The slot of an object found at `origin`; None for what belongs to tapec's own library."""
+        """The slot of an object found at `origin`; None for what belongs to a library."""
         kind, owner, step = (origin[0], None, origin[1]) if len(origin) == 2 else origin
         place = -1
         if owner is not None:
-            if _is_library(owner):
+            if _is_library(owner) or id(owner) in self.library:
+                if isinstance(obj, tuple):
+                    self.library[id(obj)] = obj
                 return None
             found = self.owners.get(id(owner))
             if found is None:
@@ -227,6 +232,9 @@ class Recipe:
             self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and {{v}} == {same}")
         elif isinstance(obj, types.ModuleType | type | types.BuiltinFunctionType | np.ufunc | np.dtype | _DISPATCHED):
             self.guard(slot, f"{{v}} is {self.constant(obj)} or {{v}} == {self.constant(obj)}")
+        elif is_cached(obj):
+            self.guard(slot, f"{{v}} is {self.constant(obj)}")
+            self.structure(self._new(obj.__wrapped__, f"v{slot}.__wrapped__"), obj.__wrapped__)
         else:
             inner = undecorated(obj)
             if inner is not None:

@@ -124,7 +124,13 @@ class Region:
         return self.entered and self.end is None and not self.paused
 
     def recorded(self) -> Block:
-        return freeze(self.block[self.start : self.end])
+        return freeze(self.block[self.start : self.paused_at if self.paused else self.end])
+
+    def behind(self) -> list[Any]:
+        """What has been written since recording ended, or was stopped."""
+        if self.paused:
+            return self.block[self.paused_at :]
+        return [] if self.end is None else self.block[self.end :]
 
     # watching
 

@@ -207,8 +207,8 @@ class _Reply:
 
     def _seed(self, text: str, target: Any, atom: str) -> str:
         type_ = self.plan.types[atom]
-        if isinstance(target, np.ndarray):
-            assert isinstance(type_, Array)
+        # a 0-d array may be a number of the program
+        if isinstance(target, np.ndarray) and isinstance(type_, Array):
             self.namespace["ones_for"] = ones_for
             return f"ones_for({text}, {self.constant(type_)})"
         assert isinstance(type_, Scalar)

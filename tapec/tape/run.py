@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,25 +24,38 @@ from tapec.syntax.core import Block, Const, For, Function, Loop, Return, walk
 from tapec.tape.derive import Derivative, inputs_of
 from tapec.tape.snapshots import snapshot
 
+# numbers among the arguments up to which a program runs as Python once
 _SMALL = 64
+# statements from which compilation takes many seconds; such a program runs as Python as long as that costs less
 _LONG = 300
-_PATIENCE = 1000
+_SMALL_IF_LONG = 2048
+_SECONDS_PER_STATEMENT = 0.01
 _serial = itertools.count(1)
 
 
 @dataclass
 class Compiled:
-    """A derivative as text; run as Python once if it is small, compiled when it is used again."""
+    """A derivative as text; run as Python once if it is small, compiled when it is used again.
+
+    small    whether its loops make a few trips
+    length   the number of its statements
+    spent    seconds for which a long one has run as Python
+    """
 
     derivative: Derivative
     program: Program
     small: bool
+    length: int
     sources: tuple[tuple[str, ...], ...] = ()
-    # whether compilation takes seconds, for statements that as Python run in a millisecond
-    long: bool = False
     uses: int = 0
+    spent: float = 0.0
     python: Any = None
     jitted: Any = None
+
+    @property
+    def long(self) -> bool:
+        """Whether compilation takes seconds, for statements that as Python run in a millisecond."""
+        return self.length > _LONG
 
     def __call__(self, arguments: list[Any], jit: bool | None) -> tuple[Any, ...]:
         if self.jitted is not None and jit is not False:
@@ -49,11 +63,12 @@ class Compiled:
         self.uses += 1
         # an integer may be a number of trips
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
-        again = self.uses > (_PATIENCE if self.long else 1)
-        if jit or (jit is None and (again or not self.small or sizes > _SMALL)):
+        again = self.spent > self.length * _SECONDS_PER_STATEMENT if self.long else self.uses > 1
+        if jit or (jit is None and (again or not self.small or sizes > (_SMALL_IF_LONG if self.long else _SMALL))):
             if self.jitted is None:
                 self.jitted = compile_function(self.program)
             return _several(self.jitted(*arguments))
+        start = time.perf_counter()
         try:
             return _several(self.interpreted(*arguments))
         except ArithmeticError:
@@ -61,6 +76,8 @@ class Compiled:
             if jit is False:
                 raise
             return self(arguments, True)
+        finally:
+            self.spent += time.perf_counter() - start
 
     def patiently(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python until it has been used often."""
@@ -101,9 +118,9 @@ def compiled(
     if callees:
         program = replace(program, prelude=callees_text(program, lowered, options))
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
-    small = not callees and all(_short(loop) for loop in loops)
     length = sum(1 for _ in walk(final.body))
-    return Compiled(derivative, program, small, sources, length > _LONG)
+    small = not callees and all(_short(loop, length > _LONG) for loop in loops)
+    return Compiled(derivative, program, small, length, sources)
 
 
 @dataclass
@@ -158,11 +175,14 @@ def compiled_checks(
     return Checks(Program(name, text, constants, final, lowered, inputs, options=options))
 
 
-def _short(loop: Any) -> bool:
-    """A loop over the extents of arrays or a few trips; those are small where the arrays are."""
+def _short(loop: Any, deep: bool) -> bool:
+    """A loop over the extents of arrays or a few trips; those are small where the arrays are.
+
+    deep  whether nests of more than two such loops count as short, too
+    """
     if isinstance(loop, Loop):
         return False
-    if any(isinstance(stmt, For) and any(isinstance(s, For) for s in stmt.body) for stmt in loop.body):
+    if not deep and any(isinstance(stmt, For) and any(isinstance(s, For) for s in stmt.body) for stmt in loop.body):
         return False
     bounds = [bound for bound in (loop.start, loop.stop) if isinstance(bound, Const)]
     return all(isinstance(bound.value, int) and abs(bound.value) <= _SMALL for bound in bounds)

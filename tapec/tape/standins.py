@@ -16,7 +16,7 @@ class ForeignTape:
     """A tape that the region being lowered does not belong to: its calls leave no trace in it."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("watch", "reset"):
+        if name in ("watch", "reset", "__enter__", "__exit__"):
             return _NoEffect()
         if name == "stop_recording":
             return _Elsewhere

@@ -17,9 +17,11 @@ from tapec.frontend.complexes import each
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Complex, Sym, Value
 from tapec.syntax.core import Atom, Const, Name, Op
-from tapec.syntax.types import Array
+from tapec.syntax.types import Array, Scalar
 
 _ARITHMETIC = (gast.BinOp, gast.UnaryOp)
+# methods of a number that give another one, of the same value
+_OTHERS = ("conj", "conjugate", "astype")
 
 
 class WholeNumbers:
@@ -54,6 +56,9 @@ class WholeNumbers:
             return self.set_apart(value, before, kind in _ARITHMETIC)
         if isinstance(value, Sym) and isinstance(value.atom, Name) and value.atom in self.whole_parts:
             return self.own_part(value)
+        if isinstance(value, Sym) and isinstance(value.type, Scalar) and _makes_a_number(node):
+            made = isinstance(value.atom, Const) or value.atom.id in self.made_since(before)
+            return value if made else self.own_part(value)
         if kind is gast.Attribute and node.attr == "T" and isinstance(value, Sym | Complex):
             turned: Value = each(self.ev, value, lambda part: self.own_view(part, before))
             return turned
@@ -119,3 +124,10 @@ class WholeNumbers:
             if (part.atom.id, axis) in ev.dim_keys:
                 ev.dim_keys[made.atom.id, axis] = ev.dim_keys[part.atom.id, axis]
         return made
+
+
+def _makes_a_number(node: Any) -> bool:
+    """Whether an expression gives a new number, though the program may hand on another one: `+x`, `x.conj()`."""
+    if isinstance(node, gast.UnaryOp):
+        return isinstance(node.op, gast.UAdd)
+    return isinstance(node, gast.Call) and isinstance(node.func, gast.Attribute) and node.func.attr in _OTHERS

@@ -73,9 +73,9 @@ class Assembly(Slots):
                         out.append(If(test, tuple(sides[0]), tuple(sides[1]), stmt.span))
                 case For() | Loop():
                     for copy in self.plan.snapshots.get(id(stmt), ()):
-                        out.append(copy)
-                        if copy.target in self.plan.stored:
-                            out.append(self.put(copy.target, self.plan.stored[copy.target]))
+                        out += copy.statements
+                        if copy.name in self.plan.stored:
+                            out.append(self.put(copy.name, self.plan.stored[copy.name]))
                     entries = self.entries.get(id(stmt), [])
                     out += entries
                     for entry in entries:

@@ -45,6 +45,8 @@ class Costs:
         self.exits = exits
         self.shadows = shadows
         self.plan = Plan()
+        # arrays whose stores the reverse sweep undoes
+        self.put_back: frozenset[str] = frozenset()
         self._kept: set[str] = set()
         self._done: set[tuple[str, int]] = set()
 
@@ -123,6 +125,18 @@ class Costs:
             }
         return self.memory.aliases.find(array) in self._kept
 
+    def copied(self, stmt: Stmt) -> bool:
+        """Whether a load reads an element that is overwritten later, of an array that is copied for it."""
+        return False
+
+    def _is_back(self, array: str, home: Region) -> bool:
+        """Whether an array is as a block of loads found it when the block is reversed."""
+        return array in self.put_back and self.memory.whole_in(array, home)
+
+    def expensive(self, stmt: Assign) -> bool:
+        """Whether keeping a value takes less than its operation alone."""
+        return self._own_cost(stmt, self.regions.home[stmt.target]) >= STORE
+
     def _refers(self, name: str) -> bool:
         """Whether an array is found again by naming it again: a view, another name, one of two arrays.
 
@@ -150,7 +164,8 @@ class Costs:
         if value.fn == "load":
             array = value.args[0]
             assert isinstance(array, Name)
-            return _COST["load"] if self.memory.stable(stmt, array.id) else EXPENSIVE
+            there = self.memory.stable(stmt, array.id) or self.copied(stmt) or self._is_back(array.id, home)
+            return _COST["load"] if there else EXPENSIVE
         if value.fn == "**" and value.args[1] in (Const(2), Const(2.0)):
             return 0.3
         return _COST.get(value.fn, EXPENSIVE)

@@ -136,6 +136,17 @@ class Emitter:
 
         self.each(target, body)
 
+    def copy_elements(self, target: str, source: str) -> None:
+        """`target[:] = source` for arrays of one shape."""
+        type_ = self.types[source]
+        assert isinstance(type_, Array)
+
+        def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
+            item = inner.let("t", Op("load", (Name(source), *index)), type_.element)
+            inner.add(Store(target, index, item, False, self.span))
+
+        self.each(source, body)
+
     def extend(self, stmts: Iterable[Stmt]) -> None:
         self.out.extend(stmts)
 

@@ -14,6 +14,10 @@ from tapec.syntax.types import Type
 _BOUNDS = 4
 
 
+# the first and the last value of loop variables
+Ends = dict[str, tuple[Expr, Expr]]
+
+
 class Extents:
     """Trip counts of loops, expressed in names that are set before the outermost loop."""
 
@@ -24,12 +28,14 @@ class Extents:
     def of(self, chain: tuple[Region, ...]) -> tuple[Expr, ...] | None:
         """One extent per loop body of `chain`, outermost first; None if one is not known early."""
         out: list[Expr] = []
-        ends: dict[str, tuple[Expr, Expr]] = {}
+        ends: Ends = {}
         for region in chain:
             loop = region.owner
             if not isinstance(loop, For):
                 return None
             bounds = [self.early(bound, chain[0], ends) for bound in (loop.start, loop.stop, loop.step)]
+            if bounds[1] is None and loop.step == Const(1):
+                bounds[1] = self.at_most(loop.stop, chain[0], ends)
             if any(bound is None for bound in bounds):
                 return None
             start, stop, step = (bound for bound in bounds if bound is not None)
@@ -47,7 +53,7 @@ class Extents:
                 ends[loop.var] = (start, stop)
         return tuple(out)
 
-    def early(self, expr: Expr, outermost: Region, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
+    def early(self, expr: Expr, outermost: Region, ends: Ends) -> Expr | None:
         """`expr` in terms of names set before `outermost` and of loop variables in `ends`."""
         if isinstance(expr, Const):
             return expr
@@ -76,7 +82,7 @@ class Extents:
             return self.early(value, outermost, ends)
         return None
 
-    def _dim(self, value: Op, outermost: Region, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
+    def _dim(self, value: Op, outermost: Region, ends: Ends) -> Expr | None:
         array, axis = value.args
         assert isinstance(array, Name) and isinstance(axis, Const)
         if not self.regions.home[array.id].inside(outermost):
@@ -88,6 +94,40 @@ class Extents:
                 return self.early(made.args[1 + axis.value], outermost, ends)
         return None
 
+    def at_most(self, expr: Expr, outermost: Region, ends: Ends, asked: frozenset[Expr] = frozenset()) -> Expr | None:
+        """A bound, known early, of an integer that may be another one in each trip; `asked` are those on the way."""
+        known = self.early(expr, outermost, ends)
+        if known is not None or expr in asked:
+            return known
+        match expr:
+            case Name(id=name):
+                values = [stmt.value for stmt in self.regions.defs[name] if isinstance(stmt, Assign)]
+                if len(values) < len(self.regions.defs[name]):
+                    return None
+            case Op(fn="ifelse", args=(_, *sides)) | Op(fn="max", args=sides):
+                values = list(sides)
+            case Op(fn="dim", args=(Name(id=array), axis)):
+                values = self.extents_of(array, axis)
+            case _:
+                return None
+        bounds = [self.at_most(value, outermost, ends, asked | {expr}) for value in values]
+        found = [bound for bound in bounds if bound is not None]
+        return functools.reduce(_larger, found) if found and len(found) == len(bounds) else None
+
+    def extents_of(self, array: str, axis: Expr) -> list[Expr]:
+        """What an array's extent may be: that of each array that its name stands for; nothing if that is not known."""
+        found: list[Expr] = []
+        for stmt in self.regions.defs[array]:
+            match stmt:
+                case Assign(value=Name(id=other)):
+                    found.append(Op("dim", (Name(other), axis)))
+                case Assign(value=Op(fn="empty" | "zeros", args=(_, *dims))) if isinstance(axis, Const):
+                    assert isinstance(axis.value, int)
+                    found.append(dims[axis.value])
+                case _:
+                    return []
+        return found
+
 
 def trip_count(start: Expr, stop: Expr, step: Expr) -> Expr:
     """`len(range(start, stop, step))` as a formula."""
@@ -98,13 +138,17 @@ def trip_count(start: Expr, stop: Expr, step: Expr) -> Expr:
     return Op("neg", (Op("//", (Op("-", (start, stop)), step)),))
 
 
+def _larger(one: Expr, other: Expr) -> Expr:
+    return one if one == other else Op("max", (one, other))
+
+
 def _minus_one(expr: Expr) -> Expr:
     if isinstance(expr, Const) and isinstance(expr.value, int):
         return Const(expr.value - 1)
     return Op("-", (expr, Const(1)))
 
 
-def _corners(trips: Expr, ends: dict[str, tuple[Expr, Expr]]) -> Expr | None:
+def _corners(trips: Expr, ends: Ends) -> Expr | None:
     """The largest value of `trips` over the ranges of outer loop variables; None if no corner need have it."""
     free = sorted(set(names_in(trips)) & ends.keys())
     if not free:

@@ -239,7 +239,7 @@ class _Forward:
             assert isinstance(stack, Name)
             return Op("pop", (Name(self.dot(stack.id, emitter)),))
         rule = rule_for(value.fn)
-        if rule is None or rule.tangent is None:
+        if rule is None or rule.forward is None:
             raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
         names: dict[str, Expr] = {"y": Name(target)}
         for param, arg in zip(rule.params, value.args, strict=False):
@@ -247,7 +247,7 @@ class _Forward:
             names[param] = arg
             dot = self.tangent(arg, emitter)
             names[f"d{param}"] = Const(0.0) if dot is None else dot
-        return fold(substitute(rule.tangent, names))
+        return fold(substitute(rule.forward, names))
 
     def memory(self, stmt: Assign, emitter: Emitter) -> None:
         """An array or stack: its tangent is made in the same way."""

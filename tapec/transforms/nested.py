@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tapec.analyses.memory import handed_on
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
 from tapec.frontend.complexes import each, joined, parts
 from tapec.frontend.evaluator import Evaluator
@@ -191,7 +192,7 @@ def note_memory(ev: Evaluator, block: Block) -> None:
         for name in writes(stmt):
             if not isinstance(ev.types.get(name), Array):
                 continue
-            sources = [r for r in reads(stmt) if r in ev.roots] if isinstance(stmt, Assign) else []
+            sources = [r for r in handed_on(stmt.value) if r in ev.roots] if isinstance(stmt, Assign) else []
             known = frozenset().union(*(ev.roots[r] for r in sources)) if sources else frozenset()
             ev.roots[name] = ev.roots.get(name, frozenset()) | (known or frozenset({name}))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tapec.analyses.regions import Region
-from tapec.syntax.core import Assign, Expr
+from tapec.syntax.core import Assign, Expr, Stmt
 from tapec.transforms.passed import Handed
 
 
@@ -17,6 +17,20 @@ class Slot:
     loops: tuple[Region, ...]
     dense: bool
     extents: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A copy of an array before a nest of loops; the reverse sweep loads the nest's elements from it.
+
+    statements   make the copy; the first of them says how the reverse sweep has it again
+    slot         the buffer whose rows are copies, if it has one
+    """
+
+    name: str
+    array: str
+    statements: tuple[Stmt, ...]
+    slot: Slot | None = None
 
 
 @dataclass
@@ -42,5 +56,5 @@ class Plan:
     counters: dict[int, str] = field(default_factory=dict)
     rotated: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
     handed: dict[int, list[Handed]] = field(default_factory=dict)
-    snapshots: dict[int, list[Assign]] = field(default_factory=dict)
+    snapshots: dict[int, list[Snapshot]] = field(default_factory=dict)
     reloaded: dict[str, Assign] = field(default_factory=dict)

@@ -26,6 +26,7 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
 from tapec.transforms.fusion import Fused, Fusion
 from tapec.transforms.plan import Slot
+from tapec.transforms.putback import arrays_to_put_back, only_reversed, tell_put_back, with_old_values
 from tapec.transforms.schedule import Forward, Schedule, never_read, sharing, without_stores
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
@@ -70,7 +71,20 @@ def reverse(
     sweep reverses the trips of independent loops as soon as they have run.  `listener` is told what is decided.
     The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
-    return _Reverse(function, sources, constants, unit_seed, shared, fuse, listener, outputs).run()
+    given = function, sources, constants, unit_seed, shared, fuse
+    if not fuse:
+        return _Reverse(*given, listener, outputs).run()
+    first = _Reverse(*given, None, outputs)
+    swept = first.run()
+    arrays = arrays_to_put_back(function, first.program, first.planner)
+    if arrays:
+        second = _Reverse(*given, None, outputs, arrays)
+        changed = second.run()
+        if second.as_much_at_once(first) and only_reversed(arrays, second.fused):
+            swept = changed
+        else:
+            arrays = frozenset()
+    return swept if listener is None else _Reverse(*given, listener, outputs, arrays).run()
 
 
 def kept_by_loops(
@@ -98,8 +112,10 @@ class _Reverse(Assembly):
         fuse: bool,
         listener: Listener | None,
         outputs: frozenset[str] | None = None,
+        put_back: frozenset[str] = frozenset(),
     ) -> None:
         self.listener = listener
+        self.put_back = put_back
         self.outputs = outputs
         self.shared = shared
         self.fuse = fuse
@@ -112,7 +128,9 @@ class _Reverse(Assembly):
         self.scheduled_forward: dict[int, Forward | None] = {}
 
     def run(self) -> Reversed:
-        function, emitter = self.function, self.emitter
+        emitter = self.emitter
+        body, old = with_old_values(self.function.body, self.put_back, emitter)
+        function = replace(self.function, body=body)
         last = function.body[-1]
         assert isinstance(last, Return)
         targets = {a.id for a in last.values if isinstance(a, Name)}
@@ -142,6 +160,7 @@ class _Reverse(Assembly):
         self.memory = memory(program, self.regions, aliases(program), self.constants)
         self.sweep = Sweep(emitter, self.regions, self.memory, self.activity, shadows)
         self.sweep.checkpointed = self.scheduled
+        self.sweep.old = old
         swept = self.sweep.run(program.body, self.regions.root)
         self.place_snapshots(program)
         seeds, seeding = self.seed(last, shadows)
@@ -153,9 +172,11 @@ class _Reverse(Assembly):
             seeding = ()
         planner = Planner(emitter, self.regions, self.memory, self.exits, frozenset(shadows.names.values()))
         self.planner = planner
+        planner.put_back = self.put_back
         self.plan = planner.run(swept, self.fused.loops)
         if self.listener is not None:
             bars = frozenset(shadows.names.values())
+            tell_put_back(self.put_back, self.regions, self.listener)
             tell_plan(self.plan, self.regions, self.memory, self.types, bars, self.listener)
         forward = self.record(program.body, self.regions.root)
         values, kept = self.keep_results(last)
@@ -169,6 +190,11 @@ class _Reverse(Assembly):
         return Reversed(
             (*forward, *kept), (*backward, *extra), values, adjoints, seeds, self.types, function.params
         )
+
+    def as_much_at_once(self, other: _Reverse) -> bool:
+        """Whether as many loops as in another reversal are reversed at once, or run again."""
+        mine, theirs = self.plan, other.plan
+        return len(mine.fused) >= len(theirs.fused) and len(mine.replayed) >= len(theirs.replayed)
 
     # checkpointed loops
 

@@ -41,7 +41,7 @@ class Slots:
         for slot, name in self.plan.buffers.get(id(stmt), ()):
             type_ = self.types[name]
             if slot.dense:
-                assert isinstance(type_, Scalar)
+                assert isinstance(type_, Scalar | Array)
                 dims = []
                 for extent in slot.extents:
                     if extent not in made:

@@ -14,6 +14,7 @@ read later only.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +37,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    map_blocks,
     reads,
     substitute,
     walk,
@@ -54,10 +56,42 @@ def to_ssa(
 ) -> Function:
     """The same program in single assignment; `avoid` holds names that must not be used."""
     worker = _Ssa(function, constants, avoid)
+    body = _stacks_first(function.body)
+    worker.liveness.block(body, frozenset(), frozenset())
     out = worker.emitter.child()
     env: Env = {name: Name(name) for name in (*function.params, *constants)}
-    worker.block(function.body, env, out)
+    worker.block(body, env, out)
     return Function(function.name, function.params, _closed(out), worker.types, function.doc)
+
+
+def _stacks_first(block: Block) -> Block:
+    """The same program, with the stacks that branches make made before them.
+
+    What one branch pushes, the same branch of the reverse sweep pops.  The stack that both know has adjoints; a merge
+    name would be another stack, with adjoints of its own.
+    """
+    counts = Counter(name for stmt in walk(block) for name in writes(stmt))
+
+    def plain(block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            found = branch(stmt, out) if isinstance(stmt, If) else map_blocks(stmt, plain)
+            out.append(found)
+        return tuple(out)
+
+    def branch(stmt: If, before: list[Stmt]) -> Stmt:
+        return map_blocks(stmt, lambda block: tuple(inner for one in block for inner in taken(one, before)))
+
+    def taken(stmt: Stmt, before: list[Stmt]) -> tuple[Stmt, ...]:
+        match stmt:
+            case Assign(target=target, value=Op(fn="stack")) if counts[target] == 1:
+                before.append(stmt)
+                return ()
+            case If():
+                return (branch(stmt, before),)
+        return (map_blocks(stmt, plain),)
+
+    return plain(block)
 
 
 @dataclass
@@ -84,7 +118,7 @@ class _Ssa:
         self.types = {name: function.types[name] for name in (*function.params, *constants)}
         self.old = function.types
         self.emitter = Emitter(self.types, set(avoid) | set(self.types))
-        self.liveness = _Liveness(function)
+        self.liveness = _Liveness()
         self.loops: list[dict[str, str]] = []
 
     def define(self, name: str) -> str:
@@ -257,10 +291,9 @@ class _Ssa:
 class _Liveness:
     """Names that may be read later: after each `if` and loop, and at each loop's head."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self) -> None:
         self.after: dict[int, Live] = {}
         self.head: dict[int, Live] = {}
-        self.block(function.body, frozenset(), frozenset())
 
     def block(self, block: Block, live: Live, at_break: Live) -> Live:
         for stmt in reversed(block):

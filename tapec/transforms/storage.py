@@ -13,29 +13,18 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 5 and 12.
 
 from __future__ import annotations
 
-from tapec.analyses.memory import Memory
-from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Const, Expr, For, If, Loop, Name, Op, names_in, reads, walk
-from tapec.syntax.types import INT64, Array, Scalar, Stack
+from tapec.analyses.regions import Region
+from tapec.syntax.core import For, If, Loop, Name, reads, walk
+from tapec.syntax.types import Array, Scalar, Stack
+from tapec.transforms.copies import Copies
 from tapec.transforms.costs import STORE, STORE_ARRAY
-from tapec.transforms.emitter import Emitter
-from tapec.transforms.exits import Exits
-from tapec.transforms.extents import Extents
 from tapec.transforms.passed import handed, rotation
 from tapec.transforms.plan import Plan, Slot
-from tapec.transforms.replays import Replays
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, always_breaks
 
 
-class Planner(Replays):
+class Planner(Copies):
     """Decides for every value that the reversed statements read."""
-
-    def __init__(
-        self, emitter: Emitter, regions: Regions, memory: Memory, exits: Exits, shadows: frozenset[str]
-    ) -> None:
-        super().__init__(emitter, regions, memory, exits, shadows)
-        self.extents = Extents(emitter.types, regions)
-        self._pending: list[tuple[str, Region]] = []
 
     def run(self, reverse: RevBlock, fused: dict[int, RevLoop] | None = None) -> Plan:
         """The plan for what is left of the reverse sweep, and for the loops that are fused."""
@@ -46,20 +35,21 @@ class Planner(Replays):
             self._choose_replays(item.body, only_arrays=True)
         for body in bodies:
             self._demand_block(body)
-        # what must be stored comes first: values that follow from it are cheap then
-        self._pending.sort(key=lambda demand: self.regions.merged(demand[0]))
+        self.choose_copies()
+        # what must be stored comes first, and in the order of the program: values that follow from it are cheap then
+        self._pending.sort(key=self._turn)
         while self._pending:
             self._provide(*self._pending.pop())
         for names in self.plan.recomputed.values():
             names.sort(key=lambda n: self.regions.place[id(self.regions.defs[n][0])])
         return self.plan
 
-    # what is read
+    def _turn(self, demand: tuple[str, Region]) -> tuple[bool, int]:
+        """Where a demand stands among the others: the last is the first to be met."""
+        defs = self.regions.defs[demand[0]]
+        return len(defs) > 1, -self.regions.place[id(defs[0])] if defs else 0
 
-    def _demand(self, expr: Expr, region: Region) -> None:
-        for name in names_in(expr):
-            if name in self.regions.home:
-                self._pending.append((name, region))
+    # what is read
 
     def _demand_block(self, block: RevBlock) -> None:
         region = block.region
@@ -112,6 +102,8 @@ class Planner(Replays):
         defs = self.regions.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return  # the reversed loop's own variable
+        if len(defs) == 1 and self.copied(defs[0]) and self.from_copy(name, home, chain):
+            return
         scalar = isinstance(self.types[name], Scalar)
         if cost < (STORE if scalar else STORE_ARRAY) or (not scalar and self._refers(name)):
             self.plan.recomputed.setdefault(id(home), []).append(name)
@@ -119,53 +111,10 @@ class Planner(Replays):
                 for operand in reads(stmt):
                     self._demand(Name(operand), home)
             return
-        if self._from_snapshot(name, home, chain):
+        if self.from_copy(name, home, chain):
             return
         slot = self._slot(name, home, chain)
         self.plan.stored[name] = slot
-
-    def _from_snapshot(self, name: str, home: Region, chain: tuple[Region, ...]) -> bool:
-        """Load an element from a copy of its array instead, where a nest of loops reads elements repeatedly.
-
-        The copy is made before a loop that has more loops inside, itself counted, than the array has axes, and
-        that does not store into it.
-        """
-        (made,) = self.regions.defs[name] if not self.regions.merged(name) else (None,)
-        if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn != "load":
-            return False
-        array = made.value.args[0]
-        assert isinstance(array, Name)
-        type_ = self.types[array.id]
-        assert isinstance(type_, Array)
-        for place, loop in enumerate(chain[1:], 1):
-            repeated = len(chain) - place > type_.ndim
-            if repeated and self.memory.whole_in(array.id, loop) and not self.regions.home[array.id].inside(loop):
-                kept = self._snapshot(array.id, type_, loop)
-                self.plan.recomputed.setdefault(id(home), []).append(name)
-                self.plan.reloaded[name] = Assign(name, Op("load", (Name(kept), *made.value.args[1:])), made.span)
-                for operand in made.value.args[1:]:
-                    self._demand(operand, home)
-                assert loop.parent is not None
-                self._demand(Name(kept), loop.parent)
-                return True
-        return False
-
-    def _snapshot(self, array: str, type_: Array, loop: Region) -> str:
-        """The name of a copy of an array that is made before a loop."""
-        owner = loop.owner
-        assert owner is not None and loop.parent is not None
-        for copy in self.plan.snapshots.get(id(owner), ()):
-            if copy.value == Op("copy", (Name(array),)):
-                return copy.target
-        kept = self.emitter.fresh(f"{array}_kept", Array(type_.dtype, type_.ndim))
-        made = Assign(kept, Op("copy", (Name(array),)), getattr(owner, "span", None))
-        self.plan.snapshots.setdefault(id(owner), []).append(made)
-        self.regions.home[kept] = loop.parent
-        self.regions.defs[kept] = [made]
-        self.regions.of[id(made)] = loop.parent
-        self.regions.place[id(made)] = self.regions.place[id(owner)]
-        self.memory.homes[self.memory.aliases.find(kept)] = loop.parent
-        return kept
 
     def _store_head(self, name: str, loop: Region) -> None:
         if self._passed_on(name, loop):
@@ -211,12 +160,3 @@ class Planner(Replays):
         for loop in chain:
             self._demand_loop_counter(loop)
         return slot
-
-    def _demand_loop_counter(self, loop: Region) -> None:
-        owner = loop.owner
-        if isinstance(owner, For) and (owner.start != Const(0) or owner.step != Const(1)):
-            if id(loop) not in self.plan.counters:
-                self.plan.counters[id(loop)] = self.emitter.fresh("trip", INT64)
-            if loop.parent is not None:
-                for bound in (owner.start, owner.step):
-                    self._demand(bound, loop.parent)

@@ -93,6 +93,8 @@ class Sweep:
         # copies of arrays after and before a statement
         self.snapshots: dict[int, list[tuple[str, str]]] = {}
         self.entries: dict[int, list[tuple[str, str]]] = {}
+        # elements as they were before a store, which the reverse sweep puts back
+        self.old: frozenset[str] = frozenset()
         # writes the reversal of a checkpointed loop
         self.checkpointed: Callable[[For], list[Stmt]] | None = None
 
@@ -134,6 +136,9 @@ class Sweep:
         out = self.emitter.child()
         out.span = self.emitter.span
         match stmt:
+            case Assign(target=target, value=Op(args=(Name(id=array), *_) as place)) if target in self.old:
+                index = tuple(sub for sub in place[1:] if isinstance(sub, Name | Const))
+                out.add(Store(array, index, Name(target), False, out.span))
             case Assign(target=target) if target in self.activity:
                 self.assign(stmt, out)
             case Store(array=array) if array in self.activity:

@@ -66,10 +66,13 @@ class _Told:
                     found.append((self.place(made), made.span, "computed again", "", *about))
         for loop, copies in plan.snapshots.items():
             for copy in copies:
-                assert isinstance(copy.value, Op) and isinstance(copy.value.args[0], Name)
-                array = copy.value.args[0].id
-                place = self.regions.place.get(loop, -1)
-                found.append((place, copy.span, "`{0}` is copied", "its elements are read again", self.named(array)))
+                place, span = self.regions.place.get(loop, -1), getattr(copy.statements[0], "span", None)
+                if copy.slot is not None:
+                    why = "the elements that the loop reads are overwritten later"
+                    kept = self.named(copy.array), Name(copy.array), self.room(copy.slot, copy.name), ()
+                    found.append((place, span, "stored", why, *kept))
+                    continue
+                found.append((place, span, "`{0}` is copied", "its elements are read again", self.named(copy.array)))
         for region, turned in plan.rotated.items():
             owner = self.owners[region]
             for cycle in turned:
@@ -88,17 +91,25 @@ class _Told:
     def stored(self, name: str, slot: Slot, why: str) -> tuple[Any, ...]:
         """A value that is kept: its name, what computes it, the bytes, and the loops that multiply them."""
         made = self.regions.defs[name][0] if self.regions.defs.get(name) else None
-        size: Expr = self.bytes_of(name)
         loops: tuple[Span | None, ...] = ()
         if slot.dense:
-            for extent in slot.extents:
-                size = times(size, self.formula(extent))
+            size = self.room(slot, name)
         else:
+            size = self.bytes_of(name)
             loops = tuple(region.owner.span for region in slot.loops if region.owner is not None)
         about = self.named(name), self.value(name), size, loops
         if made is None:
             return -1, None, "stored", why, *about
         return self.place(made), made.span, "stored", why, *about
+
+    def room(self, slot: Slot, name: str) -> Expr:
+        """The bytes of a buffer."""
+        type_ = self.types[name]
+        assert isinstance(type_, Scalar | Array)
+        size: Expr = Const(np.dtype(type_.dtype).itemsize)
+        for extent in slot.extents:
+            size = times(size, self.formula(extent))
+        return size
 
     def named(self, name: str) -> Named:
         defs = self.regions.defs.get(name, [])

@@ -98,6 +98,24 @@ def test_extra_positional_arguments() -> None:
     assert caller(3.0) == 14.0
 
 
+@pytest.mark.filterwarnings("ignore:First-class function type feature is experimental")
+def test_derivatives_as_pointers_to_functions() -> None:
+    first, second = tapec.grad(lambda x: x * x), tapec.grad(inverse)
+    kind = numba.types.FunctionType(numba.float64(numba.float64))
+
+    @numba.njit(numba.float64(kind, numba.float64))
+    def called(f, x):
+        return f(x)
+
+    @numba.njit
+    def chosen(which, x):
+        f = first if which else second
+        return f(x)
+
+    assert (called(second, 2.0), called(second, 4.0)) == (-0.25, -0.0625)
+    assert (chosen(True, 3.0), chosen(False, 2.0)) == (6.0, -0.25)
+
+
 def test_tuples_come_back_as_they_went_in() -> None:
     assert tapec.grad(product)((2.0, 5.0)) == (5.0, 2.0)
     found = tapec.grad(product)(Pair(2.0, 5.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 
 import numpy as np
 
@@ -229,3 +230,71 @@ def draws_in_a_loop_of_a_tape():
         return tape.gradient(y, w)
 
     step(np.ones(6000))
+
+
+# contexts, iterators and copies
+
+
+@compiled
+def a_stack_of_other_contexts(x, v):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(doubling(x))
+    return x
+
+
+@compiled
+def a_stack_in_a_branch(x, v):
+    with contextlib.ExitStack() as stack:
+        if x > 0.0:
+            stack.enter_context(GradientTape())
+    return x, zip(v, v)
+
+
+@compiled
+def a_generator_is_closed(x, v):
+    made = pairs(x)
+    made.close()
+    return x
+
+
+@compiled
+def a_shallow_copy_of_a_tuple(x, v):
+    return copy.copy((x, x))
+
+
+@compiled
+def a_deep_copy(x, v):
+    return copy.deepcopy([x, x])
+
+
+@compiled
+def a_slice_of_a_growing_list(x, v):
+    found = [x]
+    for value in v:
+        found.append(value)
+    found[1:2] = [x, x]
+    return found, zip(v, v)
+
+
+@compiled
+def a_target_that_a_loop_has_chosen(x, v):
+    with GradientTape() as tape:
+        tape.watch(x)
+        a, b = x * x, x**3
+    for value in v:
+        if value > x:
+            a = b
+    return tape.gradient(a, x), zip(v, v)
+
+
+class Items:
+    def __next__(self):
+        return 1.0
+
+
+@compiled
+def next_with_a_default(x, v):
+    items = Items()
+    for _ in v:
+        x = x + next(items, 0.0)
+    return x, zip(v, v)

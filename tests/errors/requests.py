@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numba
 import numpy as np
@@ -13,6 +14,8 @@ from tests.errors import Refusals
 cases = Refusals()
 refused, misuse = cases.refused, cases.misuse
 VECTOR = np.array([1.0, 2.0, 3.0])
+ENDLESS: list[Any] = [1.0]
+ENDLESS.append(ENDLESS)
 
 
 class Model:
@@ -116,6 +119,11 @@ def object_argument(x):
 @refused(Node(2.0))
 def object_that_holds_itself(node):
     return node.root.weight
+
+
+@refused(ENDLESS)
+def list_that_holds_itself(x):
+    return x[0]
 
 
 @refused(1.0)

@@ -231,3 +231,21 @@ def a_gradient_of_a_tape_of_another_block():
         second.watch(x)
         z = x * first.gradient(y, x)
     second.gradient(z, x)
+
+
+@misuse
+def an_iterator_from_outside():
+    items, x = iter([1.0, 2.0]), constant(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * next(items)
+    tape.gradient(y, x)
+
+
+@misuse
+def a_block_goes_on():
+    x = constant(3.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = np.clip(x, None, None)
+    tape.gradient(y, x)

@@ -64,6 +64,18 @@ def differences(x, m):
     return t
 
 
+def shifted(m, x):
+    y = (x - m) @ x.T
+    return (y * y).sum()
+
+
+def peaks(x, n):
+    total = 0.0
+    for t in range(n):
+        total += (x * t).max()
+    return total
+
+
 def largest(x):
     top = x[0]
     for i in range(1, x.shape[0]):
@@ -78,6 +90,8 @@ CASES = (
     (product, (VECTOR,), "b =", "small_products", "the product is written out: its arrays are 2 by 2 and 2 by 2"),
     (packed, (VECTOR, VECTOR), "for r", "counters", "`p` is computed from `r`, not carried: every trip adds 1"),
     (differences, (VECTOR, VECTOR), "for c", "refill", "`diff` is not kept: its elements are computed again"),
+    (peaks, (VECTOR, numba.int64), "total +=", "checks", "checked once: all trips of"),
+    (shifted, (VECTOR, numba.float64[:, ::1]), "y =", "summed_products", "rows are summed before the product"),
     (largest, (VECTOR,), "for i", "early", "the reverse sweep leaves the loop early"),
 )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
+import numba
 import numpy as np
 import pytest
 from numba import njit
@@ -144,6 +147,17 @@ def test_an_array_that_ends_before_the_element_is_an_error():
         gradient(np.ones((2, 5)), np.ones((2, 2)))
     # no trip asks for it
     gradient(np.ones((0, 5)), np.ones((0, 2)))
+
+
+def test_the_users_own_error_comes_first():
+    def checked(x):
+        middle = x[1:4]
+        if x.shape[0] < 7:
+            raise ValueError("too short")
+        return np.sum(middle * middle) * x[6]
+
+    with mock.patch.object(numba.config, "DISABLE_JIT", True), pytest.raises(ValueError, match="too short"):
+        tapec.grad(checked)(np.ones(5))
 
 
 def test_arrays_that_do_not_fit_are_refused_as_before():

@@ -71,6 +71,96 @@ def f(x, n, k, c):
     check(reuse_memory, text, text)
 
 
+def test_an_array_that_copies_a_product_is_the_product():
+    check(
+        reuse_memory,
+        before="""
+        def f(n, k):
+            M = np.empty((n, k))
+            P = np.dot(M, M)
+            A = np.empty((n, k))
+            for i in range(n):
+                for j in range(k):
+                    x = P[i, j]
+                    A[i, j] = x
+            return A
+        """,
+        after="""
+        def f(n, k):
+            M = np.empty((n, k))
+            A = np.dot(M, M)
+            for i in range(n):
+                for j in range(k):
+                    x = A[i, j]
+            return A
+        """,
+    )
+
+
+def test_a_product_tells_that_its_factors_fit():
+    check(
+        reuse_memory,
+        before="""
+        def f(n, k, all):
+            M = np.empty((n, k))
+            a_1 = np.dot(M, all)
+            a_2 = np.dot(a_1, M)
+            n_1 = all.shape[0]
+            a_3 = np.empty(n_1)
+            for i in range(n_1):
+                x = a_2[i]
+                a_3[i] = x
+            return a_3
+        """,
+        after="""
+        def f(n, k, all):
+            M = np.empty((n, k))
+            a_1 = np.dot(M, all)
+            a_3 = np.dot(a_1, M)
+            n_1 = all.shape[0]
+            for i in range(n_1):
+                x = a_3[i]
+            return a_3
+        """,
+    )
+
+
+def copy_of_a_part(end: str) -> str:
+    return f"""
+def f(n, k):
+    M = np.empty((n, k))
+    W = np.empty((k, k))
+    P = np.dot(M, W)
+    A = np.empty((k, k))
+    for i in range(k):
+        for j in range(k):
+            x = P[i, j]
+            A[i, j] = x
+    {end}
+"""
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "return A",  # which has another size
+        "y = A[-1, 0]\n    return y",
+        "A_1 = A[1:]\n    y = A_1[0, 0]\n    return y",
+    ],
+)
+def test_a_copy_of_a_part_of_a_product_stays(end: str):
+    text = copy_of_a_part(end)
+    check(reuse_memory, text, text)
+
+
+def test_a_copy_of_a_part_whose_elements_are_all_that_is_asked_for_is_the_product():
+    end = "y = 0.0\n    for i_1 in range(k):\n        z = A[i_1, 0]\n        y += z\n    return y"
+    text = copy_of_a_part(end)
+    made = "    P = np.dot(M, W)\n    A = np.empty((k, k))\n"
+    after = text.replace(made, "    A = np.dot(M, W)\n").replace("            A[i, j] = x\n", "").replace("P[", "A[")
+    check(reuse_memory, text, after)
+
+
 def test_an_array_that_is_read_outside_the_branch_that_makes_it_keeps_its_memory():
     text = """
 def f(x, n, c):

@@ -7,7 +7,9 @@ compiling each of these programs would take a minute.
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
+import numba
 import numpy as np
 import pytest
 
@@ -71,3 +73,17 @@ def test_second_derivative_of_a_recursion_over_an_array():
     a = np.array([2.0, 1.0])
     np.testing.assert_allclose(tapec.hessian(power)(a, 3), [[48.0, 0.0], [0.0, 0.0]])
     np.testing.assert_allclose(tapec.grad(lambda a: tapec.grad(power)(a, 3)[0])(a), [48.0, 0.0])
+
+
+def scaled_in_a_branch(a: Any, n: int) -> Any:
+    if n > 1:
+        for i in range(1, n):
+            a[:i] *= a[0]
+    return (a * a).sum()
+
+
+def test_what_a_branch_keeps_on_a_stack_has_adjoints():
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        a, v = np.array([0.7, 1.2, 0.9]), np.array([0.3, -0.2, 0.5])
+        _, pull = tapec.vjp(tapec.grad(scaled_in_a_branch), a.copy(), 3)
+        np.testing.assert_allclose(pull(v)[0], tapec.hvp(scaled_in_a_branch)(a.copy(), 3, v), rtol=1e-12)

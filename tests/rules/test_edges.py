@@ -11,7 +11,7 @@ from tapec.rules import RULES
 from tapec.rules.formula import fold, show
 from tapec.syntax.core import Const, substitute
 
-from .evaluation import adjoints
+from .evaluation import adjoints, evaluate, primal
 
 INF, NAN = math.inf, math.nan
 
@@ -102,6 +102,26 @@ def test_edge(fn, values, expected):
     rule = RULES[fn]
     found = adjoints(rule, dict(zip(rule.params, values, strict=True)))
     np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("fn", "edge", "inside"),
+    [
+        ("np.sqrt", 0.0, 0.4),
+        ("np.cbrt", 0.0, -0.4),
+        ("np.arcsin", 1.0, 0.4),
+        ("np.arcsin", -1.0, -0.4),
+        ("np.arccos", 1.0, 0.4),
+        ("np.arccosh", 1.0, 1.4),
+    ],
+)
+def test_forward_mode_carries_a_tangent_of_zero_past_an_infinite_derivative(fn, edge, inside):
+    rule = RULES[fn]
+    at = {"x": edge, "y": primal(rule, {"x": edge})}
+    assert evaluate(rule.forward, dx=0.0, **at) == 0
+    assert math.isinf(evaluate(rule.forward, dx=1.0, **at))
+    near = {"x": inside, "y": primal(rule, {"x": inside}), "dx": 0.3}
+    assert evaluate(rule.forward, **near) == evaluate(rule.tangent, **near)
 
 
 @pytest.mark.parametrize(

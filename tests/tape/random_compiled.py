@@ -33,6 +33,7 @@ def make(GradientTape, constant, Variable, function, values):
         {shift}
         e0, e1, e2 = a, b, c
         {tape}
+        {behind}
         return [{answers}], [a, b, c, d, A, B]
 
     return run
@@ -40,6 +41,46 @@ def make(GradientTape, constant, Variable, function, values):
 
 
 SHIFT = "def shift(u):\n            nonlocal d\n            d = d * u\n            return d\n"
+
+
+TESTS = ("a > b", "c > 0.4", "k1 > 0.2", "np.sum(A) > b")
+
+# a function that leaves the block early
+PART = """def part(a, b, c, d, A, B, s, m, o, h):
+        e0, e1, e2 = a, b, c
+        with GradientTape(persistent=True{flag}) as t:
+            {watch}
+            {body}
+            if {test}:
+                return t, a, b, c, d, A, B, s, m, o, h, e0
+            {more}
+            if {other}:
+                return t, a, b, c, d, A, B, s, m, o, h, e1
+        return t, a, b, c, d, A, B, s, m, o, h, e2
+
+    t, a, b, c, d, A, B, s, m, o, h, e0 = part(a, b, c, d, A, B, s, m, o, h)"""
+
+
+def behind(rng: random.Random) -> list[str]:
+    """Statements behind a block that choose among its values."""
+    names = ["a", "b", "c", "d", "s[0]", 'm["x"]', "o.p", "e0", "e1"]
+
+    def one() -> str:
+        return rng.choice(names)
+
+    into, test = rng.choice(["a", "b", "e0", "e1", "e2", "s[0]", "o.q"]), f"{one()} > {rng.choice(['0.2', one()])}"
+    choices = [
+        [f"{into} = {one()} if {test} else {one()}"],
+        [f"if {test}:", f"    {into} = {one()}"],
+        [f"if {test}:", f"    {into} = {one()}", "else:", f"    {into} = {one()} * 1.5"],
+        [f"if {test}:", f"    e1 = {one()}", f"    if {one()} > 0.1:", f"        e2 = {one()}", f"    c = {one()}"],
+        [f"e2 = min({one()}, {one()}, {one()})"],
+        [f"for u in [{one()}, {one()}]:", "    if u > e0:", "        e0 = u"],
+        ["for i in range(3):", f"    if {one()} > 0.2 * i:", f"        {into} = {one()}"],
+        [f"A = A if {test} else B"],
+        [f"e2 = {one()} * 1.0"],
+    ]
+    return rng.choice(choices)
 
 
 def program(seed: int, mixed: bool = False) -> str:
@@ -52,17 +93,21 @@ def program(seed: int, mixed: bool = False) -> str:
     watches = ["t.watch(a)", "t.watch([a, b])", "t.watch(s)", "t.watch(m)", "t.watch(o.p)", "t.watch(h)", "pass"]
     watch = rng.choice(watches)
     flag = rng.choice(["", "", ", watch_accessed_variables=False"])
-    layout = rng.choice([LAYOUTS[0], LAYOUTS[0], LAYOUTS[1], LAYOUTS[3]]).replace("\n", "\n    ")
+    layout = rng.choice([LAYOUTS[0], LAYOUTS[0], LAYOUTS[1], LAYOUTS[3], PART]).replace("\n", "\n    ")
+    deep = 12 if layout.startswith("def part") else 8
     tape = layout.format(
-        flag=flag, watch=watch, body=block(8), between=rng.choice(["pass", "a = a * b", "c = d"]), more=block(8),
-        flat=block(4),
+        flag=flag, watch=watch, body=block(deep), between=rng.choice(["pass", "a = a * b", "c = d"]), more=block(deep),
+        flat=block(4), test=rng.choice(TESTS), other=rng.choice(TESTS),
     )
+    after = "\n        ".join(line for _ in range(rng.randint(0, 3)) for line in behind(rng))
     places = ["a", "b", "c", "d", "s[0]", 'm["x"]', "o.p", "e0", "e1", "e2", "A", "B", "h[0]"]
     answers = [f"t.gradient({rng.choice(places)}, {rng.choice([*places, 'v', 'w', 'W'])})" for _ in range(8)]
     # what needs every decision is left out where it is not called, so that both ways of lowering are met
+    if layout.startswith("def part"):
+        tape = tape.replace("shift(", "np.tanh(")
     shift = SHIFT if "shift(" in tape else ""
     kind = rng.choice(["Box", "Counting"])
-    text = FRAME.format(kind=kind, shift=shift, tape=tape, answers=", ".join(answers))
+    text = FRAME.format(kind=kind, shift=shift, tape=tape, behind=after or "pass", answers=", ".join(answers))
     return without_order(text) if mixed else text
 
 

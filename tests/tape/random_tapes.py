@@ -199,6 +199,7 @@ class Writer:
             lambda: ["s.insert(0, s.pop())"],
             lambda: ["a, *_ = s[::-1]"],
             lambda: ["o.swap()"],
+            lambda: [f"{self.tapes[-1]}.reset()", f"{self.tapes[-1]}.watch({r.choice('abcd')})"],
             lambda: ["o.p = o.p * 1.0", f"o.p *= {x}"],
             lambda: ["d = d * 1.0", f"d += {x}"],
             lambda: [f"o = {r.choice(['Box', 'Counting'])}({x}, o.p)"],

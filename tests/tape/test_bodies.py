@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 
-import numba
 import pytest
 
 import tapec
+from tapec.tape import lowering
+from tests.oracles import interpreted
 from tests.tape import (  # noqa: F401
     bodies_language,
     bodies_models,
@@ -15,23 +16,52 @@ from tests.tape import (  # noqa: F401
     bodies_objects,
     bodies_training,
 )
-from tests.tape.bodies import BODIES, difference, outcome
+from tests.tape.bodies import BODIES, Maker, difference, outcome
+
+# those whose machine code is made in a second or two
+COMPILED = (
+    *("curvefit", "euler_traj", "hmm", "logistic_newton", "matfac", "regularizers", "uses_match", "uses_generators"),
+)
+
+# what their blocks read belongs to libraries, to objects that are built on the first call, to caches and texts
+MET_AGAIN = ("lstm", "attention", "classifier", "gp", "mdn", "uses_lru_cache", "uses_strings", "uses_print_log")
 
 
 @functools.cache
 def undecorated(name):
-    return outcome(BODIES[name])
+    with interpreted():
+        return outcome(BODIES[name])
 
 
 @pytest.mark.parametrize("name", BODIES)
 def test_undecorated(name):
     _, along = undecorated(name)
-    assert along == pytest.approx(difference(BODIES[name]), rel=1e-4, abs=1e-4)
+    with interpreted():
+        assert along == pytest.approx(difference(BODIES[name]), rel=1e-4, abs=1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
-def test_compiled(name, monkeypatch):
-    # machine code is the subject of other tests; here it is which program is lowered
-    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+def test_under_function(name):
+    with interpreted():
+        assert outcome(BODIES[name], tapec.function) == pytest.approx(undecorated(name), rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILED)
+def test_machine_code(name):
+    assert outcome(BODIES[name]) == pytest.approx(undecorated(name), rel=1e-7, abs=1e-9)
     assert outcome(BODIES[name], tapec.function) == pytest.approx(undecorated(name), rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", MET_AGAIN)
+def test_a_body_that_is_met_again_is_not_read_again(name, monkeypatch):
+    with interpreted():
+        step, arguments, _ = BODIES[name](Maker())
+        # what is built on the first call is other structure in the second
+        for _ in range(2):
+            step(*arguments)
+        read, lower = [], lowering.lower_block
+        monkeypatch.setattr(lowering, "lower_block", lambda *args: read.append(args) or lower(*args))
+        step(*arguments)
+    assert read == []

@@ -24,6 +24,7 @@ from tests.programs import (
     matrices,
     networks,
     objectives,
+    overwriting,
     spectra,
 )
 from tools.bench import adjoints, adjoints_complex, adjoints_kernels, adjoints_objectives, elementwise, jacobians
@@ -330,6 +331,9 @@ PROBLEMS = (
         adjoints_kernels.asian_option,
     ),
     Problem(kernels.time_warping, lambda rng: (rng.normal(size=200), rng.normal(size=200)), (0, 1)),
+    Problem(overwriting.shallow_water, lambda rng: overwriting.make_water(rng, 64), (0, 1, 2)),
+    Problem(overwriting.tomography, lambda rng: overwriting.make_rays(rng, 64, 20, 40)),
+    Problem(overwriting.tree_likelihood, lambda rng: overwriting.make_tree(rng, 16, 500)),
     Problem(
         jacobians.bundle_residuals,
         lambda rng: objectives.make_bundle(rng, 10_000, 49, 2000),

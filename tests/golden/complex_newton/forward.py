@@ -52,19 +52,19 @@ def complex_newton_jvp(c, n, c_dot):
     t_13 = c_re / t_12 * c_re_dot + c_im / t_12 * c_im_dot
     if t_11:
         t_14 = np.sqrt(size_2)
-        t_15 = 0.5 * t_13 / t_14
+        t_15 = 0.5 * t_13 / (t_14 + 5e-324)
         t_16 = c_im * t_14
         t_16_dot = t_14 * c_im_dot + c_im * t_15
     elif c_re >= 0.0:
         t_14 = np.sqrt(0.5 * c_re + 0.5 * size_2)
-        t_15 = 0.5 * (0.5 * c_re_dot + 0.5 * t_13) / t_14
+        t_15 = 0.5 * (0.5 * c_re_dot + 0.5 * t_13) / (t_14 + 5e-324)
         t_17 = 2.0 * t_14
         t_16 = c_im / t_17
         t_16_dot = (c_im_dot - t_16 * (2.0 * t_15)) / t_17
     else:
         side = np.copysign(1.0, c_im)
         root = np.sqrt(0.5 * size_2 - 0.5 * c_re)
-        t_18 = 0.5 * (0.5 * t_13 - 0.5 * c_re_dot) / root
+        t_18 = 0.5 * (0.5 * t_13 - 0.5 * c_re_dot) / (root + 5e-324)
         t_19 = 2.0 * root
         t_14 = side * c_im / t_19
         t_15 = (side * c_im_dot - t_14 * (2.0 * t_18)) / t_19

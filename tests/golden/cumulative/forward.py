@@ -29,5 +29,5 @@ def cumulative_jvp(x, x_dot):
         t_3 = t_2 * out_dot[i]
         t_4 = np.sqrt(1.0 + t_2 * t_2)
         total += t_4
-        total_dot += 0.5 * (t_3 + t_3) / t_4
+        total_dot += 0.5 * (t_3 + t_3) / (t_4 + 5e-324)
     return total, total_dot

@@ -16,14 +16,14 @@ def logistic_loss_value_and_grad(w, x, y):
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     t = np.dot(x, w)
     y_n0 = y.shape[0]
-    x_n0 = x.shape[0]
-    t_1 = y_n0 != x_n0
-    t_bar = np.zeros(t.shape[0])
+    n = x.shape[0]
+    t_1 = y_n0 != n
+    t_bar = np.zeros(n)
     if t_1:
         if y_n0 == 1:
-            extent = x_n0
+            extent = n
         else:
-            if x_n0 != 1:
+            if n != 1:
                 raise ValueError("operands could not be broadcast together")
             extent = y_n0
         if y_n0 != extent:
@@ -35,8 +35,8 @@ def logistic_loss_value_and_grad(w, x, y):
         out = np.empty(extent)
         for i in range(extent):
             out[i] = y[i * step]
-        if x_n0 != extent:
-            if x_n0 != 1:
+        if n != extent:
+            if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
@@ -50,10 +50,10 @@ def logistic_loss_value_and_grad(w, x, y):
         t_2 = t
         t_2_bar_1 = t_bar
         out = y
-    n = out.shape[0]
-    t_3 = 1.0 / n
+    n_1 = out.shape[0]
+    t_3 = 1.0 / n_1
     total = 0.0
-    for i in range(n):
+    for i in range(n_1):
         t_4 = -out[i]
         t_5 = tapec_runtime.exp(t_4 * t_2[i])
         t_6 = 1.0 + t_5
@@ -67,9 +67,5 @@ def logistic_loss_value_and_grad(w, x, y):
             t_7 = t_2_bar[i]
             t_2_bar[i] = 0.0
             t_bar[i * step_1] += t_7
-    t_8 = np.dot(x.T, t_bar)
-    n_1 = w.shape[0]
-    w_bar = np.empty(n_1)
-    for i in range(n_1):
-        w_bar[i] = t_8[i]
-    return total / n, (w_bar,)
+    w_bar = np.dot(x.T, t_bar)
+    return total / n_1, (w_bar,)

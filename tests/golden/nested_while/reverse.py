@@ -10,22 +10,27 @@ def nested_while_value_and_grad(x):
     # forward sweep
     # for i in range(x.size):
     s = 0.0
+    v_stack = [0.0] * 64
     n = x.shape[0]
     x_bar = np.empty(n)
     for i in range(n):
         # while abs(v) > 0.1:
-        v_stack = [0.0][:0]
+        height = 0
         trips = 0
         v = x[i]
         while abs(v) > 0.1:
-            v_stack.append(v)
+            if height == len(v_stack):
+                v_stack.extend(v_stack)
+            v_stack[height] = v
+            height += 1
             trips += 1
             v = 0.5 * v * v
             s += v
         # while abs(v) > 0.1:
         v_bar = 0.0
         for trip in range(trips - 1, -1, -1):
-            v = v_stack.pop()
+            height -= 1
+            v = v_stack[height]
             # s += v
             v_bar += 1.0
             # v = 0.5 * v * v

@@ -19,8 +19,8 @@ def option_tree_value_and_grad(spot, strike, steps):
     # for k in range(steps, 0, -1):
     t_1 = max(steps, 0)
     t_2 = max(max(0, steps), 1)
-    hold_store = np.empty((t_1, t_2))
     t_3_store = np.empty((t_1, t_2))
+    hold_store = np.empty((t_1, t_2))
     for k in range(steps, 0, -1):
         trip = steps - k
         for i in range(k):
@@ -41,8 +41,8 @@ def option_tree_value_and_grad(spot, strike, steps):
     for k in range(1, steps + 1):
         trip_1 = steps - k
         for i in range(k):
-            t_4 = t_3_store[trip_1, i]
             hold = hold_store[trip_1, i]
+            t_4 = t_3_store[trip_1, i]
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
             t_5 = strike - spot * t_4
             t_6 = values_bar[i]

@@ -16,36 +16,33 @@ def perceptron_value_and_grad(w1, w2, x):
     # hidden = np.tanh(w1 @ x)
     t = np.dot(w1, x)
     n = w1.shape[0]
-    t_1_store = np.empty(n)
+    t_bar = np.empty(n)
     hidden = np.empty(n)
     for i in range(n):
         t_1 = tapec_runtime.tanh(t[i])
-        t_1_store[i] = t_1
+        t_bar[i] = t_1
         hidden[i] = t_1
     # return np.sum((w2 @ hidden) ** 2)
     t_2 = np.dot(w2, hidden)
     total = 0.0
-    t_2_bar = np.zeros(t_2.shape[0])
-    for i in range(w2.shape[0]):
+    n_1 = w2.shape[0]
+    t_2_bar = np.empty(n_1)
+    for i in range(n_1):
         t_3 = t_2[i]
-        t_2_bar[i] += 2 * t_3
+        t_2_bar[i] = 2 * t_3
         total += t_3 ** 2
 
     # reverse sweep
     # return np.sum((w2 @ hidden) ** 2)
-    t_4 = np.dot(w2.T, t_2_bar)
-    hidden_bar = np.empty(n)
-    for i in range(n):
-        hidden_bar[i] = t_4[i]
-    t_bar = np.zeros(t.shape[0])
+    hidden_bar = np.dot(w2.T, t_2_bar)
     # hidden = np.tanh(w1 @ x)
     for i in range(n):
-        t_5 = t_1_store[i]
-        t_bar[i] += (1.0 - t_5 * t_5) * hidden_bar[i]
-    n_1 = w1.shape[1]
-    w1_bar = np.empty((n, n_1))
+        t_4 = t_bar[i]
+        t_bar[i] = (1.0 - t_4 * t_4) * hidden_bar[i]
+    n_2 = w1.shape[1]
+    w1_bar = np.empty((n, n_2))
     for i in range(n):
         seed = t_bar[i]
-        for j in range(n_1):
+        for j in range(n_2):
             w1_bar[i, j] = seed * x[j]
     return total, (w1_bar,)

@@ -16,5 +16,5 @@ def several_results_jvp(x, y, x_dot):
     phi = math.atan2(y, x)
     # return r * phi
     t_4 = -(t_3 * (y * x_dot / (t_2 + t)))
-    t_5 = phi * (0.5 * (t_1 + t_1) / t_3) + t_4
+    t_5 = phi * (0.5 * (t_1 + t_1) / (t_3 + 5e-324)) + t_4
     return t_3 * phi, t_5

@@ -1,0 +1,326 @@
+"""Arrays that are copied for the reverse sweep, which then reads their elements again.
+
+    for t in range(steps):                        for t in range(steps):
+        for i in range(1, n - 1):                     states[t] = u
+            new[i] = u[i] * (u[i + 1] - u[i - 1])     for i in range(1, n - 1): ...
+        u, new = new, u
+
+What a trip computes from the elements of an array would be kept as one number each: two per point here, fifteen in
+the equations of shallow water.  One copy of the array gives all of them.  A nest of loops gets copies if
+
+- it stores into none of the arrays, so that one state of each serves all of the nest;
+- the elements that it reads are those of a grid: each axis is counted by a loop of its own, up to an extent of an
+  array, so that a copy is not larger than what would be kept for one value;
+- fewer arrays are copied than values would be kept.
+
+Elements that a nest reads again and again, in more loops than the array has axes, are another case: there one value
+alone is worth a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapec.analyses.dependence import Dependence
+from tapec.analyses.memory import Memory
+from tapec.analyses.regions import Region, Regions
+from tapec.analyses.rotation import rotating
+from tapec.analyses.sizes import Sizes
+from tapec.errors import Span
+from tapec.syntax.core import Assign, Const, Expr, For, Function, Name, Op, Stmt, changed, names_in
+from tapec.syntax.types import INT64, Array, Scalar
+from tapec.transforms.costs import STORE, repeatable
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.exits import Exits
+from tapec.transforms.extents import Extents
+from tapec.transforms.plan import Slot, Snapshot
+from tapec.transforms.replays import Replays
+
+# so deep are expressions that a copy can give
+_DEPTH = 8
+# an array, and the body of the loop before which it is copied
+Pair = tuple[str, Region]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The extents of every array that a name may stand for."""
+
+    extents: tuple[Expr, ...]
+
+
+class Copies(Replays):
+    """Chooses the arrays, and makes the copies known to the analyses."""
+
+    def __init__(
+        self, emitter: Emitter, regions: Regions, memory: Memory, exits: Exits, shadows: frozenset[str]
+    ) -> None:
+        super().__init__(emitter, regions, memory, exits, shadows)
+        self.extents = Extents(emitter.types, regions)
+        self._copied: dict[str, list[Region]] = {}
+        self._pending: list[tuple[str, Region]] = []
+
+    def choose_copies(self) -> None:
+        """Of what the reverse sweep asks for, find the nests in which copies of arrays take less."""
+        self._dependence = Dependence(self.regions)
+        program = Function("", (), self.regions.root.block, self.types)
+        self._sizes = Sizes(program, (), self.regions)
+        self._buffers = rotating(program, self.regions)
+        asked = {(name, id(self.regions.home[name])): name for name, _ in self._pending}
+        wanted: dict[str, set[Pair]] = {}
+        for name in dict.fromkeys(asked.values()):
+            found = self._copies_for(name)
+            if found:
+                wanted[name] = found
+        self._copied = _by_array({pair for pairs in wanted.values() for pair in pairs})
+        served = {name: pairs for name, pairs in wanted.items() if self._cost(name, self.regions.home[name]) < STORE}
+        loops = {id(loop): loop for pairs in served.values() for _, loop in pairs}
+        chosen: set[Pair] = set()
+        for loop in loops.values():
+            values = [pairs for pairs in served.values() if any(one is loop for _, one in pairs)]
+            arrays = {pair for pairs in values for pair in pairs}
+            if len(values) > len(arrays):
+                chosen |= arrays
+        self._copied = _by_array(chosen)
+
+    def _copies_for(self, name: str) -> set[Pair] | None:
+        """The arrays whose copies give a value that would be kept; None if they do not."""
+        if self.regions.merged(name) or not isinstance(self.types[name], Scalar):
+            return None
+        home = self.regions.home[name]
+        if len(self.chain(home)) < 2 or self._cost(name, home) < STORE:
+            return None
+        return self._sources(Name(name), _DEPTH)
+
+    def _sources(self, expr: Expr, depth: int) -> set[Pair] | None:
+        found: set[Pair] = set()
+        for name in names_in(expr):
+            home = self.regions.home.get(name)
+            if home is None or not self.chain(home):
+                continue
+            defs = self.regions.defs[name]
+            if len(defs) == 1 and isinstance(defs[0], For):
+                continue
+            if len(defs) != 1 or depth == 0 or not isinstance(defs[0], Assign) or not repeatable(defs[0]):
+                return None
+            made = defs[0]
+            inner = made.value
+            if isinstance(inner, Op) and inner.fn == "load":
+                array, *subs = inner.args
+                assert isinstance(array, Name)
+                if not self.memory.stable(made, array.id):
+                    loop = self._nest_of_grid(array.id, tuple(subs), self.chain(home))
+                    if loop is None:
+                        return None
+                    found.add((array.id, loop))
+                inner = Op("load", tuple(subs))
+            elif not isinstance(self.types[name], Scalar):
+                return None
+            more = self._sources(inner, depth - 1)
+            if more is None:
+                return None
+            found |= more
+        return found
+
+    def _nest_of_grid(self, array: str, subs: tuple[Expr, ...], chain: tuple[Region, ...]) -> Region | None:
+        """The outermost loop that counts one of the subscripts of a load from an array, if they go over all of it."""
+        shape = self._shape(array, frozenset())
+        if shape is None:
+            return None
+        counted = []
+        for sub, extent in zip(subs, shape.extents, strict=True):
+            place = self._counted_by(sub, extent, chain)
+            if place is None or place in counted:
+                return None
+            counted.append(place)
+        first = min(counted)
+        loop = chain[first]
+        early = self.extents.of(chain[:first]) if first > 0 else None
+        if early is None or self._stored_in(array, loop) or self.regions.home[array].inside(loop):
+            return None
+        # one value each in the whole run of the function, whichever trip has made the array
+        names = [name for extent in shape.extents for name in names_in(extent)]
+        return None if any(self.regions.home[name].loops() for name in names) else loop
+
+    def _stored_in(self, array: str, loop: Region) -> bool:
+        """Whether a trip of a loop stores into the memory that an array's name stands for meanwhile."""
+        for stmt in self.memory.stores.get(self.memory.aliases.find(array), ()):
+            if not self.regions.of[id(stmt)].inside(loop):
+                continue
+            apart = all(
+                one != array and self._buffers.get(one, 0) == self._buffers.get(array, -1) for one in changed(stmt)
+            )
+            if not apart:
+                return True
+        return False
+
+    def _counted_by(self, sub: Expr, extent: Expr, chain: tuple[Region, ...]) -> int | None:
+        """The place of the loop that counts a subscript up to an extent."""
+        affine = self._dependence.affine(sub) if isinstance(sub, Name | Const) else None
+        for place, region in enumerate(chain):
+            loop = region.owner
+            if affine is None or not isinstance(loop, For) or loop.var != affine.base:
+                continue
+            bounds = (self._dependence.affine(bound) for bound in (loop.start, loop.stop))
+            limits = [self._sizes.extent(Name(b.base)) for b in bounds if b is not None and b.base is not None]
+            return place if limits and all(one == extent or self._is_extent(one) for one in limits) else None
+        return None
+
+    def _is_extent(self, expr: Expr | None) -> bool:
+        return isinstance(expr, Op) and expr.fn == "dim"
+
+    def _shape(self, array: str, asked: frozenset[str]) -> _Shape | None:
+        """The extents of a name that stands for whole arrays of one shape."""
+        type_ = self.types[array]
+        assert isinstance(type_, Array)
+        if array in asked:
+            return _Shape(())
+        defs = self.regions.defs.get(array, [])
+        found: set[_Shape] = set() if defs else {self._extents(array, type_.ndim)}
+        for made in defs:
+            match made:
+                case Assign(value=Name(id=source)) | Assign(value=Op(fn="copy", args=(Name(id=source),))):
+                    known = self._shape(source, asked | {array})
+                case Assign(value=Op(fn="empty" | "zeros", args=(_, *sizes))):
+                    same = [self._sizes.extent(size) for size in sizes]
+                    known = None if None in same else _Shape(tuple(size for size in same if size is not None))
+                case _:
+                    known = None
+            if known is None:
+                return None
+            found.add(known)
+        found.discard(_Shape(()))
+        return found.pop() if len(found) == 1 else _Shape(()) if not found else None
+
+    def _extents(self, array: str, ndim: int) -> _Shape:
+        return _Shape(tuple(Op("dim", (Name(array), Const(axis))) for axis in range(ndim)))
+
+    # copies that are made
+
+    def copied(self, stmt: Stmt) -> bool:
+        """Whether a load reads an element that is overwritten later, of an array that is copied for it."""
+        if self._nest(stmt) is None:
+            return False
+        assert isinstance(stmt, Assign) and isinstance(stmt.value, Op) and isinstance(stmt.value.args[0], Name)
+        return not self.memory.stable(stmt, stmt.value.args[0].id)
+
+    def _nest(self, stmt: Stmt) -> Region | None:
+        if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn != "load":
+            return None
+        array = stmt.value.args[0]
+        assert isinstance(array, Name)
+        around = self.regions.of[id(stmt)].loops()
+        return next((loop for loop in self._copied.get(array.id, ()) if loop in around), None)
+
+    def from_copy(self, name: str, home: Region, chain: tuple[Region, ...]) -> bool:
+        """Load an element from a copy of its array instead, where there is one or is worth one."""
+        (made,) = self.regions.defs[name] if not self.regions.merged(name) else (None,)
+        if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn != "load":
+            return False
+        array = made.value.args[0]
+        assert isinstance(array, Name)
+        type_ = self.types[array.id]
+        assert isinstance(type_, Array)
+        loop = self._nest(made)
+        if loop is not None:
+            kept = self._grid(array.id, type_, loop, chain)
+        else:
+            loop = self._repeated(array.id, type_, chain)
+            if loop is None:
+                return False
+            kept = self._snapshot(array.id, type_, loop)
+        self.plan.recomputed.setdefault(id(home), []).append(name)
+        self.plan.reloaded[name] = Assign(name, Op("load", (Name(kept), *made.value.args[1:])), made.span)
+        for operand in made.value.args[1:]:
+            self._demand(operand, home)
+        assert loop.parent is not None
+        self._demand(Name(kept), loop.parent)
+        return True
+
+    def _repeated(self, array: str, type_: Array, chain: tuple[Region, ...]) -> Region | None:
+        """A loop that has more loops inside, itself counted, than the array has axes, and stores nothing into it."""
+        for place, loop in enumerate(chain[1:], 1):
+            repeated = len(chain) - place > type_.ndim
+            if repeated and self.memory.whole_in(array, loop) and not self.regions.home[array].inside(loop):
+                return loop
+        return None
+
+    def _snapshot(self, array: str, type_: Array, loop: Region) -> str:
+        """The name of a copy of an array that is made before a loop."""
+        owner = loop.owner
+        assert owner is not None
+        known = self._known(array, loop)
+        if known is not None:
+            return known
+        kept = self.emitter.fresh(f"{array}_kept", Array(type_.dtype, type_.ndim))
+        made = Assign(kept, Op("copy", (Name(array),)), getattr(owner, "span", None))
+        self._place(Snapshot(kept, array, (made,)), made, loop)
+        return kept
+
+    def _grid(self, array: str, type_: Array, loop: Region, chain: tuple[Region, ...]) -> str:
+        """The name of a row of a buffer that an array is copied to before a loop: one row per trip of those around."""
+        known = self._known(array, loop)
+        if known is not None:
+            return known
+        owner, outermost = loop.owner, chain[0].owner
+        assert owner is not None and outermost is not None and chain[0].parent is not None
+        around = chain[: chain.index(loop)]
+        span: Span | None = getattr(owner, "span", None)
+        shape, trips = self._shape(array, frozenset()), self.extents.of(around)
+        assert shape is not None and trips is not None
+        buffer = self.emitter.fresh(f"{array}_store", Array(type_.dtype, len(trips) + type_.ndim))
+        slot = Slot(buffer, around, True, (*trips, *shape.extents))
+        kept = self.emitter.fresh(f"{array}_kept", Array(type_.dtype, type_.ndim))
+        self.plan.buffers.setdefault(id(outermost), []).append((slot, kept))
+        for one in around:
+            self._demand_loop_counter(one)
+        self.regions.home[buffer] = chain[0].parent
+        self.regions.defs[buffer] = []
+        out = self.emitter.child()
+        out.span = span
+        counted = (Name(self.plan.counters.get(id(one), one.owner.var)) for one in around if isinstance(one.owner, For))
+        made = Assign(kept, Op("view", (Name(buffer), *counted)), span)
+        self.memory.aliases.join(kept, buffer)
+        self.memory.homes[self.memory.aliases.find(buffer)] = chain[0].parent
+        out.add(made)
+        out.copy_elements(kept, array)
+        self._place(Snapshot(kept, array, tuple(out.out), slot), made, loop)
+        return kept
+
+    def _known(self, array: str, loop: Region) -> str | None:
+        made = self.plan.snapshots.get(id(loop.owner), ())
+        return next((one.name for one in made if one.array == array), None)
+
+    def _place(self, snapshot: Snapshot, made: Assign, loop: Region) -> None:
+        owner = loop.owner
+        assert owner is not None and loop.parent is not None
+        self.plan.snapshots.setdefault(id(owner), []).append(snapshot)
+        self.regions.home[snapshot.name] = loop.parent
+        self.regions.defs[snapshot.name] = [made]
+        self.regions.of[id(made)] = loop.parent
+        self.regions.place[id(made)] = self.regions.place[id(owner)]
+        cls = self.memory.aliases.find(snapshot.name)
+        self.memory.homes.setdefault(cls, loop.parent)
+
+    # what it takes
+
+    def _demand(self, expr: Expr, region: Region) -> None:
+        for name in names_in(expr):
+            if name in self.regions.home:
+                self._pending.append((name, region))
+
+    def _demand_loop_counter(self, loop: Region) -> None:
+        owner = loop.owner
+        if isinstance(owner, For) and (owner.start != Const(0) or owner.step != Const(1)):
+            if id(loop) not in self.plan.counters:
+                self.plan.counters[id(loop)] = self.emitter.fresh("trip", INT64)
+            if loop.parent is not None:
+                for bound in (owner.start, owner.step):
+                    self._demand(bound, loop.parent)
+
+
+def _by_array(pairs: set[Pair]) -> dict[str, list[Region]]:
+    found: dict[str, list[Region]] = {}
+    for array, loop in pairs:
+        found.setdefault(array, []).append(loop)
+    return found

@@ -1,0 +1,86 @@
+"""Lists that are kept from trip to trip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise import stacks
+
+
+def rays(x, n):
+    """Each trip has a loop of its own length, longer than the room that lists begin with."""
+    total = 0.0
+    for r in range(n):
+        t, y = 0.0, x[r]
+        while t < 10.0 * (r % 20):
+            y = y + 0.01 * np.sin(y) * x[r]
+            if y > 0.5:
+                y *= 0.99 * y
+            t += 1.0
+        total += y * y
+    return total
+
+
+def searches(x, n):
+    """Two loops after one another, of which one is in the other's way."""
+    total = 0.0
+    for r in range(n):
+        a, b = x[r], 1.0 + x[r]
+        while a < 3.0:
+            a += 0.1 * a * b + 0.05
+            while b < a:
+                b += 0.2 * a * b
+        while b > 1.0:
+            b = 0.7 * b * a / (a + 1.0)
+        total += a * b
+    return total
+
+
+def alone(x, n):
+    """The list is made once."""
+    y, t = x[0], 0
+    while t < n:
+        y = np.sin(y) * x[1]
+        t += 1
+    return y
+
+
+@pytest.mark.parametrize("f", [rays, searches], ids=lambda f: f.__name__)
+def test_gradients_are_the_same_on_and_off(f: Callable[..., Any]):
+    x = np.random.default_rng(2).uniform(0.2, 0.9, 30)
+    kept = tapec.emit(f, signature="f8[::1], i8")
+    assert "height" in kept
+    assert ".append(" not in kept
+    assert ".pop(" not in kept
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        on = tapec.value_and_grad(f)(x, 30)
+        off = tapec.value_and_grad(f, opt_level=1)(x, 30)
+    assert on[0] == pytest.approx(off[0], rel=1e-14)
+    np.testing.assert_allclose(on[1], off[1], rtol=1e-12)
+
+
+def test_compiled():
+    x = np.random.default_rng(2).uniform(0.2, 0.9, 30)
+    value, x_bar = tapec.value_and_grad(rays)(x, 30)
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        wanted, wanted_bar = tapec.value_and_grad(rays, opt_level=0)(x, 30)
+    assert value == pytest.approx(wanted, rel=1e-13)
+    np.testing.assert_allclose(x_bar, wanted_bar, rtol=1e-11)
+
+
+def test_a_list_that_is_made_once_stays():
+    text = tapec.emit(alone, signature="f8[::1], i8")
+    assert ".append(" in text
+    assert "height" not in text
+
+
+def test_there_is_nothing_to_do_without_lists():
+    core = tapec.api.generate(lambda x: x * x, 0, "f8", "grad")[1].core
+    assert stacks.stacks_by_position(core) is core

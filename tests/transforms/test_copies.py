@@ -1,0 +1,151 @@
+"""Arrays that are copied for the reverse sweep: where one copy takes the place of many values, and is right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+
+
+def two_fields(x, steps):
+    """Two fields of a grid, whose buffers change places."""
+    n = x.shape[0]
+    u, v = x.copy(), 0.5 * x
+    u_new, v_new = np.zeros_like(x), np.zeros_like(x)
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, x.shape[1] - 1):
+                u_new[i, j] = u[i, j] + 0.1 * v[i, j] * (u[i + 1, j] - u[i - 1, j])
+                v_new[i, j] = v[i, j] - 0.2 * u[i, j] * (v[i, j + 1] - v[i, j - 1]) * v[i, j]
+        u, u_new = u_new, u
+        v, v_new = v_new, v
+    return (u * u).sum() + (u * v).sum()
+
+
+def in_place(x, steps):
+    """One array, which a second nest overwrites."""
+    n, m = x.shape
+    u = x.copy()
+    change = np.empty((n, m))
+    for _ in range(steps):
+        for i in range(n - 1):
+            for j in range(m - 1):
+                change[i, j] = u[i, j] * u[i + 1, j] * u[i, j + 1] - u[i, j] ** 3
+        for i in range(n - 1):
+            for j in range(m - 1):
+                u[i, j] += 0.1 * change[i, j]
+    return u[0, 0] * u[1, 1] + u.sum()
+
+
+def behind_a_branch(x, steps):
+    """The nest runs in some trips only, and counts its rows down."""
+    n, m = x.shape
+    u, new = x.copy(), 0.5 * x
+    for step in range(2, 2 + steps):
+        if step % 3 != 1:
+            for i in range(n - 2, 0, -1):
+                for j in range(m):
+                    new[i, j] = u[i, j] * (u[i + 1, j] - u[i - 1, j]) + u[i - 1, j] * u[i + 1, j]
+        u, new = new, u
+    return (u**2).sum()
+
+
+def overwritten(x, steps):
+    """The nest stores into what it reads: a copy before it would be of another state."""
+    n, m = x.shape
+    u = x.copy()
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                u[i, j] = u[i, j] * u[i + 1, j] * u[i, j + 1] - u[i - 1, j] * u[i, j] * u[i, j - 1]
+    return u.sum()
+
+
+def one_array_under_two_names(x, steps):
+    n, m = x.shape
+    u = x.copy()
+    rows = u[1:]
+    for _ in range(steps):
+        for i in range(n - 1):
+            for j in range(m - 1):
+                rows[i, j] = 0.5 * u[i, j] * u[i, j + 1] * u[i + 1, j + 1]
+    return (u * u).sum()
+
+
+def other_extents(x, steps):
+    """The buffers that change places are not of one size."""
+    n, m = x.shape
+    u, new = x.copy(), np.zeros((n + 1, m + 2))
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                new[i, j] = u[i, j] * (u[i + 1, j] - u[i - 1, j]) + u[i, j + 1] * u[i, j - 1]
+        u, new = new, u
+    return (u[:n, :m] ** 2).sum()
+
+
+def a_corner_of_a_table(x, steps):
+    """Loops over three elements are no reason to copy an array of any size."""
+    table = x.copy()
+    total = 0.0
+    for t in range(steps):
+        for i in range(2):
+            for j in range(3):
+                total += table[i, j] * table[i + 1, j] * table[i, j + 1]
+        table[t % 2, 1] *= 1.1
+    return total
+
+
+COPIED = (two_fields, in_place, behind_a_branch)
+NOT_COPIED = (overwritten, one_array_under_two_names, other_extents, a_corner_of_a_table)
+
+
+@pytest.mark.parametrize("f", (*COPIED, *NOT_COPIED), ids=lambda f: f.__name__)
+def test_reverse_is_forward(f: Callable[..., Any]):
+    rng = np.random.default_rng(5)
+    x, direction = rng.uniform(0.5, 1.5, (4, 5)), rng.standard_normal((4, 5))
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        for steps in (0, 1, 4):
+            for level in (1, 2):
+                value, x_bar = tapec.value_and_grad(f, opt_level=level)(x, steps)
+                _, tangent = tapec.jvp(f, (x, steps), (direction, None), opt_level=level)
+                assert value == pytest.approx(f(x, steps), rel=1e-12)
+                assert np.sum(x_bar * direction) == pytest.approx(tangent, rel=1e-10)
+
+
+def row_copies(f: Callable[..., Any]) -> int:
+    """The number of arrays that are copied to a row of a buffer."""
+    forward, _, _ = tapec.emit(f, signature="f8[:,::1], i8", opt_level=1).partition("# reverse sweep")
+    return len(re.findall(r"_kept(?:_\d+)? = \w+_store(?:_\d+)?\[", forward))
+
+
+@pytest.mark.parametrize(("f", "arrays"), [(two_fields, 2), (in_place, 1), (behind_a_branch, 1)])
+def test_values_of_a_grid_come_from_copies(f: Callable[..., Any], arrays: int):
+    assert row_copies(f) == arrays
+
+
+@pytest.mark.parametrize("f", NOT_COPIED, ids=lambda f: f.__name__)
+def test_no_copy_where_it_would_be_another_state_or_too_large(f: Callable[..., Any]):
+    assert row_copies(f) == 0
+
+
+@pytest.mark.parametrize("f", COPIED, ids=lambda f: f.__name__)
+def test_pullbacks_and_second_derivatives(f: Callable[..., Any]):
+    rng = np.random.default_rng(6)
+    x, direction = rng.uniform(0.5, 1.5, (4, 5)), rng.standard_normal((4, 5))
+    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+        wanted = tapec.grad(f)(x, 3)
+        _, pull = tapec.vjp(f, x, 3)
+        for _ in range(2):
+            np.testing.assert_allclose(pull(1.0)[0], wanted, rtol=1e-12)
+        step = 1e-5
+        ahead, behind = (tapec.grad(f)(x + sign * step * direction, 3) for sign in (1.0, -1.0))
+        product = tapec.hvp(f)(x, 3, direction)
+        np.testing.assert_allclose(product, (ahead - behind) / (2.0 * step), rtol=1e-6, atol=1e-6)

@@ -1,0 +1,72 @@
+"""Harsh conditions for generated code that the interpreter runs: what would go unnoticed by chance shows.
+
+Memory that nothing has been written to holds nan.  Loops on threads take their trips in another order.  Trips run side
+by side wherever that is proved to be right, worth it or not, and four at a time, so that a loop of five trips has a
+full block of lanes and a rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numba
+import numpy as np
+
+from tapec.backend import jit
+from tapec.backend.program import Program
+from tapec.optimise import lanes
+from tapec.syntax.core import Const
+
+
+class _Unwritten:
+    """NumPy, whose fresh memory holds nan, or a large number."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def empty(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        made = np.empty(*args, **kwargs)
+        made.fill(np.nan if made.dtype.kind in "fc" else 99)
+        return made
+
+    def empty_like(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        made = np.empty_like(*args, **kwargs)
+        made.fill(np.nan if made.dtype.kind in "fc" else 99)
+        return made
+
+
+class _Threads:
+    """Numba, whose threads are as unfair as they may be."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(numba, name)
+
+    def prange(self, *bounds: int) -> list[int]:
+        trips = [*range(*bounds)]
+        return [*trips[1::2], *trips[::2]][::-1]
+
+
+_load = jit.load
+
+
+def _harshly(program: Program, *where: str) -> Any:
+    made = _load(program, *where)
+    made.__globals__["np"] = _Unwritten()
+    if program.options.flags.get("parallel"):
+        made.__globals__["numba"] = _Threads()
+    return made
+
+
+@contextmanager
+def harsh() -> Iterator[None]:
+    """Such conditions for what is generated meanwhile."""
+    with (
+        mock.patch.object(jit, "load", _harshly),
+        mock.patch.object(lanes, "gains", lambda *_: True),
+        mock.patch.object(lanes, "few", lambda *_: False),
+        mock.patch.object(lanes, "_LANES", Const(4)),
+    ):
+        yield
