@@ -22,6 +22,11 @@ import numba
 import numpy as np
 
 import tapec
+import tapec_runtime
+
+# what is imported when it is first used is compiled or not by what holds then: not while `interpreted`
+for name in tapec_runtime.__all__:
+    getattr(tapec_runtime, name)
 
 Args = tuple[Any, ...]
 

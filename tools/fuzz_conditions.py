@@ -1,12 +1,13 @@
 """Harsh conditions for generated code that the interpreter runs: what would go unnoticed by chance shows.
 
-Memory that nothing has been written to holds nan.  Loops on threads take their trips in another order.  Trips run side
-by side wherever that is proved to be right, worth it or not, and four at a time, so that a loop of five trips has a
-full block of lanes and a rest.
+Memory that nothing has been written to holds nan.  Loops on threads take their trips in another order, and no two trips
+may write one element.  Trips run side by side wherever that is proved to be right, worth it or not, and four at a time,
+so that a loop of five trips has a full block of lanes and a rest.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -44,9 +45,31 @@ class _Threads:
     def __getattr__(self, name: str) -> Any:
         return getattr(numba, name)
 
-    def prange(self, *bounds: int) -> list[int]:
+    def prange(self, *bounds: int) -> Iterator[int]:
         trips = [*range(*bounds)]
-        return [*trips[1::2], *trips[::2]][::-1]
+        arrays: list[_Watched] = []
+        for place, trip in enumerate([*trips[1::2], *trips[::2]][::-1]):
+            if place == 0:
+                known = sys._getframe(1).f_locals.values()
+                arrays = [_Watched(one) for one in known if isinstance(one, np.ndarray)]
+            yield trip
+            for one in arrays:
+                one.after_a_trip()
+
+
+class _Watched:
+    """An array that was there before a loop on threads: which of its elements trips have written."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.before = array.copy()
+        self.written = np.zeros(array.shape, bool)
+
+    def after_a_trip(self) -> None:
+        changed = (self.array != self.before) & ~((self.array != self.array) & (self.before != self.before))
+        assert not np.any(changed & self.written), "two trips of a loop on threads write one element"
+        self.written |= changed
+        self.before[...] = self.array
 
 
 _load = jit.load

@@ -1,8 +1,7 @@
 """Numba's compiler, less what generated functions never need.
 
 Generated functions define no functions inside, and most have no array expressions left.  The passes that
-look for those take a twelfth of the time that Numba needs; so does the thorough optimisation of each function
-before the one of all of them together.
+look for those take a twelfth of the time that Numba needs.
 
 Where Numba or llvmlite is built otherwise than expected, its own way is taken.
 """
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding
-from numba.core import codegen, compiler, config, ir, typed_passes, types, untyped_passes
+from numba.core import codegen, compiler, ir, typed_passes, types, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.np.ufunc.dufunc import DUFunc
@@ -27,23 +26,25 @@ from tapec.options import Options
 
 
 class Library(codegen.JITCodeLibrary):
-    """A library whose functions are only tidied one by one, as all of them are optimised together later."""
+    """A library that optimises functions one by one only where it matters.
+
+    All of them are optimised together later.  For the function itself once is not enough: vectorised loops and
+    eliminations become up to twice as slow.  For what takes its arguments from Python and gives results back, it is.
+    """
 
     def _optimize_functions(self, ll_module: Any) -> None:
         owner: Any = self._codegen
-        prune = getattr(codegen, "_parse_refprune_flags", None)
         manager = getattr(binding, "FunctionPassManager", None)
-        if not hasattr(manager, "add_sroa_pass") or not hasattr(owner, "_pass_builder") or prune is None:
+        if not hasattr(manager, "add_sroa_pass") or not hasattr(owner, "_function_pass_manager"):
             super()._optimize_functions(ll_module)
             return
         ll_module.data_layout = owner._data_layout
-        passes = binding.create_new_function_pass_manager()
-        passes.add_sroa_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        if getattr(config, "LLVM_REFPRUNE_PASS", 0):
-            passes.add_refprune_pass(prune())
-        builder = owner._pass_builder()
+        passes, builder = owner._function_pass_manager()
+        if ll_module.name == "wrapper":
+            passes = binding.create_new_function_pass_manager()
+            passes.add_sroa_pass()
+            passes.add_simplify_cfg_pass()
+            passes.add_instruction_combine_pass()
         for function in ll_module.functions:
             if not function.is_declaration:
                 passes.run(function, builder)

@@ -31,7 +31,9 @@ class Nests:
 
     def __init__(self, trips: Trips) -> None:
         self.trips = trips
+        # by identity; the statements are kept, so that their ids stay their own
         self._met: dict[int, tuple[Stmt, frozenset[str]]] = {}
+        self._fitting: dict[int, tuple[Stmt, frozenset[Expr]]] = {}
 
     def memory(self, array: str) -> str:
         """What names that may share memory have in common."""
@@ -47,7 +49,6 @@ class Nests:
         known = self._met.get(id(stmt))
         if known is None:
             inner = (self.met(one) for block in blocks(stmt) for one in block)
-            # the statement is kept, so that its id stays its own
             known = self._met[id(stmt)] = stmt, self.named(stmt).union(*inner)
         return known[1]
 
@@ -70,14 +71,20 @@ class Nests:
 
     def equal(self, first: Expr, second: Expr, ran: Sequence[Stmt]) -> bool:
         """Whether two extents are equal once some statements have run; matrix products ask for factors that fit."""
-        pairs = [self.fitting(stmt.value) for stmt in ran if isinstance(stmt, Assign)]
+        pairs = [pair for stmt in ran if isinstance(stmt, Assign) and (pair := self.fitting(stmt))]
         found = {self.size(first)}
         while more := {one for pair in pairs if not found.isdisjoint(pair) for one in pair} - found:
             found |= more
         return self.size(second) in found
 
-    def fitting(self, value: Expr) -> frozenset[Expr]:
+    def fitting(self, stmt: Assign) -> frozenset[Expr]:
         """The two extents that a matrix product asks to be equal; nothing for other values."""
+        known = self._fitting.get(id(stmt))
+        if known is None:
+            known = self._fitting[id(stmt)] = stmt, self._fitted(stmt.value)
+        return known[1]
+
+    def _fitted(self, value: Expr) -> frozenset[Expr]:
         match value:
             case Op(fn="np.dot", args=(Name(id=first), Name(id=second))) if all(map(self.fixed, value.args)):
                 ranks = [type_.ndim for name in (first, second) if isinstance(type_ := self.trips.types[name], Array)]

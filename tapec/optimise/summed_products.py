@@ -15,6 +15,7 @@ takes all rows of the product, and multiples that are the same for all rows, and
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -73,6 +74,11 @@ class _Summed:
         self.trips = Trips(function)
         self.nests = Nests(self.trips)
         self.fresh = Fresh(function.types)
+        # for each memory the statements that name it
+        self.naming: dict[str, list[Stmt]] = defaultdict(list)
+        for stmt in walk(function.body):
+            for own in self.nests.named(stmt):
+                self.naming[own].append(stmt)
 
     def block(self, block: Block) -> Block:
         uses = {id(stmt): use for place, stmt in enumerate(block) if (use := self.use(block, place)) is not None}
@@ -124,9 +130,8 @@ class _Summed:
 
     def alone(self, rows: For, product: str) -> bool:
         """Whether nothing but the nest names the product's memory, and nothing else reads what the nest computes."""
-        own = self.nests.memory(product)
         inside = {id(stmt) for stmt in walk((rows,))}
-        others = [s for s in walk(self.function.body) if id(s) not in inside and own in self.nests.named(s)]
+        others = [stmt for stmt in self.naming[self.nests.memory(product)] if id(stmt) not in inside]
         names = {name for stmt in walk(rows.body) for name in writes(stmt)}
         return len(others) == 1 and not self.trips.left_over(rows, names)
 

@@ -207,6 +207,7 @@ def _attempt(
     arguments: dict[str, Any],
     options: Options,
 ) -> _Found:
+    live.meet_again()
     live.recipe.root(f)
     ev.span = source.span(source.node)
     # that of the caller, which has no variables

@@ -143,7 +143,7 @@ def claims_of(
     # what was not chosen is known by the names that the block gives it
     chosen = {stmt.target for stmt in walk(request.block) if isinstance(stmt, Assign) and _one_of(stmt.value)}
     told = (inside | read) - chosen
-    asked = [(set(names), read if set(names) <= told else read | inside) for names in request.sources]
+    asked = [(set(names), targets | (read if set(names) <= told else read | inside)) for names in request.sources]
     asked += [({name}, read) for name in region.watched]
     asked += [({name}, read | inside | region.watched.keys()) for name in targets]
     versions = {name: set(group) for group in groups for name in group}

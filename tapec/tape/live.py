@@ -54,10 +54,14 @@ class LiveObjects(Inputs):
         ev.live, ev.gathers = self, {}
         ev.another = functools.partial(self._another, ev.another)
         ev.method = functools.partial(self._method, ev.method)
-        for obj, origin in shared.preload:
-            ev.wrap(obj, None, origin)
+        self.preload = shared.preload
 
     # mutable state
+
+    def meet_again(self) -> None:
+        """Reach the objects whose state must exist from the beginning."""
+        for obj, origin in self.preload:
+            self.ev.wrap(obj, None, origin)
 
     def _another(self, default: Any) -> Evaluator:
         """An evaluator for a recursive function, which is lowered apart."""
@@ -117,6 +121,7 @@ class LiveObjects(Inputs):
                       self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions, ev.seen, ev.divided,
                       ev.containers):
             table.clear()
+        self.preload = []
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]
 
     def check_callees(self) -> None:
@@ -163,6 +168,8 @@ class LiveObjects(Inputs):
         return self.objects.construct(cls, args, kwargs, node)
 
     def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+        if any(function is one for one in SURROUNDINGS):
+            return None
         if not self.overlays and str(getattr(function, "__module__", None)).partition(".")[0] in _UNNOTICED:
             return NONE
         if not self.overlays:
@@ -172,8 +179,6 @@ class LiveObjects(Inputs):
         if function is print:
             # the block prints when it runs
             return NONE
-        if function in SURROUNDINGS:
-            return None
         module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
         if str(module).partition(".")[0] in _OUTSIDE:
             name = getattr(function, "__qualname__", "a call")

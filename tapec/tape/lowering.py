@@ -150,6 +150,7 @@ def _attempt(
     region = Region(tape.persistent, tape.automatic)
     live.tapes[id(tape)] = live.own = region
     region.native = True
+    live.meet_again()
     stmts = places.body(place)
     tree = tail_exits(stmts)
     names = assigned(tree)

@@ -88,6 +88,9 @@ BEHIND = frozenset(
         "tape/meaning.py: 'a complex source of which one part is a literal'",
         'tape/place.py: "the source of the tape\'s block has changed since it was imported"',
         'tape/place.py: error.message',
+        # said again by an error that keeps no frames
+        'gradient_tape.py: error.message',
+        'frontend/cached.py: message',
         "tape/randomness.py: f'`{name}` of a random generator here'",
         "tape/slices.py: 'rows that are taken by something else than an array'",
         "tape/standins.py: f'{self.subject} that assigns `{ident}` of another function'",

@@ -7,6 +7,7 @@ import contextlib
 import copy
 import functools
 import itertools
+import warnings
 from unittest import mock
 
 import numba
@@ -108,6 +109,12 @@ def lists(x):
     return functools.reduce(lambda a, b: a * b + 1.0, map(lambda u: u * 0.5, filter(lambda u: u > 1.0, tail)))
 
 
+def quiet(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return x * x
+
+
 def any_of_user(x):
     def total(items):
         return sum(items) * 2.0
@@ -135,7 +142,7 @@ def caught(x):
 
 
 CASES = [
-    sent, objects, lists, any_of_user, caught,
+    sent, objects, lists, quiet, any_of_user, caught,
     *(functools.partial(in_step, kind) for kind in ("enumerate", "zip", "map", "expression")),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import subprocess
@@ -175,3 +176,16 @@ def test_text_without_source():
 def test_the_prompt():
     told = run("-i", "-q", text=BLOCK.replace("    y = x * x\n", "    y = x * x\n\n"))
     assert "slope 6.0" in told or "source" in told
+
+
+def test_a_cell_under_time():
+    text = "with GradientTape() as tape:\n    tape.watch(x)\n    y = x * x\ng = tape.gradient(y, x)\n"
+    for shown in ("", "g"):
+        # IPython runs an expression at the end apart, and the rest from the syntax tree
+        module = {"GradientTape": GradientTape, "x": constant(3.0)}
+        module["In"] = ["", f"get_ipython().run_cell_magic('time', '', {text + shown!r})\n"]
+        exec(compile(ast.parse(text), "<timed exec>", "exec", dont_inherit=True), module)
+        assert module["g"] == 6.0
+    other = text.replace("x * x", "x * 2.0")
+    with pytest.raises(LoweringError, match="cannot be found"):
+        exec(compile(ast.parse(other), "<timed exec>", "exec", dont_inherit=True), module)
