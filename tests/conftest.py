@@ -10,16 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tapec_runtime
+import tests.oracles  # noqa: F401  loads the whole runtime before a test turns the JIT off
 
 # many tests start processes, which would compile every module anew where Python may not write what it compiles
 if sys.dont_write_bytecode:
     for folder in ("tapec", "runtime"):
         compileall.compile_dir(Path(__file__).parents[1] / folder, quiet=2)
-
-# what is imported when it is first used is compiled or not by what holds then: not while a test has turned the JIT off
-for name in tapec_runtime.__all__:
-    getattr(tapec_runtime, name)
 
 # compilers make trees without end, and the whole heap of a long run would be walked again and again
 gc.set_threshold(100_000, 50, 100)

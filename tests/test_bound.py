@@ -122,6 +122,15 @@ def test_compiled_methods():
     np.testing.assert_allclose(m.both(X)[1], derivative(X))
 
 
+def test_dicts_of_other_keys_are_other_arguments():
+    def f(p):
+        return 3.0 * p["a"] ** 2 + 5.0 * p["b"]
+
+    derivative = tapec.grad(f)
+    assert derivative({"a": 1.0, "b": 2.0}) == {"a": 6.0, "b": 5.0}
+    assert derivative({"b": 2.0, "a": 1.0}) == {"b": 5.0, "a": 6.0}
+
+
 def test_every_transform_takes_methods():
     m = model()
     gradient = tapec.grad(m.loss)(X)

@@ -24,6 +24,9 @@ _FIXED = (str, enum.Enum, type, np.dtype, np.ufunc, functools.partial, Dispatche
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 # the objects whose attributes are being converted, in each thread
 _around = threading.local()
+# how many classes of a name there are
+_made: collections.Counter[str] = collections.Counter()
+_lock = threading.Lock()
 
 
 def is_object(value: Any) -> bool:
@@ -103,14 +106,26 @@ def _has_type(value: Any) -> bool:
     return isinstance(value, (*_LEAVES, str))
 
 
+def stand_in(name: str, fields: list[str]) -> Any:
+    """A class of named tuples of its own name.
+
+    Calls of compiled functions tell such classes apart by their names alone, and take one of the same name and field
+    types for the other.
+    """
+    with _lock:
+        _made[name] += 1
+        count = _made[name]
+    make: Any = collections.namedtuple
+    return make(name if count == 1 else f"{name}_{count}", fields)
+
+
 @functools.lru_cache(maxsize=512)
 def _stand_in(
     cls: Any, names: tuple[str, ...], fixed: tuple[tuple[str, Any], ...], opaque: tuple[tuple[str, str], ...]
 ) -> Any:
     """The named tuple for objects of a class that hold numbers and arrays under `names`."""
     # its fields cannot begin with an underscore
-    make: Any = collections.namedtuple
-    made = make(cls.__name__, [f"attribute_{k}" for k in range(len(names))])
+    made = stand_in(f"{cls.__name__}_object", [f"attribute_{k}" for k in range(len(names))])
     made.object_class, made.object_names = cls, names
     made.object_fixed, made.object_opaque = dict(fixed), dict(opaque)
     return made

@@ -6,7 +6,6 @@ comes back as what it was.  Every call is converted, so this is for convenience,
 
 from __future__ import annotations
 
-import collections
 import functools
 from typing import Any
 
@@ -88,7 +87,6 @@ def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:
 @functools.cache
 def _mapping(keys: tuple[str, ...]) -> Any:
     """The named tuple that stands for a dict; subscripts find its items by `mapping_keys`."""
-    make: Any = collections.namedtuple
-    made = make("Mapping", [f"item_{k}" for k in range(len(keys))])
+    made = objects.stand_in("Mapping", [f"item_{k}" for k in range(len(keys))])
     made.mapping_keys = keys
     return made
