@@ -7,13 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 
-from tests.oracles import float_vector
+from tests.oracles import float_vector, interpreted
 from tools import fuzz, fuzz_vectors
 from tools.fuzz_programs import generate
 
@@ -42,7 +40,7 @@ def test_seeds_in_the_interpreter(tmp_path: Path):
 
 
 def test_whole_arrays_in_the_interpreter(tmp_path: Path):
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         for seed in VECTORS:
             outcome = fuzz.run_seed(seed, tmp_path, "vectors")
             assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{fuzz_vectors.generate(seed).source}"

@@ -12,7 +12,7 @@ import tapec
 from tapec import pipeline, products
 from tapec.errors import UsageError
 from tapec.options import DEFAULT
-from tests.oracles import check
+from tests.oracles import check, interpreted
 
 Pair = collections.namedtuple("Pair", "w b")
 TABLE = np.arange(3.0)
@@ -198,3 +198,17 @@ def test_tangents_in_dataclasses_and_dicts():
     assert tapec.jvp(by_attribute, (Model(w, 2.0),), (Model(ones, 1.0),)) == (6.0, 9.0)
     assert tapec.jvp(by_key, ({"w": w, "b": 2.0},), ({"w": ones, "b": 1.0},)) == (6.0, 9.0)
     assert tapec.jvp(lambda items: items[0] * items[1], ([2.0, 3.0],), ([1.0, 0.0],)) == (6.0, 3.0)
+
+
+def test_what_was_made_without_the_jit_is_not_taken_for_what_is_made_with_it():
+    def cube(x):
+        return x**3
+
+    def made():
+        return products._seeded(cube, "jvp", (0,), 1, 1, DEFAULT)
+
+    with interpreted():
+        without = made()
+        assert made() is without
+    assert type(made()) is not type(without)
+    assert made()(2.0, 1.0) == without(2.0, 1.0) == (8.0, 12.0)

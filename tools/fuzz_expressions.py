@@ -31,8 +31,8 @@ class Scope:
     loop: str = ""
 
 
-class Expressions:
-    """Draws expressions as text; the random generator is all its state."""
+class Drawn:
+    """What is drawn at random; the generator is all its state."""
 
     def __init__(self, rng: random.Random):
         self.rng = rng
@@ -42,6 +42,10 @@ class Expressions:
 
     def number(self) -> str:
         return f"{self.rng.uniform(0.1, 0.9):.2f}"
+
+
+class Expressions(Drawn):
+    """Draws expressions as text."""
 
     def target(self, scope: Scope) -> str:
         """A number that may be overwritten."""

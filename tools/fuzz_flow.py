@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.fuzz_expressions import LENGTH, Expressions, Scope
-from tools.fuzz_writer import Writer
+from tools.fuzz_writer import Blocks
 
 Extents = tuple[tuple[str, int], ...]
 
 
-class Flow(Expressions, Writer):
-    """Compound statements; their blocks are written by `block`, which the generator provides."""
-
-    def block(self, scope: Scope, depth: int, size: int) -> Scope:
-        """At least one statement; names made in the block stay inside it."""
-        raise NotImplementedError
+class Flow(Expressions, Blocks[Scope]):
+    """Compound statements."""
 
     def returned(self, scope: Scope) -> str:
         """What the function returns."""

@@ -109,18 +109,6 @@ class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms):
         self.helpers: list[tuple[str, str]] = []
         self.result = rng.choice(["scalar", "scalar", "pair", "array", "several"])
 
-    def block(self, scope: Scope, depth: int, size: int) -> Scope:
-        """At least one statement; names made in the block stay inside it."""
-        wrote = len(self.lines)
-        for _ in range(size):
-            if self.budget <= 0:
-                break
-            self.budget -= 1
-            scope = self.statement(scope, depth)
-        if len(self.lines) == wrote:
-            self.emit(depth, f"{self.target(scope)} = {self.scalar(scope)}")
-        return scope
-
     def statement(self, scope: Scope, depth: int) -> Scope:
         choices: list[tuple[float, Callable[[Scope, int], Scope]]] = [
             (3, self.assign),

@@ -6,12 +6,11 @@ within about 1.5 to results within about 1.5, so that values stay tame however o
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 
 import numpy as np
 
-from tools.fuzz_expressions import paren
+from tools.fuzz_expressions import Drawn, paren
 
 Shape = tuple[int, ...]
 
@@ -29,17 +28,8 @@ class Arrays:
     loop: str = ""
 
 
-class Shaped:
-    """Draws expressions as text; the random generator is all its state."""
-
-    def __init__(self, rng: random.Random):
-        self.rng = rng
-
-    def chance(self, p: float) -> bool:
-        return self.rng.random() < p
-
-    def number(self) -> str:
-        return f"{self.rng.uniform(0.1, 0.9):.2f}"
+class Shaped(Drawn):
+    """Draws expressions as text."""
 
     # places
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from tools.fuzz_expressions import paren
 from tools.fuzz_lanes import LaneLoops
 from tools.fuzz_programs import HEADER, FuzzProgram
-from tools.fuzz_shapes import Arrays, Shape, Shaped
-from tools.fuzz_writer import Writer
+from tools.fuzz_shapes import Arrays, Shape
+from tools.fuzz_writer import Blocks
 
 # what a helper does to an array of any extent that it is given
 HELPERS = (
@@ -27,7 +27,7 @@ HELPERS = (
 RETURNS_ARRAY = {0: 0, 1: 0, 4: 0, 5: -1}
 
 
-class Vectors(LaneLoops, Shaped, Writer):
+class Vectors(LaneLoops, Blocks[Arrays]):
     """Writes one program; `budget` is the number of statements still wanted."""
 
     def __init__(self, rng: random.Random):
@@ -39,18 +39,6 @@ class Vectors(LaneLoops, Shaped, Writer):
         # what a program returns, and the names that are in sight from its begin to its end
         self.result = ""
         self.first = Arrays()
-
-    def block(self, scope: Arrays, depth: int, size: int) -> Arrays:
-        """At least one statement; names made in the block stay inside it."""
-        wrote = len(self.lines)
-        for _ in range(size):
-            if self.budget <= 0:
-                break
-            self.budget -= 1
-            scope = self.statement(scope, depth)
-        if len(self.lines) == wrote:
-            self.emit(depth, f"{self.rng.choice(scope.scalars)} = {self.scalar(scope)}")
-        return scope
 
     def statement(self, scope: Arrays, depth: int) -> Arrays:
         choices: list[tuple[float, Callable[[Arrays, int], Arrays]]] = [

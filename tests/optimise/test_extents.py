@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
-import numba
 import numpy as np
 import pytest
 from numba import njit
@@ -13,6 +10,7 @@ import tapec
 from tapec.optimise.extents import known_extents
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
+from tests.oracles import interpreted
 
 
 def changed(before: str, after: str) -> None:
@@ -156,7 +154,7 @@ def test_the_users_own_error_comes_first():
             raise ValueError("too short")
         return np.sum(middle * middle) * x[6]
 
-    with mock.patch.object(numba.config, "DISABLE_JIT", True), pytest.raises(ValueError, match="too short"):
+    with interpreted(), pytest.raises(ValueError, match="too short"):
         tapec.grad(checked)(np.ones(5))
 
 

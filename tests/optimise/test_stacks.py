@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 
 import tapec
 from tapec.optimise import stacks
+from tests.oracles import interpreted
 
 
 def rays(x, n):
@@ -59,7 +58,7 @@ def test_gradients_are_the_same_on_and_off(f: Callable[..., Any]):
     assert "height" in kept
     assert ".append(" not in kept
     assert ".pop(" not in kept
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         on = tapec.value_and_grad(f)(x, 30)
         off = tapec.value_and_grad(f, opt_level=1)(x, 30)
     assert on[0] == pytest.approx(off[0], rel=1e-14)
@@ -69,7 +68,7 @@ def test_gradients_are_the_same_on_and_off(f: Callable[..., Any]):
 def test_compiled():
     x = np.random.default_rng(2).uniform(0.2, 0.9, 30)
     value, x_bar = tapec.value_and_grad(rays)(x, 30)
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         wanted, wanted_bar = tapec.value_and_grad(rays, opt_level=0)(x, 30)
     assert value == pytest.approx(wanted, rel=1e-13)
     np.testing.assert_allclose(x_bar, wanted_bar, rtol=1e-11)

@@ -7,9 +7,7 @@ compiling each of these programs would take a minute.
 from __future__ import annotations
 
 from typing import Any
-from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 
@@ -18,6 +16,7 @@ from tapec.backend.jit import load
 from tapec.frontend.numba_types import from_numba, type_of_value
 from tapec.pipeline import build
 from tests.oracles import clone
+from tests.oracles import interpreted as without_compiling
 from tests.programs import Program
 from tests.programs.test_programs import PROGRAMS
 
@@ -83,7 +82,7 @@ def scaled_in_a_branch(a: Any, n: int) -> Any:
 
 
 def test_what_a_branch_keeps_on_a_stack_has_adjoints():
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with without_compiling():
         a, v = np.array([0.7, 1.2, 0.9]), np.array([0.3, -0.2, 0.5])
         _, pull = tapec.vjp(tapec.grad(scaled_in_a_branch), a.copy(), 3)
         np.testing.assert_allclose(pull(v)[0], tapec.hvp(scaled_in_a_branch)(a.copy(), 3, v), rtol=1e-12)

@@ -6,7 +6,6 @@ import cmath
 import linecache
 import math
 from itertools import count
-from unittest import mock
 
 import numba
 import numpy as np
@@ -18,7 +17,7 @@ import tapec
 from tapec.frontend import complex_calls
 from tapec.frontend.calls import dotted_name
 from tapec.rules import complex_numbers
-from tests.oracles import check
+from tests.oracles import check, interpreted
 
 # in every quadrant, near and far from 0
 POINTS = (0.7 + 0.4j, -0.6 + 1.1j, -1.3 - 0.2j, 0.3 - 2.1j, 4.0 + 3.0j, -0.01 + 0.02j)
@@ -36,9 +35,9 @@ _files = count(1)
 
 
 @pytest.fixture(autouse=True)
-def interpreted():
+def _interpreted():
     """Generated code is run by the interpreter: compilation is tested elsewhere."""
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         yield
 
 

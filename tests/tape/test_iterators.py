@@ -8,20 +8,19 @@ import copy
 import functools
 import itertools
 import warnings
-from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 
 import tapec
 from tapec import GradientTape, Variable, constant
 from tapec.errors import TapecError
+from tests.oracles import interpreted
 
 
 @pytest.fixture(autouse=True)
 def _interpreted():
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         yield
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from unittest import mock
-
-import numba
 import numpy as np
 import pytest
 
 import tapec
 from tapec import GradientTape, Variable, constant
+from tests.oracles import interpreted
 
 
 @pytest.fixture(autouse=True)
 def _interpreted():
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         yield
 
 

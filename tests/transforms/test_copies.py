@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 
 import tapec
+from tests.oracles import interpreted
 
 
 def two_fields(x, steps):
@@ -111,7 +110,7 @@ NOT_COPIED = (overwritten, one_array_under_two_names, other_extents, a_corner_of
 def test_reverse_is_forward(f: Callable[..., Any]):
     rng = np.random.default_rng(5)
     x, direction = rng.uniform(0.5, 1.5, (4, 5)), rng.standard_normal((4, 5))
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         for steps in (0, 1, 4):
             for level in (1, 2):
                 value, x_bar = tapec.value_and_grad(f, opt_level=level)(x, steps)
@@ -140,7 +139,7 @@ def test_no_copy_where_it_would_be_another_state_or_too_large(f: Callable[..., A
 def test_pullbacks_and_second_derivatives(f: Callable[..., Any]):
     rng = np.random.default_rng(6)
     x, direction = rng.uniform(0.5, 1.5, (4, 5)), rng.standard_normal((4, 5))
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         wanted = tapec.grad(f)(x, 3)
         _, pull = tapec.vjp(f, x, 3)
         for _ in range(2):

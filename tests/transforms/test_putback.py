@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
-import numba
 import numpy as np
 import pytest
 
 import tapec
+from tests.oracles import interpreted
 
 ORDER = np.array([[0, 1, 0], [2, 0, 1], [3, 2, 2], [4, 4, 3]])
 
@@ -113,7 +112,7 @@ X = np.array([0.3, 0.8, -0.5, 0.6, 1.1])
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_reverse_is_forward(f: Callable[..., Any]):
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         for n in (0, 1, 4):
             value, x_bar = tapec.value_and_grad(f)(X, ORDER, n)
             assert value == pytest.approx(f(X, ORDER, n), rel=1e-12)
@@ -172,7 +171,7 @@ def test_not_put_back(f: Callable[..., Any]):
 
 
 def test_the_caller_finds_what_the_function_left():
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         mine, theirs = X.copy(), X.copy()
         tapec.grad(argument)(mine, ORDER, 3)
         argument(theirs, ORDER, 3)
@@ -180,7 +179,7 @@ def test_the_caller_finds_what_the_function_left():
 
 
 def test_a_pullback_may_be_called_twice():
-    with mock.patch.object(numba.config, "DISABLE_JIT", True):
+    with interpreted():
         _, pull = tapec.vjp(relaxed, X, ORDER, 3)
         first, second = pull(1.0)[0], pull(1.0)[0]
         np.testing.assert_array_equal(first, second)
