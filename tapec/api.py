@@ -83,7 +83,8 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
 
 def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, given: Any = None) -> Any:
     """The derivative; `given` is the derivative that is differentiated, if it is one."""
-    from tapec.backend.dispatcher import make_derivative, signature_function
+    from tapec.backend.carrier import signature_function
+    from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
     labels = list(parameters(function))

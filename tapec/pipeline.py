@@ -105,7 +105,10 @@ def _build(
 
         return _finish(made, product, lowered, vector, options, listener)
     if kind in JACOBIANS:
-        made = blocks_of(kind, replace(lowered.function, name=name), sources, constants)
+        inner = replace(lowered.function, name=name)
+        if options.fast:
+            inner = to_ssa(prepare(inner, constants, listener), constants)
+        made = blocks_of(kind, inner, sources, constants)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
         # names of their own beside those of the runs
         guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots, whole)

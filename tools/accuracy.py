@@ -61,7 +61,21 @@ SUBJECTS = (
     Subject("tan", mp.tan, ((-4.0, 4.0), (-1e3, 1e3), (1e9, 1.2e9)), bits=_BITS_OF_PI),
     Subject("arctan", mp.atan, ((-0.5, 0.5), (-3.0, 3.0), (-50.0, 50.0))),
     Subject("erf", mp.erf, ((-1.1, 1.1), (-6.5, 6.5)), 100.0),
+    Subject("lgamma", mp.loggamma, ((0.0, 0.5), (0.5, 2.5), (2.5, 9.0), (9.0, 1e3)), lowest=0.0),
+    Subject("digamma", mp.digamma, ((0.0, 1.0), (1.4, 1.5), (1.0, 2.5), (2.5, 9.0), (9.0, 1e3)), lowest=0.0),
 )
+
+# functions for one number that NumPy lacks
+LIBRARY = {
+    "erf": lambda x: math.erf(x),
+    "lgamma": lambda x: math.lgamma(x),
+    "digamma": lambda x: tapec_runtime.polygamma(0, x),
+}
+
+
+def library(name: str) -> Callable[..., Any]:
+    """The function for one number that jitted code calls where nothing is vectorised."""
+    return LIBRARY.get(name) or getattr(np, name)
 
 
 def loop(function: Callable[..., Any]) -> Any:
@@ -161,13 +175,13 @@ def nanoseconds(apply: Callable[..., Any], arrays: tuple[Numbers, ...]) -> float
 
 def speeds(name: str) -> list[float]:
     """Nanoseconds per element: ours in double and single precision, and the C library's."""
-    function, library = getattr(tapec_runtime, name), math.erf if name == "erf" else getattr(np, name)
+    function, plain = getattr(tapec_runtime, name), njit(library(name)) if name in LIBRARY else library(name)
     two = name == "power"
     make, count = (loop_of_two, 3) if two else (loop, 2)
     usual = np.random.default_rng(1).uniform(0.1, 3.0, 4096)
     doubles, singles = (tuple(usual.astype(dtype) for _ in range(count)) for dtype in (np.float64, np.float32))
     ours = make(function)
-    return [nanoseconds(ours, doubles), nanoseconds(ours, singles), nanoseconds(make(library), doubles)]
+    return [nanoseconds(ours, doubles), nanoseconds(ours, singles), nanoseconds(make(plain), doubles)]
 
 
 def print_errors(points: int) -> None:

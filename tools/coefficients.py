@@ -6,6 +6,7 @@ digits (Muller, Elementary Functions, chapter 3), its coefficients then rounded 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,44 @@ def _erf_near(square: Any) -> Any:
     return mp.erf(mp.sqrt(square)) / mp.sqrt(square) - 1
 
 
+def _lgamma_at_two(t: Any) -> Any:
+    if abs(t) < mp.mpf("1e-12"):
+        return mp.psi(1, 2) / 2 + t * mp.psi(2, 2) / 6
+    return (mp.loggamma(2 + t) / t - mp.psi(0, 2)) / t
+
+
+def _stirling(square: Any) -> Any:
+    """What Stirling's formula lacks, times x, as a function of 1 / x**2."""
+    if square < mp.mpf("1e-10"):
+        return mp.mpf(1) / 12 - square / 360 + square**2 / 1260
+    x = 1 / mp.sqrt(square)
+    return x * (mp.loggamma(x) - (x - mp.mpf(1) / 2) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+@functools.cache
+def _digamma_zero(_digits: int) -> Any:
+    """The positive zero of digamma, less 3/2, to so many digits."""
+    return mp.findroot(lambda x: mp.psi(0, x), 1.46) - mp.mpf(3) / 2
+
+
+def _digamma_around(t: Any) -> Any:
+    zero = _digamma_zero(mp.mp.dps)
+
+    def slope(t: Any) -> Any:
+        close = abs(t - zero) < mp.mpf("1e-20")
+        return mp.psi(1, zero + mp.mpf(3) / 2) if close else mp.psi(0, mp.mpf(3) / 2 + t) / (t - zero)
+
+    return (slope(t) - slope(mp.mpf(0))) / t if abs(t) > mp.mpf("1e-20") else mp.diff(slope, 0)
+
+
+def _digamma_beyond(square: Any) -> Any:
+    """log(x) - 1 / (2 x) - digamma(x), times x**2, as a function of 1 / x**2."""
+    if square < mp.mpf("1e-10"):
+        return mp.mpf(1) / 12 - square / 120 + square**2 / 252
+    x = 1 / mp.sqrt(square)
+    return (mp.log(x) - 1 / (2 * x) - mp.psi(0, x)) / square
+
+
 def _just_above_zero() -> Any:
     return mp.mpf("1e-14")
 
@@ -125,6 +164,19 @@ TARGETS = {
     "error_function.FAR": Target(
         lambda t: -mp.log(mp.erfc(1 + t)), lambda t: mp.erfc(1 + t) / mp.erf(1 + t),
         lambda: mp.mpf(0), lambda: mp.mpf("4.95"), 17,
+    ),
+    "gamma_function.AT_TWO": Target(
+        _lgamma_at_two, lambda t: abs(t) + mp.mpf(1) / 10, lambda: -mp.mpf("0.5"), lambda: mp.mpf("0.5"), 17
+    ),
+    "gamma_function.STIRLING": Target(
+        # a hundredth of the result, which is above 9, counts
+        _stirling, lambda z: mp.mpf(1) / 70, _just_above_zero, lambda: 1 / mp.mpf("8.5") ** 2, 6
+    ),
+    "gamma_function.AROUND_ZERO": Target(
+        _digamma_around, lambda t: abs(t) + mp.mpf(1) / 10, lambda: -mp.mpf("0.5"), lambda: mp.mpf("0.5"), 21
+    ),
+    "gamma_function.BEYOND": Target(
+        _digamma_beyond, lambda z: mp.mpf(1) / 100, _just_above_zero, lambda: 1 / mp.mpf("8.5") ** 2, 6
     ),
 }  # fmt: skip
 

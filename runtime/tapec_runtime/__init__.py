@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.extremes import maximum, minimum
+    from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.powers import power
     from tapec_runtime.products import product
+    from tapec_runtime.remainders import remainder
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
 
@@ -32,10 +34,12 @@ __all__ = [
     "constant",
     "cos",
     "cosh",
+    "digamma",
     "erf",
     "exp",
     "expm1",
     "exponent",
+    "lgamma",
     "log",
     "log1p",
     "maximum",
@@ -45,6 +49,7 @@ __all__ = [
     "polygamma",
     "power",
     "product",
+    "remainder",
     "sin",
     "sinc_derivative",
     "sinh",
@@ -63,10 +68,12 @@ _LAZY = {
     "complex_array": "complexes",
     "cos": "trigonometric",
     "cosh": "hyperbolic",
+    "digamma": "gamma_function",
     "erf": "error_function",
     "exp": "exp_log",
     "expm1": "exp_log",
     "exponent": "special",
+    "lgamma": "gamma_function",
     "log": "exp_log",
     "log1p": "exp_log",
     "maximum": "extremes",
@@ -76,6 +83,7 @@ _LAZY = {
     "polygamma": "special",
     "power": "powers",
     "product": "products",
+    "remainder": "remainders",
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",

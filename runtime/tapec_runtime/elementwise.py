@@ -31,13 +31,17 @@ _FLOAT = ir.FloatType()
 _PURE = ("nounwind", "willreturn", "readnone")
 
 
-def elementwise(symbol: str, library: Callable[..., Any]) -> Callable[..., Any]:
+def elementwise(
+    symbol: str, library: Callable[..., Any], scalar: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """Declare a function by the formula that stands below; jitted code and Python can call it.
 
     symbol   the C library's function for float64; the one for float32 has an `f` behind
     library  what a call from Python calls
+    scalar   a function of one number that jitted code calls where the C library has none; then `symbol` is a
+             new name
 
-    Where the formula says that its result is not good, the C library computes it.
+    Where the formula says that its result is not good, the C library or `scalar` computes it.
     """
 
     def declare(formula: Formula) -> Callable[..., Any]:
@@ -48,7 +52,7 @@ def elementwise(symbol: str, library: Callable[..., Any]) -> Callable[..., Any]:
         function.__module__ = formula.__module__
         function.__doc__ = formula.__doc__
         if not getattr(config, "DISABLE_JIT", 0):
-            code = _Code(formula, symbol)
+            code = _Code(formula, symbol, scalar)
             type_callable(function)(code.resolve)
             lower_builtin(function, *[types.Any] * code.arity)(code.lower)
             # a compilation that is under way may be what asked for this module
@@ -71,9 +75,10 @@ def _vector_widths(codegen: Any) -> tuple[int, ...]:
 class _Code:
     """The machine code of one function."""
 
-    def __init__(self, formula: Formula, symbol: str) -> None:
+    def __init__(self, formula: Formula, symbol: str, scalar: Callable[..., Any] | None) -> None:
         self.formula = formula
         self.symbol = symbol
+        self.own = scalar
         self.arity = formula.__code__.co_argcount
 
     def resolve(self, context: Any) -> Callable[..., Any]:
@@ -95,6 +100,14 @@ class _Code:
         element, symbol = (_FLOAT, f"{self.symbol}f") if single else (_DOUBLE, self.symbol)
         function_type = ir.FunctionType(element, [element] * self.arity)
         scalar = cgutils.get_or_insert_function(builder.module, function_type, symbol)
+        if self.own is not None and scalar.is_declaration:
+            self._define(scalar, self.own, context, kind)
+            if single:
+                # what the function of whole vectors calls
+                wide = ir.FunctionType(_DOUBLE, [_DOUBLE] * self.arity)
+                wide_scalar = cgutils.get_or_insert_function(builder.module, wide, self.symbol)
+                if wide_scalar.is_declaration:
+                    self._define(wide_scalar, self.own, context, types.float64)
         call = builder.call(scalar, values)
         call.attributes = _attributes(*_PURE)
         codegen, known = context.codegen(), vectors.attached(context.active_code_library)
@@ -106,6 +119,23 @@ class _Code:
             names = ",".join(variant.mangled for variant in variants)
             call.attributes.add(f'"vector-function-abi-variant"="{names}"')
         return call
+
+    def _define(self, function: ir.Function, own: Callable[..., Any], context: Any, kind: Any) -> None:
+        """Give a scalar function its body, which LLVM must not inline before it vectorises."""
+        function.linkage = "linkonce_odr"
+        function.attributes = _attributes("noinline", *_PURE)
+        builder = ir.IRBuilder(function.append_basic_block())
+        x = context.cast(builder, function.args[0], kind, types.float64)
+        if _vector_widths(context.codegen()):
+            # the bits of whole vectors
+            made = self.formula(Lane(builder, x))
+            assert isinstance(made, tuple)
+            with builder.if_then(made[1].value, likely=True):
+                builder.ret(context.cast(builder, made[0].value, types.float64, kind))
+        signature = types.float64(types.float64)
+        compiled = context.compile_subroutine(builder, own, signature)
+        _, other = context.call_internal_no_propagate(builder, compiled.fndesc, signature, [x])
+        builder.ret(context.cast(builder, other, types.float64, kind))
 
 
 @dataclass(frozen=True)
@@ -119,7 +149,7 @@ class _Variant:
 
     @property
     def name(self) -> str:
-        return f"tapec.{self.symbol}.x{self.count}"
+        return f"tapec.{self.symbol.removeprefix('tapec.')}.x{self.count}"
 
     @property
     def mangled(self) -> str:

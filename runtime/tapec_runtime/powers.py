@@ -30,7 +30,7 @@ _TWO_THIRDS = 0.6666666666666666
 _TWO_THIRDS_REST = 3.700743415417188e-17
 
 
-def _log_in_two_parts(e: Lane, f: Lane) -> tuple[Lane, Lane]:
+def log_in_two_parts(e: Lane, f: Lane) -> tuple[Lane, Lane]:
     """`e * log(2) + log(1 + f)`."""
     divisor = 2.0 + f
     s = f / divisor
@@ -59,7 +59,7 @@ def _log_in_two_parts(e: Lane, f: Lane) -> tuple[Lane, Lane]:
 def power(x: Lane, y: Lane) -> tuple[Lane, Lane]:
     """x**y as in C: nan for a negative x and a y that is no integer, 1 for y = 0 and for x = 1."""
     e, _, f = log_parts(x.bits())
-    high, low = _log_in_two_parts(e, f)
+    high, low = log_in_two_parts(e, f)
     exponent = y * high
     result = exp_within(exponent, fma(y, high, -exponent) + y * low)
     zero = x.bits().equals(0) & (y > 0.0) & (y < np.inf)

@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.typeof import Purpose, typeof
 
 import tapec_runtime
-from tapec.backend import aliased, cache, fresh, jit, lean, structured
+from tapec.backend import aliased, cache, classes, fresh, jit, lean, structured
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.backend.uncached import mark
@@ -66,6 +66,12 @@ class Derivative(Dispatcher):
         self._texts: dict[tuple[Any, ...], str] = {}
         self._pointed: dict[tuple[Any, ...], Any] = {}
         self._marked: set[int] = set()
+        # by their names, the only classes of named tuples that this derivative is compiled for; () if there are others
+        self._classes: dict[tuple[str, ...], classes.Classes] = {}
+        # whether some stand in other tuples; while none do, the types of arguments whose classes were looked at
+        self._nested = False
+        self._known: set[tuple[type, ...]] = set()
+        self._variants: dict[Any, Derivative] = {}
         self.reads = fresh.Reads()
         self.__name__ = signature_of.__name__
         self.__qualname__ = signature_of.__qualname__
@@ -85,9 +91,17 @@ class Derivative(Dispatcher):
         with self._compiling_counter, lean.uncollected():
             result: Any = self._cached(types_) or self._compiled(types_)
             self.add_overload(result)
+        # only such functions pay for a Python frame around the call
         if "tapec_runtime.AliasedArguments" in self._texts.get(types_, "") and type(self) is Derivative:
-            # only such functions pay for a Python frame around the call
             self.__class__ = AliasAware
+        found = classes.of_types(types_)
+        if found:
+            self.__class__ = ClassAware
+            self._nested |= len(found) > sum(isinstance(one, nt.BaseNamedTuple) for one in types_)
+            self._known = set()
+            own = self._classes.setdefault(classes.names(found), found)
+            if own != found:
+                self._classes[classes.names(found)] = ()
         return result.entry_point
 
     def _cached(self, types_: tuple[Any, ...]) -> Any:
@@ -129,13 +143,14 @@ class Derivative(Dispatcher):
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """What to call for arguments without an overload; Numba's C code calls it with them."""
         self._compilation_chain_init_hook()
+        kind = type(self)
         try:
             found = argument_types(args)
             entry = self._structured if found is None else self.compile(found)
         finally:
             self._types_active_call.clear()
         # this call began before the class changed
-        return self._again if isinstance(self, AliasAware) and found is not None else entry
+        return self._again if type(self) is not kind else entry
 
     def _again(self, *args: Any) -> Any:
         return self(*(arg.value if isinstance(arg, OmittedArg) else arg for arg in args))
@@ -199,26 +214,48 @@ class AliasAware(Derivative):
             return super().__call__(*args, **kwargs)
         except tapec_runtime.AliasedArguments as error:
             message = str(error)
-        bound = inspect.signature(self.py_func).bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = [one for name, value in bound.arguments.items() for one in self._spread(name, value)]
+        given = self._given(args, kwargs, defaults=True)
         same = aliased.identical(given)
         if not same or aliased.others_overlap(given, same):
             raise ArgumentOverlap(message, hint="pass a copy of one of them") from None
-        variants: dict[Any, Derivative] = self.__dict__.setdefault("_variants", {})
-        key = tuple(sorted(same.items()))
-        if key not in variants:
-            build = self._build_program
+        build = self._build_program
 
-            def build_variant(types_: tuple[Any, ...]) -> Program:
-                return build(tuple(aliased.Same(same[k]) if k in same else t for k, t in enumerate(types_)))
+        def build_variant(types_: tuple[Any, ...]) -> Program:
+            return build(tuple(aliased.Same(same[k]) if k in same else t for k, t in enumerate(types_)))
 
-            variants[key] = Derivative(self.py_func, build_variant, self._recipe)
-        return variants[key](*given)
+        return self._variant(tuple(sorted(same.items())), build_variant, None)(*given)
 
-    def _spread(self, name: str, value: Any) -> tuple[Any, ...]:
-        kind = inspect.signature(self.py_func).parameters[name].kind
-        return tuple(value) if kind is inspect.Parameter.VAR_POSITIONAL else (value,)
+    def _variant(self, key: Any, build: Build, request: Request | None) -> Derivative:
+        if key not in self._variants:
+            self._variants[key] = Derivative(self.py_func, build, self._recipe, request)
+        return self._variants[key]
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any], defaults: bool = False) -> list[Any]:
+        """All arguments in the order of the parameters."""
+        signature = inspect.signature(self.py_func)
+        bound = signature.bind(*args, **kwargs)
+        if defaults:
+            bound.apply_defaults()
+        given: list[Any] = []
+        for name, value in bound.arguments.items():
+            extra = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            given += value if extra else (value,)
+        return given
+
+
+class ClassAware(AliasAware):
+    """A derivative of a function that takes named tuples: see classes.py."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kinds = tuple(map(type, args))
+        if kinds in self._known and not kwargs:
+            return super().__call__(*args)
+        found = classes.of_values(self._given(args, kwargs) if kwargs else args)
+        if self._classes.setdefault(classes.names(found), found) == found:
+            if not self._nested and not kwargs:
+                self._known.add(kinds)
+            return super().__call__(*args, **kwargs)
+        return self._variant(found, self._build_program, self._request)(*args, **kwargs)
 
 
 class Interpreted:
@@ -368,40 +405,3 @@ def reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
 def remake(maker: Callable[..., Any], *args: Any) -> Any:
     """Make a derivative again from what it was made of (pickling)."""
     return maker(*args)
-
-
-def signature_function(function: types.FunctionType, name: str, doc: str, extra: str = "") -> types.FunctionType:
-    """A function with the signature of `function`, for Numba to fold keyword arguments by.
-
-    Numba knows no keyword-only parameters: here they are ordinary ones, after the others.  A last
-    parameter of the name `extra` takes the defaults away.
-    """
-    signature = inspect.signature(function, follow_wrapped=False)
-    variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in signature.parameters.values())
-    namespace: dict[str, Any] = {}
-    parts: list[str] = []
-    for param in signature.parameters.values():
-        text = f"*{param.name}" if param.kind is inspect.Parameter.VAR_POSITIONAL else param.name
-        if param.kind is inspect.Parameter.KEYWORD_ONLY and variadic:
-            raise UnsupportedType(f"`{function.__name__}` has a keyword-only parameter `{param.name}` beside `*args`")
-        if param.default is inspect.Parameter.empty and any("=" in part for part in parts):
-            raise UnsupportedType(
-                f"`{function.__name__}` has a keyword-only parameter `{param.name}` without default after one with",
-                hint="give it a default",
-            )
-        if extra and param.kind is inspect.Parameter.VAR_POSITIONAL:
-            raise UnsupportedType(f"`{function.__name__}` takes extra arguments, and so cannot take one after them")
-        if param.default is not inspect.Parameter.empty and not extra:
-            namespace[f"default_{param.name}"] = param.default
-            text += f"=default_{param.name}"
-        parts.append(text)
-    while extra in signature.parameters:
-        extra += "_"
-    parts += [extra] if extra else []
-    exec(f"def made({', '.join(parts)}): pass", namespace)
-    made: types.FunctionType = namespace["made"]
-    made.__name__ = name
-    made.__qualname__ = function.__qualname__
-    made.__doc__ = doc
-    made.__module__ = function.__module__
-    return made

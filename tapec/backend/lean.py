@@ -21,6 +21,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.np.ufunc.dufunc import DUFunc
 
+from tapec.backend import direct
 from tapec.backend.remembered import remembered
 from tapec.options import Options
 
@@ -35,7 +36,7 @@ class Library(codegen.JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
         owner: Any = self._codegen
         manager = getattr(binding, "FunctionPassManager", None)
-        if not hasattr(manager, "add_sroa_pass") or not hasattr(owner, "_function_pass_manager"):
+        if not hasattr(manager, "add_sroa_pass") or not hasattr(owner, "_pass_builder"):
             super()._optimize_functions(ll_module)
             return
         ll_module.data_layout = owner._data_layout
@@ -64,11 +65,12 @@ class InlineClosures(untyped_passes.InlineClosureLikes):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class Inference(typed_passes.NopythonTypeInference):
-    """Numba's pass, with operators that it has met before."""
+    """Numba's pass, with operators that it has met before, and calls that need no functions of Numba's."""
 
     _name = "tapec_inference"
 
     def run_pass(self, state: Any) -> bool:
+        direct.redirect(state.func_ir)
         with remembered(state.typingctx):
             return bool(super().run_pass(state))
 

@@ -30,6 +30,7 @@ from tapec.optimise.lengths import square_lengths
 from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
 from tapec.optimise.refill import refill
+from tapec.optimise.remainders import cheap_remainders
 from tapec.optimise.renest import renest
 from tapec.optimise.reused import reuse_memory
 from tapec.optimise.rows import hide_descent
@@ -40,6 +41,7 @@ from tapec.optimise.sink import sink_allocations
 from tapec.optimise.small_products import write_out_products
 from tapec.optimise.stacks import stacks_by_position
 from tapec.optimise.stages import stage_functions
+from tapec.optimise.stretched import copy_stretched
 from tapec.optimise.strided import keep_in_line
 from tapec.optimise.summed_products import sum_before_products
 from tapec.optimise.sums import sum_in_variables
@@ -61,6 +63,8 @@ PREPARE: tuple[Pass, ...] = (
     *CLEAN,
     square_lengths,
     known_extents,
+    *CLEAN,
+    copy_stretched,
     *CLEAN,
     copy_joined,
     write_out_products,
@@ -99,6 +103,7 @@ VECTORS: tuple[Pass, ...] = (
     products_in_rows,
     stage_functions,
     vectorise_functions,
+    cheap_remainders,
     keep_in_line,
     hide_descent,
     hide_choices,
@@ -112,7 +117,7 @@ TELLING: dict[Pass, Telling] = {
     one: one
     for one in (
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
-        *(known_extents, copy_joined, write_out_products, count_by_formula, refill, leave_early),
+        *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, check_once),
     )
 }

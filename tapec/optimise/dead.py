@@ -107,8 +107,9 @@ class _Dead:
     def statement(self, stmt: Stmt, live: Live) -> tuple[list[Stmt], Live]:
         match stmt:
             case Assign(target=target):
-                pops = isinstance(stmt.value, Op) and stmt.value.fn == "pop"
-                if not live & self.bit(target) and not pops:
+                # a list grows shorter, and a draw advances a stream, for all that come later
+                takes = isinstance(stmt.value, Op) and (stmt.value.fn == "pop" or stmt.value.fn.startswith("np.random"))
+                if not live & self.bit(target) and not takes:
                     return [], live
                 return [stmt], live & ~self.bit(target) | self.reads(stmt)
             case Call(targets=targets):

@@ -22,9 +22,12 @@ VECTORISED = {
     **dict.fromkeys(("np.arctan", "np.atan", "math.atan"), "tapec_runtime.arctan"),
     **dict.fromkeys(("**", "np.power", "np.pow", "math.pow"), "tapec_runtime.power"),
     "math.erf": "tapec_runtime.erf",
+    "math.lgamma": "tapec_runtime.lgamma",
+    "tapec_runtime.polygamma": "tapec_runtime.digamma",
     **{f"np.{name}": f"tapec_runtime.{name}" for name in ("maximum", "minimum")},
 }
 _POWER = "tapec_runtime.power"
+_DIGAMMA = "tapec_runtime.digamma"
 
 
 def vectorise_functions(
@@ -63,9 +66,15 @@ class _Calls:
         fn = VECTORISED.get(value.fn)
         if fn is None or (fn == _POWER and _multiplied(value.args[1])):
             return value
+        args = value.args
+        if fn == _DIGAMMA:
+            # polygamma's other orders have no formula
+            if args[0] != Const(0):
+                return value
+            args = args[1:]
         # the runtime's functions give floats of the type that they take; Numba's do not always
-        alike = all(self.type_of(arg) == result for arg in value.args)
-        return Op(fn, value.args) if alike and result.is_float else value
+        alike = all(self.type_of(arg) == result for arg in args)
+        return Op(fn, args) if alike and result.is_float else value
 
     def type_of(self, arg: Expr) -> Type | None:
         if isinstance(arg, Const):

@@ -30,7 +30,7 @@ from tapec.optimise.names import Fresh
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array
 
-_LARGEST = 16
+LARGEST = 16
 
 
 def copy_joined(
@@ -55,7 +55,7 @@ class _Joined:
                     target=target, value=Op(fn="empty" | "zeros", args=(Const(value=str() as dtype), *extents))
                 ):
                     shape = tuple(n.value for n in extents if isinstance(n, Const) and isinstance(n.value, int))
-                    if len(shape) == len(extents) and 0 < math.prod(shape) <= _LARGEST and self.writes[target] == 1:
+                    if len(shape) == len(extents) and 0 < math.prod(shape) <= LARGEST and self.writes[target] == 1:
                         self.shapes[target] = (dtype, shape)
 
     def block(self, block: Block) -> Block:
@@ -75,21 +75,19 @@ class _Joined:
                     why = "both sides bring a small array of their own"
                     about = Named(last.target, stmt.span)
                     self.listener.decide(stmt.span, "joined", "elements of `{0}` are copied", why, about)
-                yield made
-                stmt = replace(stmt, body=self.copied(stmt.body, made), orelse=self.copied(stmt.orelse, made))
+                dtype, extents = made
+                yield Assign(last.target, Op("empty", (Const(dtype), *map(Const, extents))), stmt.span)
+                stmt = element_copies(stmt, last.target, extents, self.fresh)
         yield stmt
 
-    def joined(self, name: str, branch: If) -> Assign | None:
-        """The allocation of a name that takes a small array of its own from either side."""
+    def joined(self, name: str, branch: If) -> tuple[str, tuple[int, ...]] | None:
+        """The dtype and extents of a name that takes a small array of its own from either side."""
         if not isinstance(self.fresh.types.get(name), Array):
             return None
         sources = [self.source(name, side) for side in (branch.body, branch.orelse)]
         shapes = {self.shapes.get(source) if source is not None else None for source in sources}
         shape = shapes.pop()
-        if shapes or shape is None:
-            return None
-        dtype, extents = shape
-        return Assign(name, Op("empty", (Const(dtype), *map(Const, extents))), branch.span)
+        return None if shapes else shape
 
     def source(self, name: str, side: Block) -> str | None:
         """The array of a side's own that the name takes at its end."""
@@ -104,22 +102,26 @@ class _Joined:
         shared = any(stmt is not side[copies[0]] and _hands_on(stmt, value.id) for stmt in walk(side))
         return value.id if own and after[name] == 0 and not shared else None
 
-    def copied(self, side: Block, made: Assign) -> Block:
-        assert isinstance(made.value, Op)
-        extents = [arg.value for arg in made.value.args[1:] if isinstance(arg, Const) and isinstance(arg.value, int)]
-        out: list[Stmt] = []
-        for stmt in side:
-            if not isinstance(stmt, Assign) or stmt.target != made.target:
-                out.append(stmt)
-                continue
-            type_ = self.fresh.types[made.target]
-            assert isinstance(type_, Array) and isinstance(stmt.value, Name)
-            for place in itertools.product(*map(range, extents)):
-                index = tuple(map(Const, place))
-                element = self.fresh("t", type_.element)
-                out.append(Assign(element, Op("load", (stmt.value, *index)), stmt.span))
-                out.append(Store(made.target, index, Name(element), span=stmt.span))
-        return tuple(out)
+
+def element_copies(branch: If, target: str, extents: tuple[int, ...], fresh: Fresh) -> If:
+    """The branch with elements copied into `target`, on each side, where it took another array's place."""
+
+    def side(block: Block) -> Block:
+        return tuple(new for stmt in block for new in elements(stmt))
+
+    def elements(stmt: Stmt) -> Iterator[Stmt]:
+        if not isinstance(stmt, Assign) or stmt.target != target:
+            yield stmt
+            return
+        type_ = fresh.types[target]
+        assert isinstance(type_, Array) and isinstance(stmt.value, Name)
+        for place in itertools.product(*map(range, extents)):
+            index = tuple(map(Const, place))
+            element = fresh("t", type_.element)
+            yield Assign(element, Op("load", (stmt.value, *index)), stmt.span)
+            yield Store(target, index, Name(element), span=stmt.span)
+
+    return replace(branch, body=side(branch.body), orelse=side(branch.orelse))
 
 
 def _hands_on(stmt: Stmt, array: str) -> bool:

@@ -270,7 +270,7 @@ class _Stages:
                 out.append(replace(stmt, value=renamed(stmt.value)))
         for call in calls:
             assert isinstance(call.value, Op)
-            out.append(Store(buffers[call.target], (var,), _atom(renamed(call.value.args[0])), span=call.span))
+            out.append(Store(buffers[call.target], (var,), _atom(renamed(call.value.args[-1])), span=call.span))
         if out:
             yield replace(loop, var=var.id, body=tuple(out))
 
@@ -280,7 +280,7 @@ class _Stages:
         var, argument, result = self.fresh(loop.var, INT64), self.fresh("t", FLOAT64), self.fresh("t", FLOAT64)
         body: Block = (
             Assign(argument, Op("load", (Name(buffer), Name(var))), call.span),
-            Assign(result, Op(call.value.fn, (Name(argument),)), call.span),
+            Assign(result, Op(call.value.fn, (*call.value.args[:-1], Name(argument))), call.span),
             Store(buffer, (Name(var),), Name(result), span=call.span),
         )
         return replace(loop, var=var, body=body)
@@ -297,6 +297,8 @@ def _called(stmt: Stmt) -> str | None:
     """The elementary function of one argument that a statement calls."""
     match stmt:
         case Assign(value=Op(fn=fn, args=(Name(),))) if fn in VECTORISED:
+            return fn
+        case Assign(value=Op(fn="tapec_runtime.polygamma" as fn, args=(Const(value=0), Name()))):
             return fn
     return None
 

@@ -142,7 +142,12 @@ class _Summed:
             return False
         own = self.nests.memory(product)
         multiples: set[str] = set()
+        # what a trip leaves to the next one is not the same for all rows
+        carried = {name for stmt in walk(columns.body) for name in writes(stmt)}
         for stmt in columns.body:
+            if not carried.isdisjoint(reads(stmt)):
+                return False
+            carried.difference_update(writes(stmt))
             if isinstance(stmt, Assign) and stmt.value == Op("load", (Name(product), *index)):
                 multiples.add(stmt.target)
             elif _clears(stmt, product, index):

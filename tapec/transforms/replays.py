@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tapec.analyses.activity import is_callee
 from tapec.analyses.memory import ALLOCATIONS, VIEWS
 from tapec.analyses.regions import Region
 from tapec.syntax.core import Assign, Call, For, If, Loop, Name, Op, Stmt, names_in, reads, walk
@@ -42,6 +43,8 @@ class Replays(Costs):
         if not any(isinstance(s, For | Loop) or allocates(s) for s in walk(region.block)):
             return None
         if any(isinstance(s, For) and s.slots is not None for s in walk(region.block)):
+            return None
+        if any(_consumes(s) for s in walk(region.block)):
             return None
         return self._slice_inputs(region, _names_read(item.body))
 
@@ -156,3 +159,11 @@ def _names_read(block: RevBlock) -> set[str]:
             for stmt in walk((item,)):
                 found |= set(reads(stmt))
     return found
+
+
+def _consumes(stmt: Stmt) -> bool:
+    """Whether a statement takes what is there once: a number of a list, or of a random stream.
+
+    A trip that is run again would take another one, needed or not.
+    """
+    return not repeatable(stmt) and not (isinstance(stmt, Call) and is_callee(stmt.function))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import pickle
@@ -383,3 +384,38 @@ def test_what_wraps_a_function_is_differentiated_with_it():
 
 def test_decorators_of_inner_functions_apply():
     assert tapec.value_and_grad(decorated_inside)(2.0) == (36.0, 48.0)
+
+
+def of_one_name(fields: str) -> Any:
+    return collections.namedtuple("Shape", fields)
+
+
+Circle, Square, Turned = of_one_name("a b"), of_one_name("a b"), of_one_name("b a")
+
+
+def area(shape, factor=2.0):
+    if isinstance(shape, Circle):
+        return factor * shape.a * shape.a * shape.b
+    return factor * shape.a * shape.b
+
+
+def test_classes_of_one_name_are_told_apart():
+    derivative = tapec.grad(area)
+    for cls, expected in ((Circle, (24.0, 8.0)), (Square, (6.0, 4.0)), (Turned, (6.0, 4.0))) * 2:
+        shape = cls(2.0, 3.0)
+        for found in (derivative(shape), derivative(shape=shape), derivative(factor=2.0, shape=shape)):
+            assert type(found) is cls and found == expected
+
+
+def area_of_both(pair, out):
+    out[0] = area(pair[0]) + 10.0 * area(pair[1])
+    return out[0]
+
+
+def test_classes_of_one_name_in_other_tuples_are_told_apart():
+    derivative = tapec.grad(area_of_both)
+    circle, square, out = Circle(2.0, 3.0), Square(2.0, 3.0), np.zeros(1)
+    for pair in ((circle, square), (square, circle), (circle, square)):
+        first, second = derivative(pair, out)
+        assert (type(first), type(second)) == (type(pair[0]), type(pair[1]))
+        assert out[0] == area(pair[0]) + 10.0 * area(pair[1])

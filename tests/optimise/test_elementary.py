@@ -54,7 +54,8 @@ def test_a_straight_loop():
         "s = x ** 0.5",
         "s = x ** n",
         "s = np.exp(n)",
-        "s = math.lgamma(x)",
+        "s = math.gamma(x)",
+        "s = tapec_runtime.polygamma(1, x)",
     ],
 )
 def test_what_stays(inside):
@@ -99,6 +100,7 @@ def losses(x, w):
     for i in range(x.shape[0]):
         s += math.log1p(math.exp(x[i] * w[i])) + math.tanh(x[i]) ** 2
         s += np.sin(w[i]) * math.erf(x[i]) + abs(x[i]) ** w[i]
+        s += math.lgamma(w[i])
     return s
 
 

@@ -86,3 +86,20 @@ def test_what_a_branch_keeps_on_a_stack_has_adjoints():
         a, v = np.array([0.7, 1.2, 0.9]), np.array([0.3, -0.2, 0.5])
         _, pull = tapec.vjp(tapec.grad(scaled_in_a_branch), a.copy(), 3)
         np.testing.assert_allclose(pull(v)[0], tapec.hvp(scaled_in_a_branch)(a.copy(), 3, v), rtol=1e-12)
+
+
+def added_to_later_rows(x: Any, trips: int) -> Any:
+    k = 0
+    while k < trips:
+        k += 1
+        for first in range(1, 3):
+            x[3:first] += x[first:1]
+    return (x * x).sum()
+
+
+def test_numbers_taken_from_a_list_are_taken_once():
+    """The first derivative's list is emptied by its trips: a trip that is run again would find it empty."""
+    with without_compiling():
+        x, v = np.arange(12.0).reshape(4, 3), np.ones((4, 3))
+        _, pull = tapec.vjp(tapec.grad(added_to_later_rows), x.copy(), 2)
+        np.testing.assert_allclose(pull(v)[0], 2 * v)

@@ -13,6 +13,7 @@ from tapec.backend.jit import load
 from tapec.backend.signature import arguments
 from tapec.options import Options
 from tapec.pipeline import Program, build
+from tests import oracles
 
 X = np.array([0.3, -1.2, 0.8, 2.0, -0.4])
 
@@ -161,3 +162,29 @@ def test_what_runs_again_reads_nothing_of_another_trip():
     reverse_sweep = tapec.emit(shrinking, 0, signature="f4[:,::1]", opt_level=0).partition("# reverse sweep")[2]
     # it is made in the forward sweep, with other extents in each trip
     assert "out[" not in reverse_sweep
+
+
+def noisy(x, n):
+    total = 1.0
+    for i in range(n):
+        t = np.empty(2)
+        for k in range(2):
+            t[k] = np.sin(x[i]) * x[k]
+        if np.random.rand() > 2.0:
+            total += 1.0
+        for k in range(2):
+            total += np.exp(t[k]) * t[k] * total
+    return total + np.random.normal()
+
+
+def test_derivatives_draw_as_often_as_their_functions():
+    """Draws that no derivative needs are made, and those of a trip not once more."""
+    with oracles.interpreted():
+        np.random.seed(3)
+        noisy(X, 3)
+        later = np.random.rand()
+        for level in (0, 1, 2):
+            for derivative in (tapec.grad, tapec.value_and_grad, lambda f, **options: lambda x, n: tapec.vjp(f, x, n)):
+                np.random.seed(3)
+                derivative(noisy, opt_level=level)(X.copy(), 3)
+                assert np.random.rand() == later

@@ -19,7 +19,7 @@ from tools.bench import peers
 peers.on_one_thread()
 
 from tapec.errors import TapecError  # noqa: E402
-from tools.bench.cold import Start, overhead, starts  # noqa: E402
+from tools.bench.cold import measured, overhead  # noqa: E402
 from tools.bench.measure import Row, WrongGradient, measure, warm_up  # noqa: E402
 from tools.bench.programs import PROBLEMS, Problem  # noqa: E402
 from tools.bench.scaling import SCALED  # noqa: E402
@@ -57,7 +57,7 @@ def main(
     click.echo(
         line(
             *("program", "primal", "fastmath", "gradient", "ratio", "by hand"),
-            *(*heading, "compile:", "primal", "gradient", "by hand"),
+            *(*heading, "first call:", "primal", "gradient", "by hand"),
         )
     )
     for problem in chosen:
@@ -78,7 +78,7 @@ def main(
     if sizes:
         record["sizes"] = [row for problem in chosen for row in scaled(problem, seconds, others)]
     if cold:
-        record["starts"] = [start.record() for problem in chosen for start in told(starts(problem.name))]
+        record["starts"] = [start.record() for start in measured(chosen)]
         record["call"] = overhead(seconds)
         click.echo("\n".join(f"a call of {name}: {1e9 * taken:.0f} ns" for name, taken in record["call"].items()))
     if threads:
@@ -126,15 +126,8 @@ def on_threads(problem: Problem, seconds: float) -> Threaded:
     """The problem on one thread and on all, printed on the way."""
     found = threaded(problem, seconds)
     times = (f"{1e6 * taken:.1f} us on {count}" for count, taken in found.on.items())
-    click.echo(line(found.name, f"{1e6 * found.sequential:.1f} us", *times, f"gain {found.gain:.2f}"))
-    return found
-
-
-def told(found: list[Start]) -> list[Start]:
-    """First calls, printed on the way."""
-    for start in found:
-        memory = "" if start.peak is None else f"{start.peak / 2**20:.1f} MiB"
-        click.echo(line(start.name, start.kind, f"{start.cold:.2f} s", f"{start.cached:.2f} s", memory))
+    gains = f"gain {found.gain:.2f}", f"plain {found.possible:.2f}"
+    click.echo(line(found.name, f"{1e6 * found.sequential:.1f} us", *times, *gains))
     return found
 
 
@@ -149,12 +142,6 @@ def summary(rows: list[Row], failures: list[str]) -> None:
         click.echo(f"{name}/gradient: geometric mean {mean:.1f} of {len(shares)}; faster in {ahead or 'none'}")
     slow = [f"{row.name} ({row.ratio:.1f})" for row in rows if row.ratio > LIMIT]
     click.echo(f"ratio above {LIMIT:g}: {', '.join(slow) or 'none'}")
-    late = [
-        f"{row.name} ({row.gradient_first:.2f} s against {row.adjoint_first:.2f} s)"
-        for row in rows
-        if row.adjoint_first is not None and row.gradient_first > 1.5 * row.adjoint_first + 0.5
-    ]
-    click.echo(f"first call above 1.5 times the hand-written adjoint's plus 0.5 s: {', '.join(late) or 'none'}")
     for failure in failures:
         click.echo(f"failed: {failure}")
 

@@ -12,22 +12,30 @@ from typing import Any
 from numba import njit
 
 import tapec
-from tools.bench.programs import PROBLEMS
+from tools.bench.measure import ADJOINT
+from tools.bench.programs import PROBLEMS, Problem
 
-KINDS = ("primal", "gradient")
+KINDS = ("primal", "gradient", "adjoint")
 
 
 def main(name: str, kind: str) -> None:
     problem = next(problem for problem in PROBLEMS if problem.name == name)
     args = problem.arguments()
-    if kind == "primal":
-        function: Callable[..., Any] = njit(cache=True)(problem.f)
-    else:
-        function = problem.derivative or tapec.value_and_grad(problem.f, wrt=problem.wrt)
-    begin = time.perf_counter()
+    function = compiled(problem, kind)
+    begin, begun = time.perf_counter(), time.process_time()
     function(*args)
-    first = time.perf_counter() - begin
-    print(json.dumps({"first": first, "peak": peak(function, args)}))
+    first, processor = time.perf_counter() - begin, time.process_time() - begun
+    print(json.dumps({"first": first, "processor": processor, "peak": peak(function, args)}))
+
+
+def compiled(problem: Problem, kind: str) -> Callable[..., Any]:
+    """One of the kinds of function that a problem has, to be compiled by its first call or loaded from the disk."""
+    if kind == "primal":
+        return njit(cache=True)(problem.f)
+    if kind == "gradient":
+        return problem.derivative or tapec.value_and_grad(problem.f, wrt=problem.wrt)
+    assert problem.adjoint is not None
+    return njit(cache=True, **ADJOINT)(problem.adjoint)
 
 
 def peak(function: Callable[..., Any], args: tuple[Any, ...]) -> int | None:

@@ -17,6 +17,8 @@ from tools.bench.peers import Peer
 from tools.bench.programs import Args, Problem
 
 TOLERANCE = 1e-8
+# how adjoints by hand are compiled: generated gradients have these flags too, which let sums vectorise
+ADJOINT: dict[str, Any] = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 
 
 class WrongGradient(Exception):
@@ -112,8 +114,7 @@ def functions(problem: Problem, args: Args) -> dict[str, Callable[[], Any]]:
         "gradient": problem.derivative or tapec.value_and_grad(problem.f, wrt=problem.wrt),
     }
     if problem.adjoint is not None:
-        # generated gradients have these flags too: they let sums vectorise
-        compiled["adjoint"] = njit(fastmath={"reassoc", "contract"}, error_model="numpy")(problem.adjoint)
+        compiled["adjoint"] = njit(**ADJOINT)(problem.adjoint)
     return {name: functools.partial(function, *args) for name, function in compiled.items()}
 
 
@@ -129,8 +130,10 @@ def compare(name: str, results: dict[str, Any]) -> None:
             raise WrongGradient(f"{name}: {mine!r} against {wanted!r}")
 
 
-def alternate(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
-    """Median seconds of each call.
+def alternate(
+    calls: list[Callable[[], Any]], seconds: float, pick: Callable[[list[float]], float] = statistics.median
+) -> list[float]:
+    """Seconds of each call: the median, or what `pick` makes of many times.
 
     The calls take turns, so that all of them see the machine in the same state; each turn repeats
     a short call until it takes 0.5 ms.
@@ -144,7 +147,7 @@ def alternate(calls: list[Callable[[], Any]], seconds: float) -> list[float]:
     while time.perf_counter() < end or len(times[0]) < 5:
         for taken, call, repeat in zip(times, calls, repeats, strict=True):
             taken.append(_timed(call, repeat))
-    return [statistics.median(taken) for taken in times]
+    return [pick(taken) for taken in times]
 
 
 def _timed(call: Callable[[], Any], repeat: int) -> float:

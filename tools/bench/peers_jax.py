@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import logsumexp
 
-from tools.bench import peers_jax_complex, peers_jax_elementwise, peers_jax_objectives
+from tools.bench import peers_jax_complex, peers_jax_elementwise, peers_jax_kernels, peers_jax_objectives
 
 
 def rosenbrock(x):
@@ -230,9 +230,9 @@ def black_scholes_monte_carlo(spot, strike, rate, vol, years, normals):
     return jnp.exp(-rate * years) * jnp.maximum(spot * jnp.exp(drift + spread * z) - strike, 0.0).mean()
 
 
-_ELSEWHERE = peers_jax_objectives.PROGRAMS | peers_jax_elementwise.PROGRAMS | peers_jax_complex.PROGRAMS
+_ELSEWHERE = (peers_jax_objectives, peers_jax_kernels, peers_jax_elementwise, peers_jax_complex)
 
-PROGRAMS: dict[str, Callable[..., Any]] = _ELSEWHERE | {
+PROGRAMS: dict[str, Callable[..., Any]] = {name: f for module in _ELSEWHERE for name, f in module.PROGRAMS.items()} | {
     f.__name__: f
     for f in (
         rosenbrock, rk4_lotka_volterra, nbody_leapfrog, sir_epidemic, heat_1d, wave_equation, upwind_advection,

@@ -1,0 +1,46 @@
+"""A function whose signature is that of a derivative."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+from tapec.errors import UnsupportedType
+
+
+def signature_function(function: types.FunctionType, name: str, doc: str, extra: str = "") -> types.FunctionType:
+    """A function with the signature of `function`, for Numba to fold keyword arguments by.
+
+    Numba knows no keyword-only parameters: here they are ordinary ones, after the others.  A last
+    parameter of the name `extra` takes the defaults away.
+    """
+    signature = inspect.signature(function, follow_wrapped=False)
+    variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in signature.parameters.values())
+    namespace: dict[str, Any] = {}
+    parts: list[str] = []
+    for param in signature.parameters.values():
+        text = f"*{param.name}" if param.kind is inspect.Parameter.VAR_POSITIONAL else param.name
+        if param.kind is inspect.Parameter.KEYWORD_ONLY and variadic:
+            raise UnsupportedType(f"`{function.__name__}` has a keyword-only parameter `{param.name}` beside `*args`")
+        if param.default is inspect.Parameter.empty and any("=" in part for part in parts):
+            raise UnsupportedType(
+                f"`{function.__name__}` has a keyword-only parameter `{param.name}` without default after one with",
+                hint="give it a default",
+            )
+        if extra and param.kind is inspect.Parameter.VAR_POSITIONAL:
+            raise UnsupportedType(f"`{function.__name__}` takes extra arguments, and so cannot take one after them")
+        if param.default is not inspect.Parameter.empty and not extra:
+            namespace[f"default_{param.name}"] = param.default
+            text += f"=default_{param.name}"
+        parts.append(text)
+    while extra in signature.parameters:
+        extra += "_"
+    parts += [extra] if extra else []
+    exec(f"def made({', '.join(parts)}): pass", namespace)
+    made: types.FunctionType = namespace["made"]
+    made.__name__ = name
+    made.__qualname__ = function.__qualname__
+    made.__doc__ = doc
+    made.__module__ = function.__module__
+    return made

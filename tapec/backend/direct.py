@@ -1,0 +1,250 @@
+"""Calls of NumPy that become instructions where they stand.
+
+For each type of argument of `np.empty`, `np.zeros` and `np.dot`, Numba compiles functions of its own, up to six for
+one call, and a process waits longer for those of a short gradient than for the gradient itself.  The usual forms of
+such calls are written into the function that makes them, with the results and errors of Numba's; other forms are left
+to Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir as ll
+from numba.core import cgutils, ir
+from numba.core import types as nt
+from numba.core.ir_utils import get_definition, guard
+from numba.core.typing.templates import AbstractTemplate
+from numba.extending import intrinsic
+from numba.np import arrayobj, linalg
+
+_INT_MAX = 2**31 - 1
+
+
+class Direct:
+    """What stands in a function for `function`: calls go to what `choose` has for the types of their arguments."""
+
+    def __init__(self, function: Any, choose: Callable[[Any, Any], Any]) -> None:
+        class Template(AbstractTemplate):  # type: ignore[misc, unused-ignore]
+            key = f"tapec.{function.__name__}"
+
+            def generic(self, args: Any, kws: Any) -> Any:
+                self.chosen = self.context.resolve_value_type(choose(args, kws) or function)
+                return self.context.resolve_function_type(self.chosen, args, kws)
+
+            def get_impl_key(self, signature: Any) -> Any:
+                return self.chosen.get_impl_key(signature)
+
+        self._numba_type_ = nt.Function(Template)
+
+
+def redirect(func_ir: Any) -> None:
+    """Let a function's calls of `np.empty` and the like go to the code of this module."""
+    for block in func_ir.blocks.values():
+        for assigned in block.find_insts(ir.Assign):
+            value = assigned.value
+            if isinstance(value, ir.Expr) and value.op == "getattr" and value.attr in _OF_NUMPY:
+                module = guard(get_definition, func_ir, value.value)
+                if getattr(module, "value", None) is np:
+                    assigned.value = ir.Global(value.attr, _OF_NUMPY[value.attr], assigned.loc)
+            elif isinstance(value, ir.Global) and (value.value is min or value.value is max):
+                assigned.value = ir.Global(value.name, _BUILTIN[value.name], assigned.loc)
+
+
+def _creation(zeros: bool) -> Callable[[Any, Any], Any]:
+    """The choice for `np.empty`, or for `np.zeros`."""
+
+    def made(shape: Any, dtype: Any) -> Any:
+        element = nt.float64 if dtype is None else dtype.dtype
+        kind = nt.Array(element, len(shape) if isinstance(shape, nt.BaseTuple) else 1, "C")
+
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            alone = isinstance(shape, nt.Integer)
+            extents = [args[0]] if alone else cgutils.unpack_tuple(builder, args[0], kind.ndim)
+            array = _allocated(context, builder, kind, list(extents))
+            if zeros:
+                cgutils.memset(builder, array.data, builder.mul(array.itemsize, array.nitems), 0)
+            return array._getvalue()
+
+        return kind(shape) if dtype is None else kind(shape, dtype), code
+
+    @intrinsic
+    def plain(typing: Any, shape: Any) -> Any:
+        return made(shape, None)
+
+    @intrinsic
+    def typed(typing: Any, shape: Any, dtype: Any) -> Any:
+        return made(shape, dtype)
+
+    def choose(args: Any, kws: Any) -> Any:
+        if not args:
+            return None
+        shape, dtype = args[0], [*args[1:], *kws.values()]
+        extents = shape.types if isinstance(shape, nt.BaseTuple) else (shape,)
+        if not kws.keys() <= {"dtype"} or not all(nt.unliteral(extent) == nt.intp for extent in extents):
+            return None
+        if not dtype:
+            return plain
+        known = isinstance(dtype[0], nt.DTypeSpec) and isinstance(dtype[0].dtype, nt.Number | nt.Boolean)
+        return typed if known else None
+
+    return choose
+
+
+def _allocated(context: Any, builder: Any, kind: Any, extents: list[Any]) -> Any:
+    """A new array in rows; ValueError for extents below zero and more bytes than can be counted."""
+    number = context.get_value_type(nt.intp)
+    itemsize = context.get_constant(nt.intp, arrayobj.get_itemsize(context, kind))
+    negative = large = ll.Constant(ll.IntType(1), 0)
+    size = ll.Constant(number, 1)
+    for extent in [*extents, itemsize]:
+        negative = builder.or_(negative, builder.icmp_signed("<", extent, ll.Constant(number, 0)))
+        product = builder.smul_with_overflow(size, extent)
+        size = builder.extract_value(product, 0)
+        large = builder.or_(large, builder.extract_value(product, 1))
+    with builder.if_then(builder.or_(negative, large), likely=False):
+        with builder.if_then(negative):
+            _raise(context, builder, ValueError, "negative dimensions not allowed")
+        _raise(
+            *(context, builder, ValueError),
+            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
+        )
+    strides = [itemsize]
+    for extent in reversed(extents[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    alignment = context.get_preferred_array_alignment(kind.dtype)
+    block = context.nrt.meminfo_alloc_aligned(builder, size, alignment)
+    array = arrayobj.make_array(kind)(context, builder)
+    arrayobj.populate_array(
+        array,
+        data=builder.bitcast(context.nrt.meminfo_data(builder, block), context.get_data_type(kind.dtype).as_pointer()),
+        shape=cgutils.pack_array(builder, extents, ty=number),
+        strides=cgutils.pack_array(builder, strides, ty=number),
+        itemsize=itemsize,
+        meminfo=block,
+    )
+    return array
+
+
+def _raise(context: Any, builder: Any, error: type[Exception], message: str) -> None:
+    context.call_conv.return_user_exc(builder, error, (message,))
+
+
+_PRODUCTS = {(2, 2): "matrix * matrix", (2, 1): "matrix * vector", (1, 2): "vector * matrix"}
+
+
+@intrinsic
+def _dot(typing: Any, left: Any, right: Any) -> Any:
+    kind = nt.Array(left.dtype, left.ndim + right.ndim - 2, "C")
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        linalg.ensure_blas()
+        x, y = (arrayobj.make_array(one)(context, builder, arg) for one, arg in zip((left, right), args, strict=True))
+        *rows, inner = cgutils.unpack_tuple(builder, x.shape, left.ndim)
+        other, *columns = cgutils.unpack_tuple(builder, y.shape, right.ndim)
+        with builder.if_then(builder.icmp_signed("!=", inner, other), likely=False):
+            said = f"incompatible array sizes for np.dot(a, b) ({_PRODUCTS[left.ndim, right.ndim]})"
+            _raise(context, builder, ValueError, said)
+        for extent in (*rows, inner, *columns):
+            large = builder.icmp_signed(">", extent, ll.Constant(extent.type, _INT_MAX))
+            with builder.if_then(large, likely=False):
+                _raise(context, builder, OverflowError, "array size too large to fit in C int")
+        result = _allocated(context, builder, kind, [*rows, *columns])
+        builder.call(
+            _product(context, builder.module, left, right, kind),
+            [*rows, inner, *columns, x.data, y.data, result.data],
+        )
+        return result._getvalue()
+
+    return kind(left, right), code
+
+
+def _product_of(args: Any, kws: Any) -> Any:
+    """The choice for `np.dot`."""
+    if kws or len(args) != 2 or not all(isinstance(arg, nt.Array) and arg.layout in "CF" for arg in args):
+        return None
+    left, right = args
+    known = left.dtype == right.dtype and left.dtype in (nt.float64, nt.float32) and left.aligned and right.aligned
+    return _dot if known and (left.ndim, right.ndim) in _PRODUCTS else None
+
+
+def _product(context: Any, module: Any, left: Any, right: Any, kind: Any) -> Any:
+    """The function of a module that has BLAS multiply; matrices of one row or column are vectors to it."""
+    name = f"tapec.dot.{left.layout}{left.ndim}.{right.layout}{right.ndim}.{left.dtype}"
+    if name in module.globals:
+        return module.globals[name]
+    number = context.get_value_type(nt.intp)
+    pointer = context.get_data_type(kind.dtype).as_pointer()
+    function = ll.Function(
+        module,
+        ll.FunctionType(ll.VoidType(), [number] * (left.ndim + right.ndim - 1) + [pointer] * 3),
+        name,
+    )
+    function.linkage = "internal"
+    builder = ll.IRBuilder(function.append_basic_block())
+    *extents, x, y, result = function.args
+    rows, inner, columns = extents[: left.ndim - 1], extents[left.ndim - 1], extents[left.ndim :]
+
+    def gemv(matrix: Any, shape: list[Any], data: Any, vector: Any, transposed: bool) -> None:
+        linalg.call_xxgemv(context, builder, transposed, matrix, shape, data, vector, result)
+
+    empty = ll.Constant(ll.IntType(1), 0)
+    for extent in (*rows, inner, *columns):
+        empty = builder.or_(empty, builder.icmp_signed("==", extent, ll.Constant(number, 0)))
+    with builder.if_else(empty, likely=False) as (nothing, something):
+        with nothing:
+            size = ll.Constant(number, arrayobj.get_itemsize(context, kind))
+            for extent in (*rows, *columns):
+                size = builder.mul(size, extent)
+            cgutils.memset(builder, result, size, 0)
+        with something:
+            if not rows:
+                gemv(right, [inner, *columns], y, x, right.layout == "F")
+            elif not columns:
+                gemv(left, [*rows, inner], x, y, left.layout == "C")
+            else:
+                one = ll.Constant(number, 1)
+                with builder.if_else(builder.icmp_signed("==", columns[0], one)) as (narrow, wide):
+                    with narrow, builder.if_else(builder.icmp_signed("==", rows[0], one)) as (number_, column):
+                        with number_:
+                            linalg.call_xxdot(context, builder, False, kind.dtype, inner, x, y, result)
+                        with column:
+                            gemv(left, [*rows, inner], x, y, left.layout == "C")
+                    with wide, builder.if_else(builder.icmp_signed("==", rows[0], one)) as (row, matrix):
+                        with row:
+                            gemv(right, [inner, *columns], y, x, right.layout == "F")
+                        with matrix:
+                            linalg.call_xxgemm(
+                                *(context, builder),
+                                *(left, [*rows, inner], x),
+                                *(right, [inner, *columns], y),
+                                *(kind, [*rows, *columns], result),
+                            )
+    builder.ret_void()
+    return function
+
+
+def _extreme(sign: str) -> Callable[[Any, Any], Any]:
+    """The choice for `min`, or for `max`."""
+
+    @intrinsic
+    def of_two(typing: Any, a: Any, b: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.select(builder.icmp_signed(sign, *args), *args)
+
+        return nt.intp(nt.intp, nt.intp), code
+
+    def choose(args: Any, kws: Any) -> Any:
+        return of_two if len(args) == 2 and not kws and all(nt.unliteral(arg) == nt.intp for arg in args) else None
+
+    return choose
+
+
+_OF_NUMPY = {
+    "empty": Direct(np.empty, _creation(zeros=False)),
+    "zeros": Direct(np.zeros, _creation(zeros=True)),
+    "dot": Direct(np.dot, _product_of),
+}
+_BUILTIN = {"min": Direct(min, _extreme("<")), "max": Direct(max, _extreme(">"))}
