@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tapec_runtime.extremes import maximum, minimum
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
+    from tapec_runtime.independence import independent
     from tapec_runtime.powers import power
     from tapec_runtime.products import product
     from tapec_runtime.remainders import remainder
@@ -39,6 +40,7 @@ __all__ = [
     "exp",
     "expm1",
     "exponent",
+    "independent",
     "lgamma",
     "log",
     "log1p",
@@ -73,6 +75,7 @@ _LAZY = {
     "exp": "exp_log",
     "expm1": "exp_log",
     "exponent": "special",
+    "independent": "independence",
     "lgamma": "gamma_function",
     "log": "exp_log",
     "log1p": "exp_log",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from numba import njit
 
 
-@njit(cache=True, error_model="numpy")
+# behind a call, LLVM does not draw the comparisons together
+@njit(inline="always", error_model="numpy")
 def remainder(number: int, divisor: int) -> int:
     """`number % divisor` of integers, without a division where the number is not negative and below the divisor.
 

@@ -82,7 +82,7 @@ def _creation(zeros: bool) -> Callable[[Any, Any], Any]:
         if not args:
             return None
         shape, dtype = args[0], [*args[1:], *kws.values()]
-        extents = shape.types if isinstance(shape, nt.BaseTuple) else (shape,)
+        extents = getattr(shape, "types", (shape,))
         if not kws.keys() <= {"dtype"} or not all(nt.unliteral(extent) == nt.intp for extent in extents):
             return None
         if not dtype:
@@ -97,25 +97,16 @@ def _allocated(context: Any, builder: Any, kind: Any, extents: list[Any]) -> Any
     """A new array in rows; ValueError for extents below zero and more bytes than can be counted."""
     number = context.get_value_type(nt.intp)
     itemsize = context.get_constant(nt.intp, arrayobj.get_itemsize(context, kind))
-    negative = large = ll.Constant(ll.IntType(1), 0)
-    size = ll.Constant(number, 1)
-    for extent in [*extents, itemsize]:
-        negative = builder.or_(negative, builder.icmp_signed("<", extent, ll.Constant(number, 0)))
-        product = builder.smul_with_overflow(size, extent)
-        size = builder.extract_value(product, 0)
-        large = builder.or_(large, builder.extract_value(product, 1))
-    with builder.if_then(builder.or_(negative, large), likely=False):
-        with builder.if_then(negative):
-            _raise(context, builder, ValueError, "negative dimensions not allowed")
-        _raise(
-            *(context, builder, ValueError),
-            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
-        )
+    answer = builder.call(_allocator(context, builder.module, kind), extents)
+    block, refused = (builder.extract_value(answer, k) for k in range(2))
+    with builder.if_then(builder.icmp_signed("!=", refused, ll.Constant(refused.type, 0)), likely=False):
+        for code, (error, message) in _REFUSALS.items():
+            with builder.if_then(builder.icmp_signed("==", refused, ll.Constant(refused.type, code))):
+                _raise(context, builder, error, message)
+        builder.unreachable()
     strides = [itemsize]
     for extent in reversed(extents[1:]):
         strides.insert(0, builder.mul(strides[0], extent))
-    alignment = context.get_preferred_array_alignment(kind.dtype)
-    block = context.nrt.meminfo_alloc_aligned(builder, size, alignment)
     array = arrayobj.make_array(kind)(context, builder)
     arrayobj.populate_array(
         array,
@@ -126,6 +117,50 @@ def _allocated(context: Any, builder: Any, kind: Any, extents: list[Any]) -> Any
         meminfo=block,
     )
     return array
+
+
+_NEGATIVE, _LARGE, _FAILED = 1, 2, 3
+_REFUSALS: dict[int, tuple[type[Exception], str]] = {
+    _NEGATIVE: (ValueError, "negative dimensions not allowed"),
+    _LARGE: (
+        ValueError,
+        "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
+    ),
+    _FAILED: (MemoryError, "Allocation failed (probably too large)."),
+}
+
+
+def _allocator(context: Any, module: Any, kind: Any) -> Any:
+    """The function of a module from extents to memory for them, and a refusal's number or 0."""
+    name = f"tapec.allocated.{kind.ndim}.{kind.dtype}"
+    if name in module.globals:
+        return module.globals[name]
+    number, code = context.get_value_type(nt.intp), ll.IntType(32)
+    answer = ll.LiteralStructType([cgutils.voidptr_t, code])
+    function = ll.Function(module, ll.FunctionType(answer, [number] * kind.ndim), name)
+    function.linkage = "internal"
+    builder = ll.IRBuilder(function.append_basic_block())
+
+    def returned(block: Any, refused: Any) -> None:
+        builder.ret(cgutils.pack_struct(builder, [block, refused]))
+
+    nothing = ll.Constant(cgutils.voidptr_t, None)
+    size = ll.Constant(number, 1)
+    large = ll.Constant(ll.IntType(1), 0)
+    for extent in function.args:
+        with builder.if_then(builder.icmp_signed("<", extent, ll.Constant(number, 0)), likely=False):
+            returned(nothing, ll.Constant(code, _NEGATIVE))
+    for extent in [*function.args, context.get_constant(nt.intp, arrayobj.get_itemsize(context, kind))]:
+        product = builder.smul_with_overflow(size, extent)
+        size = builder.extract_value(product, 0)
+        large = builder.or_(large, builder.extract_value(product, 1))
+    with builder.if_then(large, likely=False):
+        returned(nothing, ll.Constant(code, _LARGE))
+    alignment = context.get_preferred_array_alignment(kind.dtype)
+    block = context.nrt.meminfo_alloc_aligned_unchecked(builder, size, alignment)
+    failed = builder.icmp_unsigned("==", block, nothing)
+    returned(block, builder.select(failed, ll.Constant(code, _FAILED), ll.Constant(code, 0)))
+    return function
 
 
 def _raise(context: Any, builder: Any, error: type[Exception], message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tapec.errors import Span
 from tapec.syntax.core import (
@@ -223,7 +224,7 @@ class _Writer:
             self.trace(stmt.span)
             self.open.pop()
             # a line that came out as the user wrote it needs no quotation
-            if quoted and self.lines[place].strip() != quoted:
+            if quoted and quoted not in (self.lines[place].strip(), _unmarked(stmt)):
                 self.lines.insert(place, f"{INDENT * depth}# {quoted}")
                 self.origins.insert(place, stmt.span)
 
@@ -253,8 +254,8 @@ class _Writer:
                 self.lines.append(f"{pad}{place} {sign} {expression(value if negative is None else negative)}")
             case If():
                 self.conditional(stmt, depth, "if")
-            case For(var=var, parallel=parallel):
-                self.lines.append(f"{pad}for {var} in {_range(stmt, parallel)}:")
+            case For():
+                self.lines.append(f"{pad}for {stmt.var} in {_range(stmt)}:")
                 self.block(stmt.body, depth + 1)
             case Loop(body=(If(test=test, body=(Break(),), orelse=()), *rest)):
                 self.lines.append(f"{pad}while {expression(_opposite(test))}:")
@@ -317,10 +318,17 @@ def _assignment(target: str, value: Expr) -> str:
     return f"{target} = {expression(value)}"
 
 
-def _range(stmt: For, parallel: bool) -> str:
+def _unmarked(stmt: Stmt) -> str | None:
+    """The first line of a loop, without what LLVM alone is told."""
+    return f"for {stmt.var} in {_range(replace(stmt, independent=False))}:" if isinstance(stmt, For) else None
+
+
+def _range(stmt: For) -> str:
     if stmt.slots is not None:
         return f"tapec_runtime.checkpointed(range({expression(stmt.stop)}), {expression(stmt.slots)})"
-    word = "numba.prange" if parallel else "range"
+    if stmt.independent:
+        return f"tapec_runtime.independent({_range(replace(stmt, independent=False))})"
+    word = "numba.prange" if stmt.parallel else "range"
     if stmt.step != Const(1):
         return f"{word}({_list((stmt.start, stmt.stop, stmt.step))})"
     if stmt.start != Const(0):

@@ -22,11 +22,20 @@ from tapec.version import __version__
 
 @dataclass(frozen=True)
 class Times:
-    """What a run took, in seconds: of the jitted function and of value and gradient; and how often each was timed."""
+    """What runs took, in seconds.
+
+    primal    of the jitted function
+    gradient  of value and gradient
+    runs      how often each was timed
+    first     the first call of value and gradient, compilation included
+    numba     Numba's share of that
+    """
 
     primal: float
     gradient: float
     runs: int
+    first: float
+    numba: float
 
 
 def page(
@@ -103,6 +112,7 @@ def _summary(told: Explanation, arguments: Mapping[str, Any] | None, times: Time
         yield f"<div><dt>value and gradient</dt><dd>{seconds(times.gradient)}</dd></div>"
         yield f"<div><dt>ratio</dt><dd>{times.gradient / times.primal:.2f}</dd></div>"
         yield f"<div><dt>timed</dt><dd>best of {times.runs}</dd></div>"
+        yield f"<div><dt>first call</dt><dd>{seconds(times.first)}, Numba {times.numba / times.first:.0%}</dd></div>"
     lists = ", and lists" if any(note.per_trip for note in told.stored) else ""
     yield f"<div><dt>stored</dt><dd>{_bytes(told.stored_bytes, arguments)}{lists}</dd></div>"
     yield "</dl>"

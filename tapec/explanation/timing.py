@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba.core import event
 
 from tapec.api import derivative, value_and_grad
 from tapec.errors import UsageError
@@ -27,18 +28,17 @@ def timed(function: Callable[..., Any], wrt: Any, values: tuple[Any, ...], optio
     # as the compiler sees it: Numba does not call plain Python functions, tapec does
     primal = function if hasattr(function, "py_func") else derivative(function, 0, "primal", chosen(options))
     both = (primal, value_and_grad(function, wrt, **options))
+    with event.install_timer("numba:compile", lambda _: None) as compiling:
+        first = _once(both[1], tuple(map(_own, values)))
+    _once(primal, tuple(map(_own, values)))
     best = [float("inf"), float("inf")]
     runs, begin = 0, time.perf_counter()
-    # the first run compiles
-    while runs <= 1 or (runs <= _MOST and time.perf_counter() - begin < _ENOUGH):
+    while runs < 1 or (runs < _MOST and time.perf_counter() - begin < _ENOUGH):
         for place, one in enumerate(both):
-            took = _once(one, tuple(map(_own, values)))
-            if runs > 0:
-                best[place] = min(best[place], took)
-        if runs == 0:
-            begin = time.perf_counter()
+            best[place] = min(best[place], _once(one, tuple(map(_own, values))))
         runs += 1
-    return Times(best[0], best[1], runs - 1)
+    # nothing is compiled where the code comes from the cache
+    return Times(best[0], best[1], runs, first, compiling.duration if compiling.done else 0.0)
 
 
 def _once(function: Any, values: tuple[Any, ...]) -> float:

@@ -24,6 +24,7 @@ from tapec.optimise.elements import known_elements
 from tapec.optimise.extents import known_extents
 from tapec.optimise.filled import fill_at_once
 from tapec.optimise.hoist import hoist_allocations
+from tapec.optimise.independent import tell_independent
 from tapec.optimise.joined import copy_joined
 from tapec.optimise.lanes import in_lanes
 from tapec.optimise.lengths import square_lengths
@@ -107,6 +108,7 @@ VECTORS: tuple[Pass, ...] = (
     keep_in_line,
     hide_descent,
     hide_choices,
+    tell_independent,
 )
 # after the passes that know what a list is
 FILLED: tuple[Pass, ...] = (stacks_by_position,)

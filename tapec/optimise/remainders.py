@@ -17,7 +17,22 @@ from dataclasses import replace
 from tapec.analyses.memory import ALLOCATIONS
 from tapec.analyses.trips import Trips
 from tapec.optimise.names import Fresh
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, Loop, Name, Op, Stmt, Store, map_blocks, reads
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    reads,
+)
 from tapec.syntax.types import INT64, Array, Scalar
 
 UINT64 = Scalar("uint64")
@@ -46,7 +61,7 @@ class _Remainders:
                 return [*casts, replace(stmt, value=Op("load", (Name(array), *subs)))]
             case Store(array=array, index=index) if inside:
                 casts, subs = self.casts(array, index, stmt)
-                return [*casts, replace(stmt, index=subs)]
+                return [*casts, replace(stmt, index=subs)]  # type: ignore[arg-type]
         within = inside or isinstance(stmt, For | Loop)
         return [map_blocks(stmt, lambda block: self.block(block, within))]
 

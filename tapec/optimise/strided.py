@@ -1,4 +1,4 @@
-"""Keep LLVM from sums over many strided elements on vectors.
+"""Keep LLVM from sums over many strided elements, or elements that are looked up, on vectors.
 
     for b in range(n):                        for b in range(n):
         s = 0.0                                   here = tapec_runtime.unforeseen(b)
@@ -10,6 +10,12 @@
 Where sums may be reordered, LLVM writes the inner loop out and takes several `b` at a time.  It then gathers elements
 that are rows apart, which takes three times as long as one `b` after the other, whose elements stand side by side.
 A loop is kept from that if it loads four elements or more of other rows in each trip, and does little else with them.
+
+    for p in range(n, m):                     for p in range(n, m):
+        s += v[p] * x[k[p]]           ->          s += v[p] * x[tapec_runtime.unforeseen(k[p])]
+
+Elements that are looked up are gathered, too: at no time faster than one by one, and five times as slow on processors
+that make gathering safe.
 """
 
 from __future__ import annotations
@@ -45,8 +51,11 @@ class _Strided:
 
     def statement(self, stmt: Stmt) -> Stmt:
         stmt = map_blocks(stmt, self.block)
-        if not isinstance(stmt, For) or not self.gathers(stmt):
+        if not isinstance(stmt, For):
             return stmt
+        if not self.gathers(stmt):
+            place = self.looked_up(stmt)
+            return stmt if place is None else self.index_hidden(stmt, place)
         here = self.fresh("here", INT64)
         hidden = Assign(here, Op("tapec_runtime.unforeseen", (Name(stmt.var),)), stmt.span)
         return replace(stmt, body=(hidden, *renamed(stmt.body, stmt.var, Name(here))))
@@ -67,6 +76,31 @@ class _Strided:
                 case Assign(value=Op(fn=fn)):
                     work += times * (1 if fn in _CHEAP else _DEAR)
         return rows >= _ROWS and work <= _WORK * rows
+
+    def looked_up(self, loop: For) -> int | None:
+        """Where the index of an element is loaded in a loop that sums such elements, with little to do for each."""
+        if not all(isinstance(stmt, Assign | Store) for stmt in loop.body) or not sums(loop, self.fresh.types):
+            return None
+        loaded: dict[str, int] = {}
+        found: list[int] = []
+        work = 0
+        for place, stmt in enumerate(loop.body):
+            match stmt:
+                case Assign(target=target, value=Op(fn="load", args=(_, *subs))):
+                    found += [loaded[sub.id] for sub in subs if isinstance(sub, Name) and sub.id in loaded]
+                    if not self.fresh.types[target].is_float:
+                        loaded[target] = place
+                case Assign(value=Op(fn=fn)):
+                    work += 1 if fn in _CHEAP else _DEAR
+        return found[0] if found and work <= _WORK * len(found) else None
+
+    def index_hidden(self, loop: For, place: int) -> For:
+        """The loop with the index that is loaded at a place of it hidden."""
+        load = loop.body[place]
+        assert isinstance(load, Assign)
+        seen = self.fresh(load.target, self.fresh.types[load.target])
+        hidden = replace(load, value=Op("tapec_runtime.unforeseen", (Name(seen),)))
+        return replace(loop, body=(*loop.body[:place], replace(load, target=seen), hidden, *loop.body[place + 1 :]))
 
 
 def sums(loop: For, types: dict[str, Type]) -> bool:

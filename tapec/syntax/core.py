@@ -104,7 +104,10 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """A counted loop; with `slots`, its reverse sweep keeps that many snapshots, and its trips count 0, 1, 2, ..."""
+    """A counted loop; with `slots`, its reverse sweep keeps that many snapshots, and its trips count 0, 1, 2, ...
+
+    Of one that is `independent`, no trip touches an element that another one stores; LLVM is told so.
+    """
 
     var: str
     start: Atom
@@ -114,6 +117,7 @@ class For:
     parallel: bool = False
     span: Span | None = None
     slots: Atom | None = None
+    independent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,8 @@ class Fusion:
         for stmt in statements(item.body):
             if isinstance(stmt, Push | Call) and any(self.outside(name, region) for name in reads(stmt)):
                 return self.refuse("{0} works on a whole array, or a list, that all trips share", stmt.span)
+            if self.puts_back(stmt, region):
+                return self.refuse("{0} changes an array that later statements read", stmt.span)
             for name in {*writes(stmt), *reads(stmt)}:
                 if name in self.homes and name not in inputs and not self.homes[name].inside(region):
                     if not adds_to(stmt, name):
@@ -257,6 +259,12 @@ class Fusion:
         if name in self.sweep.bars.values() and name not in self.shadows:
             return True
         return name in self.shadows and not self.memory.local_to(name, region)
+
+    def puts_back(self, stmt: Stmt, region: Region) -> bool:
+        """Whether a reversed trip would undo, before it is read, what the trip has stored for those that follow."""
+        if not isinstance(stmt, Store) or not isinstance(stmt.value, Name) or stmt.value.id not in self.sweep.old:
+            return False
+        return not self.memory.local_to(stmt.array, region)
 
     def writers(
         self, names: set[str], earlier: list[Stmt | RevIf | RevLoop], taken: set[int]

@@ -85,10 +85,11 @@ def test_what_keeps_a_value_belongs_to_its_line():
 
 def test_sizes_and_times_are_told_for_arguments():
     arguments = {"u0": np.zeros(102), "kappa": 0.1, "steps": 10}
-    text = page(heat, told(heat), arguments, Times(1e-6, 2.5e-6, 7))
+    text = page(heat, told(heat), arguments, Times(1e-6, 2.5e-6, 7, 0.5, 0.4))
     assert "= 8,000 bytes" in text
     assert "<dd>2.50</dd>" in text
     assert "best of 7" in text
+    assert "<dd>500 ms, Numba 80%</dd>" in text
     assert "= 8,000 bytes" not in page(heat, told(heat))
 
 

@@ -46,6 +46,34 @@ def test_other_loops_stay(trips, index, work):
     assert changed(text) == text.lstrip()
 
 
+LOOKED_UP = """
+def f(a, a_k, n, s):
+    for i in range(n):
+        k = a_k[i]
+        x = a[k]
+        y = {work}
+        {end}
+    return s
+"""
+
+
+def test_a_sum_of_elements_that_are_looked_up_stays_in_line():
+    text = LOOKED_UP.format(work="x * x", end="s += y").lstrip()
+    assert changed(text) == text.replace(
+        "        k = a_k[i]\n", "        k_1 = a_k[i]\n        k = tapec_runtime.unforeseen(k_1)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("work", "end"),
+    [("math.exp(x)", "s += y"), ("x * x", "a[i] = y"), ("x * x", "if y > s: s += y")],
+    ids=["much to do", "no sum", "a branch"],
+)
+def test_other_elements_may_be_gathered(work, end):
+    text = LOOKED_UP.format(work=work, end=end)
+    assert "unforeseen" not in changed(text)
+
+
 def blend(m, v, w):
     """Points moved by a weighted sum of small matrices."""
     total = 0.0

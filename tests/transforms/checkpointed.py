@@ -323,6 +323,18 @@ def deep(x, n, k):
     return s
 
 
+def views_of_one_array(x, n, k):
+    u = x.copy()
+    later, turned = u[1:], u[::-1]
+    e = 0.0
+    for _ in tapec.checkpointed(range(n), slots=k):
+        for i in range(4):
+            e += u[i] * later[i]
+            later[i] = np.tanh(e) * turned[i]
+            turned[i] += 0.1 * u[3]
+    return e + u[0]
+
+
 PROGRAMS = (
     numbers,
     new_array,
@@ -352,6 +364,7 @@ PROGRAMS = (
     recursive,
     grad_inside,
     views_of_state,
+    views_of_one_array,
     swapped_values,
     both_orders,
     carried_outer,

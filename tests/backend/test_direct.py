@@ -1,0 +1,87 @@
+"""Calls of NumPy that are written into their callers: the results and errors of Numba's, without its functions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numba
+import numpy as np
+import pytest
+from numba.core import compiler
+
+from tapec.backend import lean
+from tapec.options import DEFAULT
+
+
+def jitted(function):
+    return numba.njit(**lean.flags(DEFAULT))(function)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The names of the functions that Numba has compiled."""
+    names, original = [], compiler.CompilerBase._compile_core
+
+    def recorded(self):
+        names.append(self.state.func_id.func_name)
+        return original(self)
+
+    monkeypatch.setattr(compiler.CompilerBase, "_compile_core", recorded)
+    return names
+
+
+def arrays(n, m):
+    made = np.empty((n, m))
+    made[:] = 1.5
+    return made, np.zeros(n), np.zeros((2, n, m), dtype=np.bool_), np.empty(64, np.int64), max(n, m), min(n, m)
+
+
+def test_arrays_are_made_in_place(compiled):
+    f = jitted(arrays)
+    for shape in ((3, 4), (0, 5), (1, 0)):
+        for found, expected in zip(f(*shape), arrays(*shape), strict=True):
+            assert np.shape(found) == np.shape(expected)
+            assert np.asarray(found).dtype == np.asarray(expected).dtype
+            assert np.asarray(found).strides == np.asarray(expected).strides or not np.size(found)
+            if np.shape(found) != (64,):
+                np.testing.assert_array_equal(found, expected)
+    assert compiled == ["arrays"]
+    for shape, error, said in (
+        ((-1, 2), ValueError, "negative dimensions not allowed"),
+        ((2, -1), ValueError, "negative dimensions not allowed"),
+        ((2**40, 2**40), ValueError, "array is too big"),
+        ((2**29, 2**29), MemoryError, "Allocation failed"),
+    ):
+        with pytest.raises(error, match=said):
+            f(*shape)
+
+
+def test_other_forms_are_left_to_numba():
+    def others(n):
+        return np.empty(np.int32(n)).size, max(1.5, n), min(n, 2, 1)
+
+    assert jitted(others)(2) == others(2)
+
+
+def product(a, b):
+    return np.dot(a, b)
+
+
+def test_products_call_blas(compiled):
+    f = jitted(product)
+    rng = np.random.default_rng(1)
+    for rows, inner, columns in itertools.product((0, 1, 3), (0, 1, 4), (0, 1, 5)):
+        a, b = rng.normal(size=(rows, inner)), rng.normal(size=(inner, columns))
+        v = rng.normal(size=inner)
+        for x, y in ((a, b), (np.asfortranarray(a), np.asfortranarray(b)), (a, v), (v, b)):
+            found = f(x, y)
+            assert found.flags.c_contiguous
+            np.testing.assert_allclose(found, x @ y, rtol=1e-13, atol=1e-14)
+    assert set(compiled) == {"product"}
+    for x, y, said in (
+        (np.ones((2, 3)), np.ones((2, 3)), "matrix . matrix"),
+        (np.ones((2, 3)), np.ones(2), "matrix . vector"),
+        (np.ones(3), np.ones((2, 2)), "vector . matrix"),
+    ):
+        with pytest.raises(ValueError, match=f"incompatible array sizes for np.dot.*{said}"):
+            f(x, y)
