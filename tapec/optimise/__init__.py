@@ -14,6 +14,7 @@ from tapec.optimise.checks import check_once
 from tapec.optimise.chosen import hide_choices
 from tapec.optimise.coalesce import coalesce
 from tapec.optimise.columns import products_in_rows
+from tapec.optimise.columnwise import keep_columns
 from tapec.optimise.counters import count_by_formula
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.defined import define_copied
@@ -97,7 +98,7 @@ SPEED: tuple[Pass, ...] = (
 )
 # what multiplies the memory of a trip
 SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes,)
-ALLOCATED: tuple[Pass, ...] = (hoist_allocations, *CLEAN)
+ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (
     without_steps,
@@ -120,7 +121,7 @@ TELLING: dict[Pass, Telling] = {
     for one in (
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
         *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
-        *(in_lanes, stage_functions, vectorise_functions, sum_before_products, check_once),
+        *(in_lanes, stage_functions, vectorise_functions, sum_before_products, check_once, keep_columns),
     )
 }
 

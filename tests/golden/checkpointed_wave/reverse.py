@@ -42,7 +42,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
                 old_saved[depth, i] = old[i]
             depth += 1
             place = tapec_runtime.next_checkpoint(k, steps + 1, slots - depth)
-        for i in range(1, now.shape[0] - 1):
+        for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             t = now[i]
             t_1 = speed * (now[i - 1] - t * t + now[i + 1])

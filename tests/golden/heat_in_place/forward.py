@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -19,11 +20,11 @@ def heat_in_place_jvp(u, steps, u_dot):
     t_1 = np.empty(u_n0)
     for _ in range(steps):
         # w = v.copy()
-        for i in range(u_n0):
+        for i in tapec_runtime.independent(range(u_n0)):
             t_1_dot[i] = t_dot[i]
             t_1[i] = t[i]
         # for i in range(1, v.size - 1):
-        for i in range(1, u_n0 - 1):
+        for i in tapec_runtime.independent(range(1, u_n0 - 1)):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             t_2 = t_1[i]
             t_3 = t_1_dot[i]

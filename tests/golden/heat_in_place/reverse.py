@@ -42,7 +42,7 @@ def heat_in_place_value_and_grad(u, steps):
         # w = v.copy()
         t_1_bar = np.zeros(n)
         # for i in range(1, v.size - 1):
-        for i in range(1, n - 1):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             t_4 = u_bar[i]
             u_bar[i] = 0.0

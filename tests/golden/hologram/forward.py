@@ -76,7 +76,7 @@ def hologram_jvp(phase, field, phase_dot):
     wave_re_dot = np.empty(n)
     wave_im = np.empty(n)
     wave_im_dot = np.empty(n)
-    for i in range(n):
+    for i in tapec_runtime.independent(range(n)):
         t_3 = t_kept[i]
         t_4 = out_dot[i]
         t_5 = t_kept_1[i]

@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -40,7 +41,7 @@ def option_tree_value_and_grad(spot, strike, steps):
     t_11_kept = np.empty(t_1)
     for k in range(1, steps + 1):
         trip_1 = steps - k
-        for i in range(k):
+        for i in tapec_runtime.independent(range(k)):
             hold = hold_store[trip_1, i]
             t_4 = t_3_store[trip_1, i]
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))

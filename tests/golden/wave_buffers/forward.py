@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -23,7 +24,7 @@ def wave_buffers_jvp(u, v, steps, u_dot):
         now[i] = v[i]
     for _ in range(steps):
         # for i in range(1, now.size - 1):
-        for i in range(1, now.shape[0] - 1):
+        for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             t = 2.0 * now[i]
             t_1 = 2.0 * now_dot[i]

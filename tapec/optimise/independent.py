@@ -1,0 +1,111 @@
+"""Tell LLVM of loops whose trips work on elements of their own.
+
+    for i in range(1, n):                          for i in tapec_runtime.independent(range(1, n)):
+        x_bar[i] += y[i] * t[i - 1]        ->          x_bar[i] += y[i] * t[i - 1]
+        y_bar[i] = x[i] * t[i - 1]                     y_bar[i] = x[i] * t[i - 1]
+
+Without that, LLVM compares the ranges of all arrays before each run of such a loop, which takes as long as a short row
+itself, and does not vectorise a loop that would need too many comparisons; see `tapec_runtime.independence`.
+
+Needs a proof: of the arrays that a trip stores into, nothing but elements at a subscript that is another one in each
+trip.  A sum in an element that several trips add to is a refusal, other than in `analyses.trips`; sums in variables are
+not, since those are no memory.  Loops that need few comparisons stay as they are.
+
+Expects one name per value, as `optimise.single` leaves it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.memory import is_memory
+from tapec.analyses.trips import Access, Trips
+from tapec.journal import Listener
+from tapec.syntax.core import Block, Const, Expr, For, Function, Loop, Name, Op, Stmt, map_blocks, walk, writes
+
+# comparisons that LLVM may make before a loop that runs once, and before one that runs in each trip of another one
+_ONCE = 20
+_REPEATED = 1
+
+
+def tell_independent(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such loops marked; see the module."""
+    worker = _Independent(function, listener)
+    return replace(function, body=worker.block(function.body, _ONCE))
+
+
+class _Independent:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.trips = Trips(function)
+        self.listener = listener
+
+    def block(self, block: Block, few: int) -> Block:
+        return tuple(self.statement(stmt, few) for stmt in block)
+
+    def statement(self, stmt: Stmt, few: int) -> Stmt:
+        if not isinstance(stmt, For) or any(isinstance(inner, For | Loop) for inner in walk(stmt.body)):
+            inside = _REPEATED if isinstance(stmt, For | Loop) else few
+            return map_blocks(stmt, lambda block: self.block(block, inside))
+        if stmt.parallel or stmt.slots is not None or not self.trips.free_of_effects(stmt.body):
+            return stmt
+        if any(is_memory(self.trips.types.get(name)) for inner in walk(stmt.body) for name in writes(inner)):
+            return stmt
+        groups = self.trips.groups(stmt.body)
+        if comparisons(groups, stmt, self.trips) <= few or not all(self.apart(stmt, group) for group in groups):
+            return stmt
+        if self.listener is not None:
+            why = "runs without looking for overlaps of its arrays: no trip touches what another one stores"
+            self.listener.decide(stmt.span, "independent", why)
+        return replace(stmt, independent=True)
+
+    def apart(self, loop: For, group: list[Access]) -> bool:
+        """Whether no trip of a loop touches an element that another one stores, of arrays that may share memory."""
+        if all(access.kind == "load" for access in group) or self.trips.elements_apart(loop, group):
+            return True
+        if len({access.array for access in group}) > 1 or any(access.index is None for access in group):
+            return False
+        axes = zip(*(access.index for access in group if access.index is not None), strict=True)
+        return any(len(set(subs)) == 1 and self.another(subs[0], loop) for subs in axes)
+
+    def another(self, sub: Expr, loop: For) -> bool:
+        """Whether a subscript is another element in each trip: as an unsigned number, or one that is never negative."""
+        if not isinstance(sub, Name):
+            return False
+        made = self.trips.definition(sub)
+        if isinstance(made, Op) and made.fn == "cast.uint64":
+            return self.moves(made.args[0], loop)
+        return self.moves(sub, loop) and self.trips.never_negative(sub)
+
+    def moves(self, number: Expr, loop: For) -> bool:
+        """Whether an integer is a loop's variable, or that and what stays the same in the loop."""
+        if number == Name(loop.var):
+            return True
+        made = self.trips.definition(number) if isinstance(number, Name) else None
+        if not isinstance(made, Op) or made.fn != "+" or len(made.args) != 2:
+            return False
+        first, second = made.args
+        return (self.moves(first, loop) and self.stays(second, loop)) or (
+            self.moves(second, loop) and self.stays(first, loop)
+        )
+
+    def stays(self, number: Expr, loop: For) -> bool:
+        if not isinstance(number, Name):
+            return isinstance(number, Const)
+        return number.id != loop.var and not any(number.id in writes(inner) for inner in walk(loop.body))
+
+
+def comparisons(groups: list[list[Access]], loop: For, trips: Trips) -> int:
+    """How many ranges of memory LLVM would compare with each other; elements along a loop are one range."""
+    read: set[tuple[str, tuple[Expr, ...]]] = set()
+    written: set[tuple[str, tuple[Expr, ...]]] = set()
+    for access in (access for group in groups for access in group):
+        along = [trips.subscript(sub) for sub in access.index or ()]
+        across = tuple(
+            sub
+            for sub, affine in zip(access.index or (), along, strict=True)
+            if affine is None or affine.base != loop.var
+        )
+        (read if access.kind == "load" else written).add((access.array, across))
+    return len(written) * (len(written) - 1) // 2 + len(written) * len(read - written)

@@ -1,0 +1,111 @@
+"""Matrices whose columns loops walk down are kept as rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise.columnwise import keep_columns
+from tests import oracles
+from tests.optimise.reading import check, read
+
+COLUMNS = """
+def f(A, n, n1, s):
+    Q = np.{made}
+    for i1 in range(n):
+        for j1 in range(n1):
+            x = A[i1, j1]
+            Q[i1, j1] = x
+    for k in range(n1):
+        a = Q[:, k]
+        a1 = Q[k, :]
+        n2 = Q.shape[0]
+        for j in range(k):
+            z = a1[j]
+            for i in range(n2):
+                y = Q[i, j]
+                a[i] += y
+    {after}
+    return s
+"""
+
+
+def test_columns():
+    check(
+        keep_columns,
+        COLUMNS.format(made="empty((n, n1))", after="s += s"),
+        """
+        def f(A, n, n1, s):
+            Q_columns = np.empty((n1, n))
+            for i1 in range(n):
+                for j1 in range(n1):
+                    x = A[i1, j1]
+                    Q_columns[j1, i1] = x
+            for k in range(n1):
+                a = Q_columns[k, :]
+                a1 = Q_columns[:, k]
+                n2 = Q_columns.shape[1]
+                for j in range(k):
+                    z = a1[j]
+                    for i in range(n2):
+                        y = Q_columns[j, i]
+                        a[i] += y
+            s += s
+            return s
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "after"),
+    [
+        # used as a whole, by another name, through a view that is more than a column
+        ("empty((n, n1))", "B = np.dot(Q, A)"),
+        ("empty((n, n1))", "B = Q"),
+        ("empty((n, n1))", "B = Q[1:, :]"),
+        ("empty((n, n1))", "a = A[:, 0]"),
+        ("empty((n, n1))", "a = Q[0, :]"),
+        # few elements
+        ("empty((4, 4))", "s += s"),
+    ],
+)
+def test_what_stays(made, after):
+    function = read(COLUMNS.format(made=made, after=after))
+    assert keep_columns(function) == function
+
+
+def test_rows_walked_as_deep_stay():
+    function = read(
+        """
+        def f(n, n1, s):
+            Q = np.zeros((n, n1))
+            for k in range(n):
+                for i in range(n):
+                    x = Q[i, k]
+                for j in range(n1):
+                    Q[k, j] = s
+            return s
+        """
+    )
+    assert keep_columns(function) == function
+
+
+def orthogonal(a):
+    q = a.copy()
+    for j in range(q.shape[1]):
+        column = q[:, j]
+        column /= np.sqrt((column * column).sum())
+        for k in range(j + 1, q.shape[1]):
+            q[:, k] -= (column * q[:, k]).sum() * column
+    return q[0, 0] + q[-1, -1] ** 2
+
+
+def test_derivatives_are_the_same():
+    a = np.random.default_rng(1).normal(size=(5, 3))
+    with oracles.interpreted():
+        value, gradient = tapec.value_and_grad(orthogonal)(a)
+        plain, wanted = tapec.value_and_grad(orthogonal, opt_level=1)(a)
+    assert value == pytest.approx(plain, rel=1e-14)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-11, atol=1e-13)
+    assert "t_columns" in tapec.emit(orthogonal, signature="f8[:, ::1]")
