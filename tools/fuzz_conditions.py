@@ -1,7 +1,8 @@
 """Harsh conditions for generated code that the interpreter runs: what would go unnoticed by chance shows.
 
 Memory that nothing has been written to holds nan.  Loops on threads take their trips in another order, and no two trips
-may write one element.  Trips run side by side wherever that is proved to be right, worth it or not, and four at a time,
+may write one element.  Of loops that LLVM is told are independent, no trip finds what another one has stored; they are
+told of however few arrays they have.  Trips run side by side wherever that is proved to be right, worth it or not, and four at a time,
 so that a loop of five trips has a full block of lanes and a rest.
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from tapec.backend import jit
 from tapec.backend.program import Program
-from tapec.optimise import lanes
+from tapec.optimise import independent, lanes
 from tapec.syntax.core import Const
 
 
@@ -72,12 +73,57 @@ class _Watched:
         self.before[...] = self.array
 
 
+class _Runtime:
+    """The runtime, whose independent loops hide from each trip what those before it have stored."""
+
+    def __init__(self, runtime: Any) -> None:
+        self.runtime = runtime
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.runtime, name)
+
+    def independent(self, trips: range) -> Iterator[int]:
+        arrays: list[_Hidden] = []
+        for place, trip in enumerate(trips):
+            if place == 0:
+                known = [one for one in sys._getframe(1).f_locals.values() if isinstance(one, np.ndarray)]
+                owners = {id(one): one for one in map(_owner, known) if one.dtype.kind == "f" and one.flags.writeable}
+                arrays = [_Hidden(one) for one in owners.values()]
+            yield trip
+            for one in arrays:
+                one.after_a_trip()
+        for one in arrays:
+            one.array[one.hidden] = one.stored[one.hidden]
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    return array if not isinstance(array.base, np.ndarray) else array.base
+
+
+class _Hidden:
+    """An array whose elements are nan once a trip has stored them, until the loop ends."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        self.stored = array.copy()
+        self.before = array.copy()
+        self.hidden = np.zeros(array.shape, bool)
+
+    def after_a_trip(self) -> None:
+        changed = (self.array != self.before) & ~((self.array != self.array) & (self.before != self.before))
+        assert not np.any(changed & self.hidden), "two trips of an independent loop store one element"
+        self.stored[changed] = self.array[changed]
+        self.array[changed] = self.before[changed] = np.nan
+        self.hidden |= changed
+
+
 _load = jit.load
 
 
 def _harshly(program: Program, *where: str) -> Any:
     made = _load(program, *where)
     made.__globals__["np"] = _Unwritten()
+    made.__globals__["tapec_runtime"] = _Runtime(made.__globals__["tapec_runtime"])
     if program.options.flags.get("parallel"):
         made.__globals__["numba"] = _Threads()
     return made
@@ -91,5 +137,7 @@ def harsh() -> Iterator[None]:
         mock.patch.object(lanes, "gains", lambda *_: True),
         mock.patch.object(lanes, "few", lambda *_: False),
         mock.patch.object(lanes, "_LANES", Const(4)),
+        mock.patch.object(independent, "_ONCE", -1),
+        mock.patch.object(independent, "_REPEATED", -1),
     ):
         yield

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tapec_runtime.powers import power
     from tapec_runtime.products import product
     from tapec_runtime.remainders import remainder
+    from tapec_runtime.searches import searchsorted, searchsorted_right
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
 
@@ -52,6 +53,8 @@ __all__ = [
     "power",
     "product",
     "remainder",
+    "searchsorted",
+    "searchsorted_right",
     "sin",
     "sinc_derivative",
     "sinh",
@@ -87,6 +90,8 @@ _LAZY = {
     "power": "powers",
     "product": "products",
     "remainder": "remainders",
+    "searchsorted": "searches",
+    "searchsorted_right": "searches",
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",

@@ -269,7 +269,17 @@ class Trips:
             return False
         if made.fn == "+":
             return all(isinstance(arg, Name | Const) and self.never_negative(arg) for arg in made.args)
+        if made.fn == "-":
+            return self._trip(made.args[0], made.args[1])
         return made.fn == "dim"
+
+    def _trip(self, number: Expr, first: Expr) -> bool:
+        """Whether a difference is that of the variable of a loop that counts up and where it began."""
+        loop = self.dependence.loops.get(number.id) if isinstance(number, Name) else None
+        if loop is None or self.dependence.direction(loop) <= 0 or not isinstance(first, Name | Const):
+            return False
+        begun, taken = self.subscript(loop.start), self.subscript(first)
+        return begun is not None and taken is not None and begun.base == taken.base and begun.offset >= taken.offset
 
     def fixed(self, atom: Atom) -> bool:
         """Whether an atom has one value wherever it is defined."""

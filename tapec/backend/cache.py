@@ -15,6 +15,7 @@ place and renamed, so that processes may share the folder; a file that cannot be
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import hashlib
@@ -96,14 +97,20 @@ def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str,
         except (Uncacheable, RecursionError):
             continue
         entry = Entry(folder, name, digest, key, table)
-        try:
-            source, code = entry.source_path.read_bytes(), entry.code_path.read_bytes()
-        except OSError:
-            continue
-        body = code[2 * _CHECKSUM :]
-        if code[: 2 * _CHECKSUM] == _checksum(source) + _checksum(body):
-            return entry, source.decode(), body, walk
+        found = read(entry.source_path, entry.code_path)
+        if found is not None:
+            return entry, *found, walk
     return None
+
+
+def read(source_path: Path, code_path: Path) -> tuple[str, bytes] | None:
+    """A generated module and its serialised compilation result; None unless both are there, and intact."""
+    try:
+        source, code = source_path.read_bytes(), code_path.read_bytes()
+    except OSError:
+        return None
+    body = code[2 * _CHECKSUM :]
+    return (source.decode(), body) if code[: 2 * _CHECKSUM] == _checksum(source) + _checksum(body) else None
 
 
 def plan(request: Request, argument_types: tuple[Any, ...], program: Program) -> Entry | None:
@@ -144,34 +151,58 @@ def _importable(value: Any) -> bool:
     return found is value
 
 
-def write_source(entry: Entry, text: str) -> bool:
+def has_source(path: Path, text: str) -> bool:
+    """Whether a file holds a generated module."""
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def write_source(path: Path, text: str) -> bool:
     """Write the generated module; whether that worked."""
     try:
-        _write(entry.source_path, text.encode())
+        _write(path, text.encode())
     except OSError:
         return False
     return True
 
 
-def store(entry: Entry, text: str, result: Any) -> None:
-    """Keep a compilation result; one that holds addresses of this process is not kept."""
+def write_code(path: Path, text: str, result: Any) -> bool:
+    """Write a compilation result; whether it was kept, which one that holds addresses of this process is not."""
     if result.library.has_dynamic_globals or result.lifted:
-        return
+        return False
     described = copy.copy(result.fndesc)
     described.argtypes = tuple(map(fingerprint.stand_in, described.argtypes))
     # the annotation is the whole program once more, for a report that nobody asks of generated code
     body = serialize.dumps(result._replace(type_annotation="", fndesc=described, signature=None)._reduce())
+    try:
+        _write(path, _checksum(text.encode()) + _checksum(body) + body)
+    except OSError:
+        return False  # a full or read-only disk costs time, not the result
+    return True
+
+
+def store(entry: Entry, text: str, result: Any) -> None:
+    """Keep a compilation result, and the table by which it is found."""
+    if not write_code(entry.code_path, text, result):
+        return
     key_path = entry.folder / f"{entry.name}-{entry.key}.json"
     tables = [entry.table, *(table for table in _read_tables(key_path) if table != entry.table)]
-    try:
-        _write(entry.code_path, _checksum(text.encode()) + _checksum(body) + body)
+    with contextlib.suppress(OSError):
         _write(key_path, json.dumps({"tables": tables[:_MOST_TABLES]}).encode())
-    except OSError:
-        return  # a full or read-only disk costs time, not the result
 
 
 def restore(body: bytes, argument_types: tuple[Any, ...]) -> Any:
-    """The compilation result that `store` wrote, linked into this process; None if it does not fit."""
+    """The compilation result that was written, linked into this process for calls; None if it does not fit."""
+    result = rebuilt(body, argument_types)
+    if result is not None:
+        cpu_target.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+    return result
+
+
+def rebuilt(body: bytes, argument_types: tuple[Any, ...]) -> Any:
+    """The compilation result that was written, loaded into this process; None if it does not fit."""
     context = cpu_target.target_context
     context.refresh()
     try:
@@ -183,7 +214,6 @@ def restore(body: bytes, argument_types: tuple[Any, ...]) -> Any:
     if described.argtypes != tuple(map(fingerprint.stand_in, argument_types)):
         return None  # a class of that name exists, but it is another one
     described.argtypes = argument_types
-    context.insert_user_function(result.entry_point, described, [result.library])
     return result._replace(signature=signature(described.restype, *argument_types))
 
 
@@ -276,9 +306,13 @@ def _files(root: Path) -> list[tuple[str, int, int]]:
 
 
 def _file_name(request: Request) -> str:
-    name = request.function.__name__
+    return f"{file_name(request.function.__name__)}_{request.kind}"
+
+
+def file_name(name: str) -> str:
+    """What a function's files are called after its name."""
     # names outside ASCII are legal in Python, not in every file system
-    return f"{name[:40] if name.isidentifier() and name.isascii() else 'function'}_{request.kind}"
+    return name[:40] if name.isidentifier() and name.isascii() else "function"
 
 
 def _read_tables(path: Path) -> list[Table]:

@@ -63,10 +63,7 @@ def _creation(zeros: bool) -> Callable[[Any, Any], Any]:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             alone = isinstance(shape, nt.Integer)
             extents = [args[0]] if alone else cgutils.unpack_tuple(builder, args[0], kind.ndim)
-            array = _allocated(context, builder, kind, list(extents))
-            if zeros:
-                cgutils.memset(builder, array.data, builder.mul(array.itemsize, array.nitems), 0)
-            return array._getvalue()
+            return _allocated(context, builder, kind, list(extents), zeros)._getvalue()
 
         return kind(shape) if dtype is None else kind(shape, dtype), code
 
@@ -93,29 +90,15 @@ def _creation(zeros: bool) -> Callable[[Any, Any], Any]:
     return choose
 
 
-def _allocated(context: Any, builder: Any, kind: Any, extents: list[Any]) -> Any:
+def _allocated(context: Any, builder: Any, kind: Any, extents: list[Any], zeros: bool = False) -> Any:
     """A new array in rows; ValueError for extents below zero and more bytes than can be counted."""
-    number = context.get_value_type(nt.intp)
-    itemsize = context.get_constant(nt.intp, arrayobj.get_itemsize(context, kind))
-    answer = builder.call(_allocator(context, builder.module, kind), extents)
-    block, refused = (builder.extract_value(answer, k) for k in range(2))
+    array = arrayobj.make_array(kind)(context, builder)
+    refused = builder.call(_allocator(context, builder.module, kind, zeros), [array._getpointer(), *extents])
     with builder.if_then(builder.icmp_signed("!=", refused, ll.Constant(refused.type, 0)), likely=False):
         for code, (error, message) in _REFUSALS.items():
             with builder.if_then(builder.icmp_signed("==", refused, ll.Constant(refused.type, code))):
                 _raise(context, builder, error, message)
         builder.unreachable()
-    strides = [itemsize]
-    for extent in reversed(extents[1:]):
-        strides.insert(0, builder.mul(strides[0], extent))
-    array = arrayobj.make_array(kind)(context, builder)
-    arrayobj.populate_array(
-        array,
-        data=builder.bitcast(context.nrt.meminfo_data(builder, block), context.get_data_type(kind.dtype).as_pointer()),
-        shape=cgutils.pack_array(builder, extents, ty=number),
-        strides=cgutils.pack_array(builder, strides, ty=number),
-        itemsize=itemsize,
-        meminfo=block,
-    )
     return array
 
 
@@ -130,36 +113,54 @@ _REFUSALS: dict[int, tuple[type[Exception], str]] = {
 }
 
 
-def _allocator(context: Any, module: Any, kind: Any) -> Any:
-    """The function of a module from extents to memory for them, and a refusal's number or 0."""
-    name = f"tapec.allocated.{kind.ndim}.{kind.dtype}"
+def _allocator(context: Any, module: Any, kind: Any, zeros: bool) -> Any:
+    """The function of a module that makes an array of its extents; it returns the number of a refusal, or 0.
+
+    As a function, which LLVM inlines late, it leaves the loops around as Numba's own functions do; instructions in
+    their place made some programs twice as slow.
+    """
+    name = f"tapec.{'zeros' if zeros else 'empty'}.{kind.ndim}.{kind.dtype}"
     if name in module.globals:
         return module.globals[name]
     number, code = context.get_value_type(nt.intp), ll.IntType(32)
-    answer = ll.LiteralStructType([cgutils.voidptr_t, code])
-    function = ll.Function(module, ll.FunctionType(answer, [number] * kind.ndim), name)
+    place = context.get_value_type(kind).as_pointer()
+    function = ll.Function(module, ll.FunctionType(code, [place] + [number] * kind.ndim), name)
     function.linkage = "internal"
     builder = ll.IRBuilder(function.append_basic_block())
-
-    def returned(block: Any, refused: Any) -> None:
-        builder.ret(cgutils.pack_struct(builder, [block, refused]))
-
-    nothing = ll.Constant(cgutils.voidptr_t, None)
+    target, *extents = function.args
+    for extent in extents:
+        with builder.if_then(builder.icmp_signed("<", extent, ll.Constant(number, 0)), likely=False):
+            builder.ret(ll.Constant(code, _NEGATIVE))
+    itemsize = context.get_constant(nt.intp, arrayobj.get_itemsize(context, kind))
     size = ll.Constant(number, 1)
     large = ll.Constant(ll.IntType(1), 0)
-    for extent in function.args:
-        with builder.if_then(builder.icmp_signed("<", extent, ll.Constant(number, 0)), likely=False):
-            returned(nothing, ll.Constant(code, _NEGATIVE))
-    for extent in [*function.args, context.get_constant(nt.intp, arrayobj.get_itemsize(context, kind))]:
+    for extent in [*extents, itemsize]:
         product = builder.smul_with_overflow(size, extent)
         size = builder.extract_value(product, 0)
         large = builder.or_(large, builder.extract_value(product, 1))
     with builder.if_then(large, likely=False):
-        returned(nothing, ll.Constant(code, _LARGE))
+        builder.ret(ll.Constant(code, _LARGE))
     alignment = context.get_preferred_array_alignment(kind.dtype)
     block = context.nrt.meminfo_alloc_aligned_unchecked(builder, size, alignment)
-    failed = builder.icmp_unsigned("==", block, nothing)
-    returned(block, builder.select(failed, ll.Constant(code, _FAILED), ll.Constant(code, 0)))
+    with builder.if_then(cgutils.is_null(builder, block), likely=False):
+        builder.ret(ll.Constant(code, _FAILED))
+    data = context.nrt.meminfo_data(builder, block)
+    if zeros:
+        cgutils.memset(builder, data, size, 0)
+    strides = [itemsize]
+    for extent in reversed(extents[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    array = arrayobj.make_array(kind)(context, builder)
+    arrayobj.populate_array(
+        array,
+        data=builder.bitcast(data, context.get_data_type(kind.dtype).as_pointer()),
+        shape=cgutils.pack_array(builder, extents, ty=number),
+        strides=cgutils.pack_array(builder, strides, ty=number),
+        itemsize=itemsize,
+        meminfo=block,
+    )
+    builder.store(array._getvalue(), target)
+    builder.ret(ll.Constant(code, 0))
     return function
 
 

@@ -120,7 +120,7 @@ class Derivative(Dispatcher):
     def _compiled(self, types_: tuple[Any, ...]) -> Any:
         program = self.program(types_)
         entry = cache.plan(self._request, types_, program) if self._request is not None else None
-        if entry is not None and cache.write_source(entry, program.text):
+        if entry is not None and cache.write_source(entry.source_path, program.text):
             result, kernel = jit.compile_overload(program, types_, entry.module_name, str(entry.source_path))
             cache.store(entry, program.text, result)
         else:

@@ -18,7 +18,7 @@ import numpy as np
 from numba.core.errors import NumbaError, NumbaPerformanceWarning
 
 import tapec_runtime
-from tapec.backend import lean
+from tapec.backend import kept, lean
 from tapec.backend.program import Program
 from tapec.errors import CompilationError
 from tapec.options import DEFAULT, Options
@@ -70,8 +70,10 @@ def register(name: str, path: str = "") -> types.ModuleType:
 
 
 def compile_function(program: Program) -> Any:
-    """A Numba dispatcher of the program's function."""
-    return _dispatcher(load(program), program.options)
+    """A Numba dispatcher of the program's function, whose code may be on disk."""
+    if getattr(numba.config, "DISABLE_JIT", 0):
+        return load(program)
+    return kept.function_of(program, lambda module, path: _dispatcher(load(program, module, path), program.options))
 
 
 def _dispatcher(function: Any, options: Options) -> Any:

@@ -19,7 +19,7 @@ from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
 from tapec.frontend.detached import COPIES, detach
-from tapec.frontend.elementwise import elementwise
+from tapec.frontend.elementwise import elementwise, repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.operators import at_once, before_calls
@@ -356,6 +356,8 @@ def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[s
         args = plain(ev, args)
     elif is_scalar(args[0]):
         args = [ev.call_object(np.array, args[:1], {}, node), *args[1:]]
+    else:
+        args = [repeated_first(ev, args[0]), *args[1:]]
     kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
     outer = ev.span
     if node is not None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from tapec.frontend.values import (
 )
 from tapec.syntax.core import Assign, Const, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Type
+
+_CHEAP = frozenset({"+", "-", "*", "neg", "pos", "not", "abs", "stop_gradient"})
 
 
 def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = None) -> Value:
@@ -190,6 +193,7 @@ def store_elements(ev: Evaluator, target: Sym | Complex, value: Value, accumulat
     """
     first = complexes.lead(target)
     rank = first.type.ndim
+    value = repeated_first(ev, value, rank)
     extents = tuple(dim(ev, first, axis) for axis in range(rank))
     shape = Broadcast(extents)
     if complexes.any_array((value,)):
@@ -217,13 +221,38 @@ def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
     """Write an elementwise expression into a fresh array; other values are returned as they are."""
     if not isinstance(value, Lazy):
         return value
-    shape = broadcast(ev, value)
+    written = repeated_first(ev, value)
+    shape = broadcast(ev, written)
     result = allocate(ev, value.type.dtype, shape.extents, base=base)
     for axis, key in enumerate(shape.keys):
         ev.dim_keys[id_of(complexes.lead(result)), axis] = key
 
     def body(index: tuple[Sym, ...]) -> None:
-        store_at(ev, result, tuple(i.atom for i in index), _lazy_element(ev, value, index, shape))
+        store_at(ev, result, tuple(i.atom for i in index), _lazy_element(ev, written, index, shape))
 
     write_loops(ev, shape.extents, body)
     return result
+
+
+def repeated_first(ev: Evaluator, value: Value, ndim: int = 0) -> Any:
+    """An expression whose dear operands of fewer axes are computed before it: `x - s / n` divides once per column.
+
+    ndim  of what the expression is written into, if that is more
+
+    Not in loops, where an array would be made in each trip; nor behind `np.where`, which computes only what it chooses.
+    """
+    if not isinstance(value, Lazy) or ev.loops:
+        return value
+    ndim = max(ndim, value.type.ndim)
+    if value.type.ndim < ndim and _dear(value):
+        return materialise(ev, value)
+    count = 1 if value.fn == "ifelse" else len(value.args)
+    return replace(value, args=(*(repeated_first(ev, arg, ndim) for arg in value.args[:count]), *value.args[count:]))
+
+
+def _dear(value: Value) -> bool:
+    """Whether an element costs more to compute than to load."""
+    if not isinstance(value, Lazy) or value.fn == "ifelse":
+        return False
+    cheap = value.fn in _CHEAP or value.fn.startswith("cast.")
+    return not cheap or any(_dear(arg) for arg in value.args)

@@ -49,6 +49,7 @@ from tapec.optimise.summed_products import sum_before_products
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
 from tapec.optimise.unroll import unroll
+from tapec.optimise.unsigned import drop_signs
 from tapec.optimise.unstepped import without_steps
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
@@ -110,6 +111,7 @@ VECTORS: tuple[Pass, ...] = (
     hide_descent,
     hide_choices,
     tell_independent,
+    drop_signs,
 )
 # after the passes that know what a list is
 FILLED: tuple[Pass, ...] = (stacks_by_position,)

@@ -9,7 +9,8 @@ itself, and does not vectorise a loop that would need too many comparisons; see 
 
 Needs a proof: of the arrays that a trip stores into, nothing but elements at a subscript that is another one in each
 trip.  A sum in an element that several trips add to is a refusal, other than in `analyses.trips`; sums in variables are
-not, since those are no memory.  Loops that need few comparisons stay as they are.
+not, since those are no memory.  Trips must go along rows: LLVM gathers other elements as soon as it may.  Loops that
+need few comparisons stay as they are.
 
 Expects one name per value, as `optimise.single` leaves it.
 """
@@ -21,6 +22,7 @@ from dataclasses import replace
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
+from tapec.optimise.unsigned import counts, stays
 from tapec.syntax.core import Block, Const, Expr, For, Function, Loop, Name, Op, Stmt, map_blocks, walk, writes
 
 # comparisons that LLVM may make before a loop that runs once, and before one that runs in each trip of another one
@@ -52,6 +54,8 @@ class _Independent:
             return stmt
         if any(is_memory(self.trips.types.get(name)) for inner in walk(stmt.body) for name in writes(inner)):
             return stmt
+        if not self.along_rows(stmt):
+            return stmt
         groups = self.trips.groups(stmt.body)
         if comparisons(groups, stmt, self.trips) <= few or not all(self.apart(stmt, group) for group in groups):
             return stmt
@@ -75,25 +79,18 @@ class _Independent:
             return False
         made = self.trips.definition(sub)
         if isinstance(made, Op) and made.fn == "cast.uint64":
-            return self.moves(made.args[0], loop)
-        return self.moves(sub, loop) and self.trips.never_negative(sub)
+            return counts(made.args[0], loop, self.trips)
+        return counts(sub, loop, self.trips) and self.trips.never_negative(sub)
 
-    def moves(self, number: Expr, loop: For) -> bool:
-        """Whether an integer is a loop's variable, or that and what stays the same in the loop."""
-        if number == Name(loop.var):
-            return True
-        made = self.trips.definition(number) if isinstance(number, Name) else None
-        if not isinstance(made, Op) or made.fn != "+" or len(made.args) != 2:
-            return False
-        first, second = made.args
-        return (self.moves(first, loop) and self.stays(second, loop)) or (
-            self.moves(second, loop) and self.stays(first, loop)
-        )
-
-    def stays(self, number: Expr, loop: For) -> bool:
-        if not isinstance(number, Name):
-            return isinstance(number, Const)
-        return number.id != loop.var and not any(number.id in writes(inner) for inner in walk(loop.body))
+    def along_rows(self, loop: For) -> bool:
+        """Whether trips go along rows, by subscripts that are not negative: LLVM would gather others."""
+        for access in self.trips.accesses(loop.body):
+            *outer, last = access.index or (Const(0),)
+            if not all(stays(sub, loop, self.trips) for sub in outer):
+                return False
+            if not stays(last, loop, self.trips) and not self.another(last, loop):
+                return False
+        return True
 
 
 def comparisons(groups: list[list[Access]], loop: For, trips: Trips) -> int:

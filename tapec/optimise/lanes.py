@@ -19,7 +19,7 @@ lanes, the last one; what lanes add to one element is added up in a variable, la
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.lanes import Lanes
@@ -28,7 +28,7 @@ from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.lane_gain import few, gains
 from tapec.optimise.names import Fresh
-from tapec.optimise.packed import Packed
+from tapec.optimise.packed import UINT64, Packed
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -53,7 +53,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Array, Scalar
 
-UINT64 = Scalar("uint64")
 # trips side by side
 _LANES = Const(64)
 
@@ -125,9 +124,9 @@ class _Rewriting:
         loop = self.lanes.loop
         body = self.outer(loop.body)
         for run in self.runs.values():
-            for name in dict.fromkeys(name for s in walk(run.body) for name in (*reads(s), *writes(s))):
+            for name in dict.fromkeys(name for s in walk(run.body) for name in (*self.reads(s), *writes(s))):
                 # what a run finds is from the trip before of a loop around it, or from another run
-                found = _reads_first(name, run.body) is True
+                found = self.reads_first(name, run.body) is True
                 self.places[name] = self.places.get(name, 0) + (2 if found else 1)
         for name, number in self.places.items():
             if number > 1 and name in self.lanes.names and name != loop.var:
@@ -146,10 +145,12 @@ class _Rewriting:
             Assign(rest, Op("-", (loop.stop, Name(self.first))), loop.span),
             Assign(self.count, Op("min", (Name(rest), _LANES)), loop.span),
         ]
-        for made, filled in self.packed.made(self.first, self.count, _LANES):
-            before += made
-            head.append(filled)
-        new = replace(loop, var=self.first, step=_LANES, body=(*head, *self.inner(body)))
+        tail: list[Stmt] = []
+        for made in self.packed.made(self.first, self.count, _LANES):
+            before += made.before
+            head.append(made.first)
+            tail += made.last
+        new = replace(loop, var=self.first, step=_LANES, body=(*head, *self.inner(body), *tail))
         return [*before, new]
 
     def dtype(self, name: str) -> str:
@@ -193,6 +194,34 @@ class _Rewriting:
         self.runs[id(stmt)] = run
         return stmt
 
+    def reads(self, stmt: Stmt) -> Iterator[str]:
+        """The names that a statement reads, with the subscripts of the rows whose elements it names."""
+        yield from reads(stmt)
+        found = None
+        match stmt:
+            case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
+                found = self.lanes.element(array, tuple(index))
+            case Store(array=array, index=index):
+                found = self.lanes.element(array, index)
+        if found is not None:
+            yield from (name for sub in found[1] for name in names_in(sub))
+
+    def reads_first(self, name: str, block: Block | list[Stmt]) -> bool | None:
+        """Whether a block may read a name before it sets it; None if it may do neither."""
+        for stmt in block:
+            if name in self.reads(stmt):
+                return True
+            if name in writes(stmt) and not isinstance(stmt, For):
+                return False
+            if isinstance(stmt, For) and stmt.var == name:
+                continue
+            inner = [self.reads_first(name, one) for one in blocks(stmt)]
+            if True in inner:
+                return True
+            if isinstance(stmt, If) and inner == [False, False]:
+                return False
+        return None
+
     # what a lane does
 
     def inner(self, block: Block) -> Block:
@@ -219,29 +248,12 @@ class _Rewriting:
             own = writer.names.get(name)
             if own is None:
                 continue
-            if _reads_first(name, run.body) is not False:
+            if self.reads_first(name, run.body) is not False:
                 head.append(Assign(own, Op("load", (Name(buffer), Name(lane))), loop.span))
             if any(name in writes(s) for s in walk(run.body)):
                 tail.append(Store(buffer, (Name(lane),), Name(own), span=loop.span))
         new = replace(loop, var=lane, body=(*head, *body, *tail))
         return [*writer.before, new, *writer.after]
-
-
-def _reads_first(name: str, block: Block | list[Stmt]) -> bool | None:
-    """Whether a block may read a name before it sets it; None if it may do neither."""
-    for stmt in block:
-        if name in reads(stmt):
-            return True
-        if name in writes(stmt) and not isinstance(stmt, For):
-            return False
-        if isinstance(stmt, For) and stmt.var == name:
-            continue
-        inner = [_reads_first(name, one) for one in blocks(stmt)]
-        if True in inner:
-            return True
-        if isinstance(stmt, If) and inner == [False, False]:
-            return False
-    return None
 
 
 class _Lane:
@@ -295,7 +307,7 @@ class _Lane:
                     return replace(stmt, target=self.name(target), value=Op("load", (Name(array), *index)))
                 return replace(stmt, target=self.name(target), value=self.renamed(value))
             case Store(array=array, index=index):
-                place, subs = self.element(array, index)
+                place, subs = self.element(array, index, stmt)
                 new = replace(stmt, array=place, index=subs, value=self.atom(stmt.value))
                 return self.added_up(new) if top and stmt.accumulate and not self.apart(array, index) else new
             case For(var=var, start=start, stop=stop, step=step):
@@ -305,12 +317,12 @@ class _Lane:
                 stmt = replace(stmt, test=self.atom(test))
         return map_blocks(stmt, self.block)
 
-    def element(self, array: str, index: tuple[Expr, ...], load: Stmt | None = None) -> tuple[str, tuple[Atom, ...]]:
-        """An element as this lane finds it."""
+    def element(self, array: str, index: tuple[Expr, ...], stmt: Stmt) -> tuple[str, tuple[Atom, ...]]:
+        """An element that a statement reads or writes, as this lane finds it."""
         found = self.lanes.element(array, index)
         assert found is not None
         array, subs = found[0], tuple(self.atom(sub) for sub in found[1])
-        copied = None if load is None else self.whole.packed.element(load, subs, self.lane)
+        copied = self.whole.packed.element(stmt, subs, self.lane)
         if copied is not None:
             return copied
         if self.lanes.widened(array):

@@ -108,9 +108,8 @@ def compiled(
     sources: tuple[tuple[str, ...], ...] = (),
 ) -> Compiled:
     """Print a derivative."""
-    function = Function(
-        f"gradient_{next(_serial)}", derivative.function.params, derivative.function.body, derivative.function.types
-    )
+    name = _free("gradient", constants, callees)
+    function = Function(name, derivative.function.params, derivative.function.body, derivative.function.types)
     final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
     text = printer.function(final, False)
@@ -121,6 +120,14 @@ def compiled(
     length = sum(1 for _ in walk(final.body))
     small = not callees and all(_short(loop, length > _LONG) for loop in loops)
     return Compiled(derivative, program, small, length, sources)
+
+
+def _free(name: str, constants: dict[str, Any], callees: tuple[Function, ...]) -> str:
+    """A name for a program, the same in every process, that nothing has which it reads."""
+    taken = constants.keys() | {callee.name for callee in callees}
+    while name in taken:
+        name += "_"
+    return name
 
 
 @dataclass
@@ -166,7 +173,7 @@ def compiled_checks(
     block: Block, types: dict[str, Any], constants: dict[str, Any], callees: tuple[Function, ...], options: Options
 ) -> Checks:
     """A program that raises where a decision falls another way than it did."""
-    name = f"checks_{next(_serial)}"
+    name = _free("checks", constants, callees)
     inputs = tuple(n for n in inputs_of(block) if n not in constants)
     function = Function(name, inputs, (*block, Return((Const(True),))), types)
     final = tidied(function, constants, options)
@@ -189,7 +196,7 @@ def _short(loop: Any, deep: bool) -> bool:
 
 
 def _python(program: Program) -> Any:
-    file = f"<tapec {program.name} as Python>"
+    file = f"<tapec {program.name} {next(_serial)} as Python>"
     text = program.text
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     modules = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime}

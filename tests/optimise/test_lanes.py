@@ -12,6 +12,8 @@ from tapec.backend import printer
 from tapec.optimise import lanes as pass_
 from tapec.optimise.lanes import in_lanes
 from tests.optimise.reading import check, read
+from tests.oracles import check as check_derivative
+from tests.oracles import interpreted
 from tests.programs.objectives import gmm_loops, make_mixture
 
 MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
@@ -120,6 +122,68 @@ def test_what_all_lanes_add_to_one_element_is_added_up_first():
         """,
         again=False,
     )
+
+
+def test_what_a_trip_adds_to_a_row_again_and_again_is_added_up_with_lanes_last():
+    check(
+        in_lanes,
+        before="""
+        def f(A_bar, a, n, k):
+            for i in range(n):
+                for j in range(k):
+                    for j_1 in range(j, k):
+                        t = a[j_1]
+                        A_bar[i, j_1] += t
+        """,
+        after="""
+        def f(A_bar, a, n, k):
+            n_2 = A_bar.shape[1]
+            n_3 = k
+            n_4 = min(n_2, n_3)
+            n_5 = max(n_4, 0)
+            A_bar_lanes = np.empty((n_5, 64))
+            for i_first in range(0, n, 64):
+                n_1 = n - i_first
+                lanes = min(n_1, 64)
+                for j_3 in range(n_5):
+                    for lane_1 in range(lanes):
+                        t_2 = 0.0
+                        A_bar_lanes[j_3, lane_1] = t_2
+                for j in range(k):
+                    for j_1 in range(j, k):
+                        t = a[j_1]
+                        for lane_2 in range(lanes):
+                            A_bar_lanes[j_1, lane_2] += t
+                for j_2 in range(n_5):
+                    for lane in range(lanes):
+                        i_1 = i_first + lane
+                        n_6 = np.uint64(i_1)
+                        t_1 = A_bar_lanes[j_2, lane]
+                        A_bar[n_6, j_2] += t_1
+        """,
+        again=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "x = A_bar[i, j]",  # read in the trip
+        "A_bar[i, j] = t",  # set in the trip
+        "A_bar[i, 0] += t",  # an element that no loop counts
+        "A_bar[j, i] += t",  # elements of other trips
+    ],
+)
+def test_rows_that_are_more_than_added_to_stay(other):
+    program = f"""
+        def f(A_bar, n, k, t):
+            for i in range(n):
+                for j in range(k):
+                    {other}
+                    for j_1 in range(j, k):
+                        A_bar[i, j_1] += t
+    """
+    check(in_lanes, program, program)
 
 
 @pytest.mark.parametrize(
@@ -265,6 +329,30 @@ def overwritten(x, w):
     return total
 
 
+def products_of_columns(x, w):
+    """What belongs to an element of a sample's row is added up over a triangle of its elements."""
+    m = w.shape[0]
+    found = np.zeros(m)
+    for i in range(x.shape[0]):
+        row = x[i]
+        for j in range(m):
+            d = row[j] - w[j]
+            for k in range(j + 1):
+                found[j] += d * (row[k] + 0.5) * w[k]
+    total = 0.0
+    for j in range(m):
+        total += found[j] * found[j]
+    return total
+
+
+def test_rows_of_samples_have_gradients():
+    rng = np.random.default_rng(3)
+    with interpreted():
+        for samples in (0, 3, 64, 70):
+            check_derivative(products_of_columns, (rng.normal(size=(samples, 4)), rng.normal(size=4)), (0, 1))
+    assert "x_bar_lanes" in tapec.emit(products_of_columns, (0, 1), "f8[:, ::1], f8[::1]")
+
+
 @pytest.mark.parametrize(
     ("function", "rest"),
     [
@@ -305,3 +393,21 @@ def test_explained():
     told = tapec.explain(gmm_loops, (0, 1, 2), MIXTURE)
     (note,) = [note for note in told.notes if note.by == "lanes"]
     assert str(note).startswith("64 trips side by side")
+
+
+def rows_behind(x, w):
+    """Rows by a number that is computed before the loop over their elements."""
+    n, m = x.shape
+    out = np.empty((n, m))
+    for i in range(n):
+        for c in range(m):
+            out[i, c] = x[i, c] * w[c]
+    for i in range(n - 1):
+        k = n - 2 - i
+        x[k] = out[k + 1]
+    return (x * out).sum()
+
+
+def test_the_number_of_a_row_belongs_to_its_lane(everywhere):
+    with interpreted():
+        check_derivative(rows_behind, (np.linspace(0.1, 2.0, 15).reshape(5, 3), np.array([0.3, -0.4, 0.5])))

@@ -2,7 +2,6 @@
 
 import numba
 import numpy as np
-import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -17,7 +16,7 @@ def pairwise_energy_value_and_grad(p, cutoff):
         # for j in range(i):
         p_bar_sum = 0.0
         p_bar_sum_1 = 0.0
-        for j in tapec_runtime.independent(range(i)):
+        for j in range(i):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]
             r2 = dx * dx + dy * dy
