@@ -1,9 +1,9 @@
 """Harsh conditions for generated code that the interpreter runs: what would go unnoticed by chance shows.
 
 Memory that nothing has been written to holds nan.  Loops on threads take their trips in another order, and no two trips
-may write one element.  Of loops that LLVM is told are independent, no trip finds what another one has stored; they are
-told of however few arrays they have.  Trips run side by side wherever that is proved to be right, worth it or not, and four at a time,
-so that a loop of five trips has a full block of lanes and a rest.
+may write one element.  Of loops that LLVM is told are independent, no trip finds what another one has stored; it is
+told of all that are, however few arrays they have.  Trips run side by side wherever that is proved to be right, worth
+it or not, and four at a time, so that a loop of five trips has a full block of lanes and a rest.
 """
 
 from __future__ import annotations

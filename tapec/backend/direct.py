@@ -147,9 +147,11 @@ def _allocator(context: Any, module: Any, kind: Any, zeros: bool) -> Any:
     data = context.nrt.meminfo_data(builder, block)
     if zeros:
         cgutils.memset(builder, data, size, 0)
-    strides = [itemsize]
-    for extent in reversed(extents[1:]):
-        strides.insert(0, builder.mul(strides[0], extent))
+    strides: list[Any] = []
+    step = itemsize
+    for extent in reversed(extents):
+        strides.insert(0, step)
+        step = builder.mul(step, extent)
     array = arrayobj.make_array(kind)(context, builder)
     arrayobj.populate_array(
         array,

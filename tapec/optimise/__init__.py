@@ -37,6 +37,7 @@ from tapec.optimise.renest import renest
 from tapec.optimise.reused import reuse_memory
 from tapec.optimise.rows import hide_descent
 from tapec.optimise.scalars import replace_small_arrays
+from tapec.optimise.searches import search_tables
 from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
@@ -48,6 +49,7 @@ from tapec.optimise.strided import keep_in_line
 from tapec.optimise.summed_products import sum_before_products
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
+from tapec.optimise.turned_products import turn_products
 from tapec.optimise.unroll import unroll
 from tapec.optimise.unsigned import drop_signs
 from tapec.optimise.unstepped import without_steps
@@ -93,6 +95,7 @@ SPEED: tuple[Pass, ...] = (
     distribute,
     ascend,
     leave_early,
+    turn_products,
     fill_at_once,
     reuse_memory,
     sum_before_products,
@@ -107,6 +110,7 @@ VECTORS: tuple[Pass, ...] = (
     stage_functions,
     vectorise_functions,
     cheap_remainders,
+    search_tables,
     keep_in_line,
     hide_descent,
     hide_choices,
@@ -123,7 +127,7 @@ TELLING: dict[Pass, Telling] = {
     for one in (
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
         *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
-        *(in_lanes, stage_functions, vectorise_functions, sum_before_products, check_once, keep_columns),
+        *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
     )
 }
 

@@ -25,7 +25,23 @@ from tapec.journal import Listener, Named
 from tapec.optimise.gathered import Addition, Gathering, Index, moved, padding, reach, standing, together
 from tapec.optimise.names import Fresh
 from tapec.optimise.ranges import extent_of
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Loop, Name, Op, Stmt, Store, writes
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    walk,
+    writes,
+)
 from tapec.syntax.types import INT64, Array
 
 
@@ -53,7 +69,7 @@ class _Distribute:
                 new: list[Stmt] = [
                     replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))
                 ]
-            elif isinstance(stmt, For) and all(isinstance(s, Assign | Store) for s in stmt.body):
+            elif isinstance(stmt, For) and _straight(stmt.body):
                 new = self.loop(stmt, (*around, stmt))
             elif isinstance(stmt, For | Loop):
                 new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
@@ -111,7 +127,7 @@ class _Distribute:
         counts = isinstance(loop.step, Const) and loop.step.value in (1, -1)
         if not counts or not trips.free_of_effects(loop.body) or trips.dependence.minimum(Affine(loop.var, 0)) < 0:
             return {}
-        inside = {name for stmt in loop.body for name in writes(stmt)}
+        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
         found: dict[int, Index] = {}
         for group in trips.groups(loop.body):
             if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:
@@ -214,3 +230,12 @@ class _Distribute:
         ]
         body.append(Store(stmt.array, tuple(subs), Name(value), True, stmt.span))
         return replace(loop, var=var, body=tuple(body))
+
+
+def _straight(body: Block) -> bool:
+    """Whether each trip makes the same stores: branches only choose between values."""
+    return all(
+        isinstance(stmt, Assign | Store)
+        or (isinstance(stmt, If) and all(isinstance(s, Assign | If) for s in walk((stmt,))))
+        for stmt in body
+    )

@@ -8,8 +8,12 @@
             total += terms[j]                     total += terms[j]
 
 Then nothing goes from trip to trip but the sum, and reverse mode can reverse each trip on its own.
-An array qualifies if every trip writes all of it before it reads any of it, and nothing else
-uses it.  `hoist.py` makes it once again in what is generated.
+An array qualifies if every trip writes what it reads of it before, and nothing else uses it.  `hoist.py` makes it once
+again in what is generated.
+
+Of an array as long as the loop, in which each trip uses its own element alone, a trip gets an array of one element,
+which `scalars.py` turns into a number.  One of full length would have a shadow of zeros in every trip.  For the same
+reason the array stays where it is if trips use some other elements of it, outside of loops of their own.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from tapec.syntax.core import (
     Raise,
     Stmt,
     Store,
+    map_blocks,
     reads,
     walk,
     writes,
@@ -66,9 +71,15 @@ def privatise(
         if sizes[classes.find(made.target)] != 1 or not isinstance(loop, For):
             continue
         coverage = _Coverage(made.target, made.value.args[1:], fixed)
-        if made.target not in reads(loop) and coverage.holds(loop.body):
-            own = replace(made, value=replace(made.value, fn="empty"))
-            body[others[0]] = replace(loop, body=(own, *loop.body))
+        written = None if made.target in reads(loop) else coverage.after(loop.body, frozenset())
+        if written is None:
+            continue
+        dtype, *extents = made.value.args
+        single = _own_element(made.target, loop, extents)
+        if single or _ALL in written or not _elsewhere(made.target, loop.body):
+            own = replace(made, value=Op("empty", (dtype, *([Const(1)] if single else extents))))
+            trip = _first_element(made.target, loop.body) if single else loop.body
+            body[others[0]] = replace(loop, body=(own, *trip))
             body[place] = None
             if listener is not None:
                 why = "every trip of {1} writes all of it before it reads any"
@@ -77,8 +88,47 @@ def privatise(
     return replace(function, body=tuple(stmt for stmt in body if stmt is not None))
 
 
-def _mentioned(stmt: Stmt) -> set[str]:
-    return {name for inner in walk((stmt,)) for name in (*reads(inner), *writes(inner))}
+def _mentioned(stmt: Stmt, deep: bool = True) -> set[str]:
+    """The names in a statement, and if `deep` in its blocks."""
+    return {name for inner in (walk((stmt,)) if deep else (stmt,)) for name in (*reads(inner), *writes(inner))}
+
+
+def _own_element(array: str, loop: For, extents: list[Expr]) -> bool:
+    """Whether each trip of a loop over an array uses the element alone that has the number of the trip."""
+    if (loop.start, loop.step, [loop.stop]) != (Const(0), Const(1), extents):
+        return False
+    return all(_index(stmt, array) == (Name(loop.var),) for stmt in walk(loop.body) if array in _mentioned(stmt, False))
+
+
+def _elsewhere(array: str, body: Block) -> bool:
+    """Whether a trip uses elements whose numbers it computes, outside of loops of its own."""
+    inside = {id(stmt) for loop in walk(body) if isinstance(loop, For | Loop) for stmt in walk(loop.body)}
+    used = (_index(stmt, array) for stmt in walk(body) if id(stmt) not in inside)
+    return any(isinstance(sub, Name) for index in used for sub in index or ())
+
+
+def _index(stmt: Stmt, array: str) -> tuple[Expr, ...] | None:
+    """The element of an array that a statement itself reads or writes; None if it does not, or otherwise."""
+    match stmt:
+        case Store(array=other, index=index) if other == array:
+            return index
+        case Assign(value=Op(fn="load", args=(Name(id=other), *subs))) if other == array:
+            return tuple(subs)
+    return None
+
+
+def _first_element(array: str, block: Block) -> Block:
+    """The block with the first element in the place of any."""
+
+    def changed(stmt: Stmt) -> Stmt:
+        if _index(stmt, array) is None:
+            return map_blocks(stmt, lambda body: _first_element(array, body))
+        if isinstance(stmt, Store):
+            return replace(stmt, index=(Const(0),))
+        assert isinstance(stmt, Assign)
+        return replace(stmt, value=Op("load", (Name(array), Const(0))))
+
+    return tuple(map(changed, block))
 
 
 class _Coverage:
@@ -91,9 +141,6 @@ class _Coverage:
         self.array = array
         self.extents = extents
         self.fixed = fixed
-
-    def holds(self, block: Block) -> bool:
-        return self.after(block, frozenset()) is not None
 
     def after(self, block: Block, known: frozenset[Atom]) -> frozenset[Atom] | None:
         """The subscripts that a block has written, `_ALL` for all of them; None if it reads others.
@@ -154,4 +201,3 @@ _LARGEST = 64
 
 def _raises(block: Block) -> bool:
     return bool(block) and isinstance(block[-1], Raise)
-

@@ -152,8 +152,8 @@ class _Reverse(Assembly):
         body = shadows.block(function.body[:-1])
         body, self.exits = instrument(body, emitter, last.values)
         # shadows share memory as their arrays do
-        bars = (frozenset(shadows.names[n] for n in group if n in shadows.names) for group in function.shared)
-        groups = (*function.shared, *(group for group in bars if len(group) > 1))
+        beside = (frozenset(shadows.names[n] for n in group if n in shadows.names) for group in function.shared)
+        groups = (*function.shared, *(group for group in beside if len(group) > 1))
         program = Function(function.name, (*function.params, *given), (*entry, *body), self.types, shared=groups)
         self.program = program
         self.regions = regions(program)

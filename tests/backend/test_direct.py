@@ -33,7 +33,15 @@ def compiled(monkeypatch):
 def arrays(n, m):
     made = np.empty((n, m))
     made[:] = 1.5
-    return made, np.zeros(n), np.zeros((2, n, m), dtype=np.bool_), np.empty(64, np.int64), max(n, m), min(n, m)
+    return (
+        made,
+        np.zeros(n),
+        np.zeros((2, n, m), dtype=np.bool_),
+        np.empty(64, np.int64),
+        np.zeros(()),
+        max(n, m),
+        min(n, m),
+    )
 
 
 def test_arrays_are_made_in_place(compiled):

@@ -403,8 +403,7 @@ def rows_behind(x, w):
         for c in range(m):
             out[i, c] = x[i, c] * w[c]
     for i in range(n - 1):
-        k = n - 2 - i
-        x[k] = out[k + 1]
+        x[i] = out[i + 1]
     return (x * out).sum()
 
 

@@ -67,6 +67,55 @@ def f(a, n, c, y):
     )
 
 
+def test_of_an_array_as_long_as_the_loop_a_trip_has_one_element():
+    check(
+        privatise,
+        before="""
+        def f(a, n, c, y):
+            a_1 = np.empty(n)
+            for i in range(n):
+                if c:
+                    a_1[i] = y
+                else:
+                    x = a[i]
+                    a_1[i] = x
+                t = a_1[i]
+                y += t
+            return y
+        """,
+        after="""
+        def f(a, n, c, y):
+            for i in range(n):
+                a_1 = np.empty(1)
+                if c:
+                    a_1[0] = y
+                else:
+                    x = a[i]
+                    a_1[0] = x
+                t = a_1[0]
+                y += t
+            return y
+        """,
+    )
+
+
+@pytest.mark.parametrize(("stop", "sub"), [("k", "i"), ("n", "j")])
+def test_an_array_of_which_a_trip_uses_some_element_stays(stop, sub):
+    same(
+        privatise,
+        f"""
+def f(a, n, k, y):
+    a_1 = np.empty(n)
+    for i in range({stop}):
+        j = i + 1
+        a_1[{sub}] = y
+        t = a_1[{sub}]
+        y += t
+    return y
+""",
+    )
+
+
 def test_an_array_that_is_used_after_the_loop_stays():
     same(
         privatise,

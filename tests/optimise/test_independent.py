@@ -1,0 +1,71 @@
+"""Loops of which LLVM is told that no trip touches what another one stores."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from tapec.backend import printer
+from tapec.optimise.independent import tell_independent
+from tapec.optimise.single import single_values
+from tests.optimise.reading import check, read
+
+ROWS = """
+def f(A, B, C, a, k, m, n, s, z):
+    for i in range(n):
+        for j in range({bounds}):
+            {body}
+    return s
+"""
+
+
+def rows(body: str, bounds: str = "1, m") -> str:
+    return ROWS.format(bounds=bounds, body="\n            ".join(textwrap.dedent(body).strip().splitlines()))
+
+
+def changed(text: str) -> str:
+    return printer.function(tell_independent(single_values(read(text))), quote=False)
+
+
+def test_a_row_of_several_arrays():
+    before = rows("x = B[i, j]\nA[i, j] += x\ny = C[i, j]\na[j] = y\ns += y")
+    check(tell_independent, before, before.replace("range(1, m)", "tapec_runtime.independent(range(1, m))"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # an element of the trip before, of the one behind, and one for all
+        "k = j - 1\nx = A[i, k]\nA[i, j] = x\ny = B[i, j]\na[j] = y",
+        "k = j + 1\nx = A[i, k]\nA[i, j] = x\ny = B[i, j]\na[j] = y",
+        "x = B[i, j]\nA[i, i] += x\ny = C[i, j]\na[j] = y",
+        # a subscript that may be the last element, in one trip or in all
+        "k = j - 2\nx = B[i, j]\nA[i, k] += x\ny = C[i, j]\na[j] = y",
+        "k = m - j\nx = B[i, j]\nA[i, k] += x\ny = C[i, j]\na[j] = y",
+        # elements of a column, which LLVM would gather
+        "x = B[j, i]\nA[i, j] += x\ny = C[i, j]\na[j] = y",
+        # an effect
+        "x = B[i, j]\nA[i, j] += x\ny = C[i, j]\na[j] = y\nprint(y)",
+    ],
+)
+def test_other_loops_stay(body):
+    assert "independent" not in changed(rows(body))
+
+
+def test_a_difference_from_where_the_loop_begins():
+    body = "k = j - n\nx = B[i, k]\nA[i, k] += x\ny = C[i, k]\na[k] = y"
+    assert "independent" in changed(rows(body, "n, m"))
+    assert "independent" not in changed(rows(body, "m, n"))
+
+
+def test_a_loop_that_runs_once_is_left_to_llvm():
+    before = """
+    def f(A, a, m, s):
+        for j in range(m):
+            x = A[m, j]
+            a[j] = x
+            s += x
+        return s
+    """
+    check(tell_independent, before, before)
