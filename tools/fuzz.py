@@ -48,7 +48,8 @@ GRAMMARS: dict[str, Callable[[int], FuzzProgram]] = {
 OPTIONS: tuple[dict[str, Any], ...] = (
     {"parallel": True},
     {"strict": True},
-    {"memory": "2kB"},
+    {"memory": "400B"},
+    {"memory": "900B"},
     {"parallel": True, "strict": True},
     {"boundscheck": True},
 )

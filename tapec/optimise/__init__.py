@@ -49,6 +49,7 @@ from tapec.optimise.strided import keep_in_line
 from tapec.optimise.summed_products import sum_before_products
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
+from tapec.optimise.together import run_together
 from tapec.optimise.turned_products import turn_products
 from tapec.optimise.unroll import unroll
 from tapec.optimise.unsigned import drop_signs
@@ -74,6 +75,8 @@ PREPARE: tuple[Pass, ...] = (
     copy_joined,
     write_out_products,
     count_by_formula,
+    *CLEAN,
+    run_together,
     *CLEAN,
     refill,
     privatise,
@@ -128,6 +131,7 @@ TELLING: dict[Pass, Telling] = {
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
         *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
+        run_together,
     )
 }
 

@@ -4,7 +4,7 @@ A value at home outside all loops is still in its variable.  A value at home in 
 
   recomputed  in the reversed trip, if that is cheap and its operands are there;
   stored      in a buffer indexed by the loop counters, if the trip counts are known before the
-              outermost loop, else on a list used as a stack;
+              outermost loop, else on a list used as a stack; a branch's value as what it is merged into;
   replayed    with its whole trip, if the loop's trips can be run again on their own: nothing of
               the loop is then stored in the forward sweep.
 
@@ -14,7 +14,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 5 and 12.
 from __future__ import annotations
 
 from tapec.analyses.regions import Region
-from tapec.syntax.core import For, If, Loop, Name, reads, walk
+from tapec.syntax.core import Assign, For, If, Loop, Name, reads, walk
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.copies import Copies
 from tapec.transforms.costs import STORE, STORE_ARRAY
@@ -111,10 +111,25 @@ class Planner(Copies):
                 for operand in reads(stmt):
                     self._demand(Name(operand), home)
             return
-        if self.from_copy(name, home, chain):
+        if self.from_copy(name, home, chain) or self._from_merge(name, home):
             return
         slot = self._slot(name, home, chain)
         self.plan.stored[name] = slot
+
+    def _from_merge(self, name: str, home: Region) -> bool:
+        """Have a branch's value from the name that it is merged into: one place is kept for both branches."""
+        branch = home.owner
+        if not isinstance(branch, If) or self.is_exit_test(branch):
+            return False
+        for stmt in home.block:
+            if isinstance(stmt, Assign) and stmt.value == Name(name) and self.types[stmt.target] == self.types[name]:
+                defs = self.regions.defs[stmt.target]
+                if len(defs) > 1 and all(self.regions.of[id(one)].owner is branch for one in defs):
+                    self.plan.recomputed.setdefault(id(home), []).append(name)
+                    self.plan.reloaded[name] = Assign(name, Name(stmt.target), stmt.span)
+                    self._demand(Name(stmt.target), home)
+                    return True
+        return False
 
     def _store_head(self, name: str, loop: Region) -> None:
         if self._passed_on(name, loop):

@@ -69,6 +69,11 @@ def shifted(m, x):
     return (y * y).sum()
 
 
+def alike(x):
+    s = x.T @ x
+    return (s * s).sum()
+
+
 def peaks(x, n):
     total = 0.0
     for t in range(n):
@@ -92,6 +97,7 @@ CASES = (
     (differences, (VECTOR, VECTOR), "for c", "refill", "`diff` is not kept: its elements are computed again"),
     (peaks, (VECTOR, numba.int64), "total +=", "checks", "checked once: all trips of"),
     (shifted, (VECTOR, numba.float64[:, ::1]), "y =", "summed_products", "rows are summed before the product"),
+    (alike, (numba.float64[:, ::1],), "s =", "turned_products", "the product is taken in transpose"),
     (largest, (VECTOR,), "for i", "early", "the reverse sweep leaves the loop early"),
 )
 

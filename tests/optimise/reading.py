@@ -126,6 +126,8 @@ def _expr(node: ast.expr) -> Expr:
             return Op(SIGNS[type(op)], (_expr(left), _expr(right)))
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return Op("ifelse", (_expr(test), _expr(body), _expr(orelse)))
+        case ast.Attribute(value=array, attr="T"):
+            return Op("transpose", (_expr(array),))
         case ast.Subscript(value=ast.Attribute(value=array, attr="shape"), slice=axis):
             return Op("dim", (_expr(array), _expr(axis)))
         case ast.Slice(lower=low, upper=high):

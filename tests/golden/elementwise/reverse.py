@@ -49,28 +49,24 @@ def elementwise_value_and_grad(x, y):
         out = x
         out_bar_1 = x_bar
         t_1 = y
-    n_1 = out.shape[0]
-    z = np.empty(n_1)
-    for i in range(n_1):
-        t_2 = out[i]
-        z[i] = t_2 * t_1[i] + tapec_runtime.sin(t_2)
     # return (z**2).sum() / x.size
-    t_3 = 1.0 / n
+    t_2 = 1.0 / n
+    # z = x * y + np.sin(x)
     total = 0.0
-    z_bar = np.empty(n_1)
-    for i in range(n_1):
-        t_4 = z[i]
-        z_bar[i] = 2 * t_4 * t_3
-        total += t_4 ** 2
+    for i in range(out.shape[0]):
+        t_3 = out[i]
+        t_4 = t_1[i]
+        t_5 = t_3 * t_4 + tapec_runtime.sin(t_3)
+        # return (z**2).sum() / x.size
+        t_6 = 2 * t_5 * t_2
+        out_bar_1[i] += tapec_runtime.cos(t_3) * t_6 + t_4 * t_6
+        total += t_5 ** 2
 
     # reverse sweep
     # z = x * y + np.sin(x)
-    for i in range(n_1):
-        t_5 = z_bar[i]
-        out_bar_1[i] += tapec_runtime.cos(out[i]) * t_5 + t_1[i] * t_5
     if t:
         for i in range(extent - 1, -1, -1):
-            t_6 = out_bar[i]
+            t_7 = out_bar[i]
             out_bar[i] = 0.0
-            x_bar[i * step] += t_6
+            x_bar[i * step] += t_7
     return total / n, (x_bar,)

@@ -1,0 +1,132 @@
+"""Loops run together with earlier ones that make what they use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise.together import run_together
+from tests import oracles
+from tests.optimise.reading import check, read
+
+
+def test_a_loop_that_reads_what_another_has_made():
+    check(
+        run_together,
+        """
+        def f(a, n, y):
+            a1 = np.empty(n)
+            s = 0.0
+            for i in range(n):
+                x = a[i]
+                a1[i] = x
+                s1 = s + x
+                s = s1
+            z = y * y
+            t = z
+            for j in range(n):
+                u = a1[j]
+                t1 = t + u
+                t = t1
+            return s, t
+        """,
+        """
+        def f(a, n, y):
+            a1 = np.empty(n)
+            s = 0.0
+            z = y * y
+            t = z
+            for i in range(n):
+                x = a[i]
+                a1[i] = x
+                s1 = s + x
+                u = a1[i]
+                t1 = t + u
+                s = s1
+                t = t1
+            return s, t
+        """,
+    )
+
+
+TWO = """
+def f(a, a2, n, k, y, c):
+    a1 = np.empty(n)
+    for i in range(n):
+        x = a[{read}]
+        {made}
+    {between}
+    for j in range({stop}):
+        k1 = j + 1
+        {used}
+    return y
+"""
+AS_IT_IS = {"read": "i", "made": "a1[i] = x", "between": "z = y * y", "stop": "n", "used": "t = a1[j]"}
+
+
+def test_these_two_are_joined():
+    function = read(TWO.format(**AS_IT_IS))
+    assert run_together(function) != function
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # other trips, other elements, nothing that is used
+        {"stop": "k"},
+        {"used": "t = a1[k1]"},
+        {"used": "t = a[j]"},
+        # what one trip reads, an earlier or later one would have changed
+        {"made": "a1[i] = x\n        a1[0] = x"},
+        {"used": "t = a1[j]\n        a[k1] = t"},
+        {"used": "t = a1[j]\n        a1[0] = t"},
+        # a variable goes from loop to loop
+        {"used": "t = a1[j] + x"},
+        {"between": "z = x * x"},
+        {"between": "x = y * y"},
+        # something in between reads or changes elements
+        {"between": "z = a1[0]"},
+        {"between": "a1[0] = y"},
+        {"between": "print(y)"},
+        # trips in their order
+        {"made": "a1[i] = x\n        print(x)"},
+        # used elsewhere, by the caller, or after the loops
+        {"made": "a1[i] = x\n        a2[i] = x"},
+        {"used": "t = a1[j]\n    t1 = a1[0]"},
+        # exponentials would no longer run on vectors
+        {"made": "x1 = np.exp(x)\n        a1[i] = x1", "used": "k2 = k1 * k1\n        t = a1[j]\n        a2[k2] += t"},
+    ],
+    ids=str,
+)
+def test_what_stays(other):
+    function = read(TWO.format(**(AS_IT_IS | other)))
+    assert run_together(function) == function
+
+
+def fitted(x, w, y):
+    out = np.empty(x.shape[0])
+    slopes = np.zeros_like(out)
+    for i in range(x.shape[0]):
+        slopes[i] = w[0] if x[i] < 0.0 else w[1] * x[i]
+        if x[i] < 0.5:
+            out[i] = slopes[i] * x[i]
+        else:
+            out[i] = np.sin(slopes[i])
+    off = out - y
+    return (off * off).sum() + slopes.max()
+
+
+def test_derivatives_are_the_same():
+    rng = np.random.default_rng(3)
+    args = rng.normal(size=7), rng.normal(size=2), rng.normal(size=7)
+    with oracles.interpreted():
+        value, gradients = tapec.value_and_grad(fitted, wrt=(0, 1, 2))(*args)
+        plain, wanted = tapec.value_and_grad(fitted, wrt=(0, 1, 2), opt_level=1)(*args)
+        with pytest.raises(ValueError):
+            tapec.value_and_grad(fitted)(*args[:2], args[2][:3])
+    assert value == pytest.approx(plain, rel=1e-14)
+    for one, other in zip(gradients, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+    # nothing is stored for the reverse sweep
+    assert "_store" not in tapec.emit(fitted, signature="f8[:], f8[:], f8[:]")
