@@ -7,6 +7,7 @@ import pytest
 
 from tests.oracles import central_difference, clone, inner, random_like
 from tests.programs import kernels, objectives, spectra
+from tools.bench.cold import Start, lateness
 from tools.bench.programs import PROBLEMS
 from tools.bench.threads import SHARED, threaded
 
@@ -50,6 +51,17 @@ def test_threads_are_measured_on_one_and_on_all():
     assert 1 in found.on
     assert all(seconds > 0.0 for seconds in (found.primal, found.sequential, *found.on.values(), found.possible))
     assert {problem.name for problem in PROBLEMS} >= set(SHARED)
+
+
+def test_first_calls_are_held_to_their_limits():
+    def start(kind, cold, cached):
+        return Start("program", kind, cold, cached, cold, cached, None)
+
+    primal, gradient = start("primal", 1.0, 0.3), start("gradient", 2.0, 0.5)
+    alone = lateness([primal, gradient])
+    assert alone.cold is None and alone.cached == pytest.approx(0.1)
+    beside = lateness([primal, gradient, start("adjoint", 1.5, 0.45)])
+    assert beside.cold == pytest.approx(2.0 - 2.25) and beside.cached == pytest.approx(-0.05)
 
 
 def test_names_are_unique():

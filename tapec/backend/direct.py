@@ -1,9 +1,8 @@
-"""Calls of NumPy that become instructions where they stand.
+"""Calls of NumPy that need no functions of Numba's.
 
 For each type of argument of `np.empty`, `np.zeros` and `np.dot`, Numba compiles functions of its own, up to six for
 one call, and a process waits longer for those of a short gradient than for the gradient itself.  The usual forms of
-such calls are written into the function that makes them, with the results and errors of Numba's; other forms are left
-to Numba.
+such calls are written here, with the results and errors of Numba's; other forms are left to Numba.
 """
 
 from __future__ import annotations
@@ -114,19 +113,13 @@ _REFUSALS: dict[int, tuple[type[Exception], str]] = {
 
 
 def _allocator(context: Any, module: Any, kind: Any, zeros: bool) -> Any:
-    """The function of a module that makes an array of its extents; it returns the number of a refusal, or 0.
-
-    As a function, which LLVM inlines late, it leaves the loops around as Numba's own functions do; instructions in
-    their place made some programs twice as slow.
-    """
+    """The function of a module that makes an array of its extents; it returns the number of a refusal, or 0."""
     name = f"tapec.{'zeros' if zeros else 'empty'}.{kind.ndim}.{kind.dtype}"
     if name in module.globals:
         return module.globals[name]
     number, code = context.get_value_type(nt.intp), ll.IntType(32)
     place = context.get_value_type(kind).as_pointer()
-    function = ll.Function(module, ll.FunctionType(code, [place] + [number] * kind.ndim), name)
-    function.linkage = "internal"
-    builder = ll.IRBuilder(function.append_basic_block())
+    function, builder = _function(module, ll.FunctionType(code, [place] + [number] * kind.ndim), name)
     target, *extents = function.args
     for extent in extents:
         with builder.if_then(builder.icmp_signed("<", extent, ll.Constant(number, 0)), likely=False):
@@ -164,6 +157,17 @@ def _allocator(context: Any, module: Any, kind: Any, zeros: bool) -> Any:
     builder.store(array._getvalue(), target)
     builder.ret(ll.Constant(code, 0))
     return function
+
+
+def _function(module: Any, kind: Any, name: str) -> Any:
+    """A function of a module's own, and what builds its body.
+
+    LLVM inlines such functions late, and so sees the loops around a call as it sees them around a call of Numba's own
+    functions; instructions in the place of the calls made some programs twice as slow.
+    """
+    function = ll.Function(module, kind, name)
+    function.linkage = "internal"
+    return function, ll.IRBuilder(function.append_basic_block())
 
 
 def _raise(context: Any, builder: Any, error: type[Exception], message: str) -> None:
@@ -215,13 +219,8 @@ def _product(context: Any, module: Any, left: Any, right: Any, kind: Any) -> Any
         return module.globals[name]
     number = context.get_value_type(nt.intp)
     pointer = context.get_data_type(kind.dtype).as_pointer()
-    function = ll.Function(
-        module,
-        ll.FunctionType(ll.VoidType(), [number] * (left.ndim + right.ndim - 1) + [pointer] * 3),
-        name,
-    )
-    function.linkage = "internal"
-    builder = ll.IRBuilder(function.append_basic_block())
+    types = [number] * (left.ndim + right.ndim - 1) + [pointer] * 3
+    function, builder = _function(module, ll.FunctionType(ll.VoidType(), types), name)
     *extents, x, y, result = function.args
     rows, inner, columns = extents[: left.ndim - 1], extents[left.ndim - 1], extents[left.ndim :]
 
@@ -270,7 +269,11 @@ def _extreme(sign: str) -> Callable[[Any, Any], Any]:
     @intrinsic
     def of_two(typing: Any, a: Any, b: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.select(builder.icmp_signed(sign, *args), *args)
+            name, number = f"tapec.extreme.{sign}", context.get_value_type(nt.intp)
+            if name not in builder.module.globals:
+                function, inner = _function(builder.module, ll.FunctionType(number, [number] * 2), name)
+                inner.ret(inner.select(inner.icmp_signed(sign, *function.args), *function.args))
+            return builder.call(builder.module.globals[name], args)
 
         return nt.intp(nt.intp, nt.intp), code
 

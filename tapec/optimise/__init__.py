@@ -35,7 +35,9 @@ from tapec.optimise.refill import refill
 from tapec.optimise.remainders import cheap_remainders
 from tapec.optimise.renest import renest
 from tapec.optimise.reused import reuse_memory
+from tapec.optimise.room import make_room
 from tapec.optimise.rows import hide_descent
+from tapec.optimise.same_extents import extents_of_one_size
 from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.searches import search_tables
 from tapec.optimise.settle import settle_stores
@@ -67,6 +69,7 @@ Telling = Callable[[Function, frozenset[str], Listener], Function]
 CLEAN: tuple[Pass, ...] = (single_values, drop_dead)
 PREPARE: tuple[Pass, ...] = (
     *CLEAN,
+    extents_of_one_size,
     square_lengths,
     known_extents,
     *CLEAN,
@@ -119,6 +122,7 @@ VECTORS: tuple[Pass, ...] = (
     hide_choices,
     tell_independent,
     drop_signs,
+    make_room,
 )
 # after the passes that know what a list is
 FILLED: tuple[Pass, ...] = (stacks_by_position,)

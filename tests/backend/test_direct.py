@@ -1,4 +1,4 @@
-"""Calls of NumPy that are written into their callers: the results and errors of Numba's, without its functions."""
+"""Calls of NumPy without the functions of Numba for them: the results and errors are the same."""
 
 from __future__ import annotations
 

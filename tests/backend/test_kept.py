@@ -58,7 +58,7 @@ def test_a_tape_of_other_objects_needs_no_compiler(monkeypatch: pytest.MonkeyPat
         return original(self, function)
 
     monkeypatch.setattr(lean.Compiler, "compile_extra", compile_extra)
-    x = np.linspace(-1.0, 1.0, 100)
+    x = np.linspace(0.0, 1.0, 100)
     for counts in ((1, 2, 2), (2, 2, 2)):
         # as a new process begins: with nothing but the disk
         monkeypatch.setattr(plan, "_plans", {})

@@ -149,3 +149,61 @@ def test_gathered_gradients_are_those_of_the_textbook_adjoint(first, last):
         for mine, wanted in zip(found[1], expected[1], strict=True):
             np.testing.assert_allclose(mine, wanted, rtol=1e-12, atol=1e-12)
         assert found[0] == pytest.approx(expected[0], rel=1e-13)
+
+
+def test_branches_that_choose_between_values():
+    check(
+        distribute,
+        before="""
+        def f(a, a_1, n, s):
+            for k in range(n):
+                for i in range(1, n):
+                    u = a_1[i]
+                    c = u > s
+                    if c:
+                        t = u * s
+                    else:
+                        t = s
+                    a[i] += u
+                    i_1 = i - 1
+                    a[i_1] += t
+            return s
+        """,
+        after="""
+        def f(a, a_1, n, s):
+            n_1 = max(n, 0)
+            t_kept = np.empty(n_1)
+            for k in range(n):
+                for i in range(1, n):
+                    u = a_1[i]
+                    c = u > s
+                    if c:
+                        t = u * s
+                    else:
+                        t = s
+                    a[i] += u
+                    i_1 = i - 1
+                    t_kept[i] = t
+                for i_2 in range(1, n):
+                    t_1 = t_kept[i_2]
+                    t_2 = i_2 - 1
+                    a[t_2] += t_1
+            return s
+        """,
+        again=False,
+    )
+
+
+def test_stores_in_branches_stay():
+    before = """
+    def f(a, a_1, n, s):
+        for i in range(1, n):
+            u = a_1[i]
+            c = u > s
+            a[i] += u
+            i_1 = i - 1
+            if c:
+                a[i_1] += u
+        return s
+    """
+    check(distribute, before, before)

@@ -75,9 +75,9 @@ def test_other_elements_may_be_gathered(work, end):
 
 
 def blend(m, v, w):
-    """Points moved by a weighted sum of small matrices."""
+    """Every other point, moved by a weighted sum of small matrices; steps of two keep the trips out of lanes."""
     total = 0.0
-    for i in range(len(v)):
+    for i in range(0, len(v), 2):
         x = y = 0.0
         for b in range(len(m)):
             for c in range(4):
@@ -90,4 +90,4 @@ def blend(m, v, w):
 def test_the_derivative_is_right():
     assert "unforeseen" in tapec.emit(blend, wrt=(0, 1), signature="f8[:, :, ::1], f8[:, ::1], f8[:, ::1]")
     rng = np.random.default_rng(3)
-    check_derivative(blend, (rng.normal(size=(3, 2, 4)), rng.normal(size=(2, 4)), rng.normal(size=(2, 3))), (0, 1, 2))
+    check_derivative(blend, (rng.normal(size=(3, 2, 4)), rng.normal(size=(3, 4)), rng.normal(size=(3, 3))), (0, 1, 2))

@@ -188,3 +188,26 @@ def test_derivatives_draw_as_often_as_their_functions():
                 np.random.seed(3)
                 derivative(noisy, opt_level=level)(X.copy(), 3)
                 assert np.random.rand() == later
+
+
+def upwind(x, n):
+    u = x.copy()
+    for _ in range(n):
+        for i in range(1, x.shape[0]):
+            d = u[i] - u[i - 1]
+            if d > 0.0:
+                g = np.sqrt(1.0 + d)
+            elif d > -1.0:
+                g = np.exp(d)
+            else:
+                g = np.exp(2.0 * d) + 0.1
+            u[i] = u[i] * g
+    return u[-1] * u[2]
+
+
+def test_what_branches_are_merged_into_is_kept_once():
+    text = tapec.emit(upwind, signature="f8[::1], i8")
+    # the differences, and roots and exponentials of all branches; the last one's exponential is not what it leaves
+    assert text.count("g_store = np.empty(") == 1 and "g_store_1" not in text
+    with oracles.interpreted():
+        oracles.check(upwind, (X, 3))

@@ -108,7 +108,7 @@ def of_each_sample(x, order, n):
 
 
 def by_changing_order(x, order, n):
-    """Arrays without derivative are put back, too, and not before they are read: the loop that fills them stays whole."""
+    """Arrays without derivative are put back, too, and not before they are read: the loop that fills them stays."""
     k, a, m = order[0].copy(), np.zeros(5), order.shape[1]
     total = 0.0
     for s in range(n):

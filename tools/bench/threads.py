@@ -79,7 +79,7 @@ def threaded(problem: Problem, seconds: float) -> Threaded:
     return Threaded(problem.name, primal, sequential, dict(zip(counts, times, strict=True)), (one, all_))
 
 
-@njit(parallel=True)
+@njit(parallel=True, cache=True)
 def _plain(x: Any, y: Any) -> None:
     for i in numba.prange(x.shape[0]):
         y[i] = np.exp(np.sin(x[i]))

@@ -19,6 +19,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         now[i] = start[i]
     # for _ in tapec.checkpointed(range(steps), slots=3):
     slots = max(min(3, steps), 1)
+    tapec_runtime.make_room(24 * slots * n)
     depth = 0
     place = 0
     new = np.zeros(n)
@@ -42,7 +43,8 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
                 old_saved[depth, i] = old[i]
             depth += 1
             place = tapec_runtime.next_checkpoint(k, steps + 1, slots - depth)
-        for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
+        # for i in range(1, now.shape[0] - 1):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             t = now[i]
             t_1 = speed * (now[i - 1] - t * t + now[i + 1])
@@ -57,7 +59,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         now_bar = new_bar_1
     # for i in range(now.shape[0]):
     energy = 0.0
-    for i in range(now.shape[0]):
+    for i in range(n):
         # energy += now[i] ** 2
         t_2 = now[i]
         now_bar[i] += 2 * t_2
@@ -86,7 +88,8 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
                     old_saved[depth, i] = old[i]
                 depth += 1
                 place_1 = tapec_runtime.next_checkpoint(again, k + 1, slots - depth)
-            for i in range(1, now.shape[0] - 1):
+            # for i in range(1, now.shape[0] - 1):
+            for i in range(1, n - 1):
                 # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
                 t_4 = now[i]
                 t_5 = now[i + 1]
@@ -100,7 +103,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         if trips_saved[t_7] != k:
             t_7 = depth
         # for i in range(1, now.shape[0] - 1):
-        for i in range(now.shape[0] - 2, 0, -1):
+        for i in range(n - 2, 0, -1):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             t_8 = now_bar[i]
             now_bar[i] = 0.0

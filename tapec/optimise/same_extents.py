@@ -1,0 +1,85 @@
+"""Know the extents of a variable that stands for several arrays of one size, such as buffers that change places.
+
+    now, old = np.empty(n), np.empty(n)           now, old = np.empty(n), np.empty(n)
+    for t in range(steps):                        for t in range(steps):
+        for i in range(1, now.shape[0] - 1):  ->      for i in range(1, n - 1):
+            ...                                           ...
+        now, old = old, now                           now, old = old, now
+
+The number of trips of the inner loop is known before the outer one then, and what it keeps goes into a buffer that the
+loops' variables index, not on a list.
+
+The variable is set by copies alone; all arrays that it may stand for are allocations with one number for an extent, or
+parameters that the number was asked of.  The number is not set in a loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.memory import ALLOCATIONS
+from tapec.analyses.regions import Regions, regions
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Stmt, map_blocks
+
+
+def extents_of_one_size(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with such extents known; see the module."""
+    worker = _Extents(function, regions(function))
+    return replace(function, body=worker.block(function.body))
+
+
+class _Extents:
+    def __init__(self, function: Function, found: Regions) -> None:
+        self.params = frozenset(function.params)
+        self.regions = found
+
+    def block(self, block: Block) -> Block:
+        return tuple(map(self.statement, block))
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=int(axis))))):
+                # of an array that is set once, other passes know
+                extent = self.extent(array, axis) if len(self.regions.defs.get(array, ())) > 1 else None
+                return stmt if extent is None else replace(stmt, value=extent)
+        return map_blocks(stmt, self.block)
+
+    def extent(self, array: str, axis: int) -> Atom | None:
+        """The one number that all arrays that a name may stand for have as an extent."""
+        found: set[Atom] = set()
+        asked: list[str] = []
+        pending, seen = [array], {array}
+        while pending:
+            name = pending.pop()
+            if name in self.params:
+                asked.append(name)
+            for made in self.regions.defs.get(name, ()):
+                match made:
+                    case Assign(value=Name(id=other)):
+                        if other not in seen:
+                            seen.add(other)
+                            pending.append(other)
+                    case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.stands(args[axis + 1]):
+                        extent = args[axis + 1]
+                        assert isinstance(extent, Name | Const)
+                        found.add(extent)
+                    case _:
+                        return None
+        if len(found) != 1:
+            return None
+        (one,) = found
+        return one if all(self.is_of(one, name, axis) for name in asked) else None
+
+    def stands(self, extent: Expr) -> bool:
+        """Whether a number is set once, and in no loop."""
+        if not isinstance(extent, Name):
+            return isinstance(extent, Const)
+        if extent.id in self.params:
+            return not self.regions.defs.get(extent.id)
+        return len(self.regions.defs.get(extent.id, ())) == 1 and not self.regions.home[extent.id].loops()
+
+    def is_of(self, extent: Atom, parameter: str, axis: int) -> bool:
+        """Whether a number was asked of a parameter, which nothing else sets."""
+        made = self.regions.defs.get(extent.id, ()) if isinstance(extent, Name) else ()
+        asked = Op("dim", (Name(parameter), Const(axis)))
+        return any(isinstance(s, Assign) and s.value == asked for s in made) and not self.regions.defs.get(parameter)

@@ -1,0 +1,81 @@
+"""Extents of variables that stand for several arrays of one size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise.same_extents import extents_of_one_size
+from tests import oracles
+from tests.optimise.reading import check, read
+
+BUFFERS = """
+def f(a, n, n1, n2):
+    {before}
+    a1 = np.empty({first})
+    a2 = np.zeros({second})
+    a3 = a1
+    a4 = a2
+    for i in range(n):
+        k = {asked}
+        a5 = a3
+        a3 = a4
+        a4 = {last}
+    return k
+"""
+AS_IT_IS = {
+    "before": "k1 = n1 + 1", "first": "k1", "second": "k1", "asked": "a3.shape[0]", "last": "a5",
+}  # fmt: skip
+
+
+def test_buffers_that_change_places():
+    before = BUFFERS.format(**AS_IT_IS)
+    check(extents_of_one_size, before, before.replace("a3.shape[0]", "k1").lstrip())
+
+
+def test_a_parameter_whose_extent_was_asked():
+    before = BUFFERS.format(**(AS_IT_IS | {"before": "k1 = a.shape[0]", "last": "a"}))
+    check(extents_of_one_size, before, before.replace("a3.shape[0]", "k1").lstrip())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # other extents; another one of the parameter, or one that nobody asked for
+        {"second": "n2"},
+        {"last": "a"},
+        {"before": "k1 = a1.shape[0]", "last": "a"},
+        # a part of an array; an array that is set once
+        {"last": "a5[1:]"},
+        {"asked": "a1.shape[0]"},
+        # a number with two values
+        {"before": "k1 = n1\n    k1 = n2"},
+        {"before": "for j in range(n):\n        k1 = j"},
+    ],
+    ids=str,
+)
+def test_what_is_asked_as_before(other):
+    function = read(BUFFERS.format(**(AS_IT_IS | other)))
+    assert extents_of_one_size(function) == function
+
+
+def heat(u0, kappa, steps):
+    u = u0.copy()
+    new = u0.copy()
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            new[i] = u[i] + kappa * u[i] * (u[i + 1] - 2.0 * u[i] + u[i - 1])
+        u, new = new, u
+    return (u * u).sum()
+
+
+def test_a_stencil_on_two_buffers_keeps_no_lists():
+    u0 = np.random.default_rng(5).normal(size=6)
+    with oracles.interpreted():
+        value, gradients = tapec.value_and_grad(heat, wrt=(0, 1))(u0, 0.2, 3)
+        plain, wanted = tapec.value_and_grad(heat, wrt=(0, 1), opt_level=1)(u0, 0.2, 3)
+    assert value == pytest.approx(plain, rel=1e-14)
+    np.testing.assert_allclose(gradients[0], wanted[0], rtol=1e-12)
+    assert gradients[1] == pytest.approx(wanted[1], rel=1e-12)
+    assert "append" not in tapec.emit(heat, (0, 1), "f8[::1], f8, i8")
