@@ -28,6 +28,7 @@ from tapec.syntax.core import Block, Const, Expr, For, Function, Loop, Name, Op,
 # comparisons that LLVM may make before a loop that runs once, and before one that runs in each trip of another one
 _ONCE = 20
 _REPEATED = 1
+_SHORT = 8
 
 
 def tell_independent(
@@ -50,7 +51,7 @@ class _Independent:
         if not isinstance(stmt, For) or any(isinstance(inner, For | Loop) for inner in walk(stmt.body)):
             inside = _REPEATED if isinstance(stmt, For | Loop) else few
             return map_blocks(stmt, lambda block: self.block(block, inside))
-        if stmt.parallel or stmt.slots is not None or not self.trips.free_of_effects(stmt.body):
+        if stmt.parallel or stmt.slots is not None or _is_short(stmt) or not self.trips.free_of_effects(stmt.body):
             return stmt
         if any(is_memory(self.trips.types.get(name)) for inner in walk(stmt.body) for name in writes(inner)):
             return stmt
@@ -91,6 +92,13 @@ class _Independent:
             if not stays(last, loop, self.trips) and not self.another(last, loop):
                 return False
         return True
+
+
+def _is_short(loop: For) -> bool:
+    """Whether a loop makes so few trips that LLVM had better write them out."""
+    bounds = [one.value for one in (loop.start, loop.stop, loop.step) if isinstance(one, Const)]
+    numbers = [one for one in bounds if isinstance(one, int)]
+    return len(numbers) == 3 and len(range(*numbers)) <= _SHORT
 
 
 def comparisons(groups: list[list[Access]], loop: For, trips: Trips) -> int:

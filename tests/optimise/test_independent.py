@@ -59,6 +59,12 @@ def test_a_difference_from_where_the_loop_begins():
     assert "independent" not in changed(rows(body, "m, n"))
 
 
+def test_a_few_trips_are_better_written_out():
+    body = "x = B[i, j]\nA[i, j] += x\ny = C[i, j]\na[j] = y"
+    assert "independent" not in changed(rows(body, "3"))
+    assert "independent" in changed(rows(body, "30"))
+
+
 def test_a_loop_that_runs_once_is_left_to_llvm():
     before = """
     def f(A, a, m, s):
