@@ -12,7 +12,7 @@ The loops have the same trips, which can run in any order.  The later one uses n
 one of them writes what the other uses, each trip keeps to the elements that have its number.  What the earlier loop
 makes is used nowhere else: its derivatives would come too late otherwise, and more would be stored.  What stands
 between them is numbers, allocations, and checks that may as well be made before.  A loop of elementary functions on
-vectors is not joined with one that cannot run on vectors.
+vectors is not joined with one that cannot run on vectors, nor a loop that may be written out.
 
 Expects one name per value, as `optimise.single` leaves it.
 """
@@ -27,6 +27,7 @@ from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
 from tapec.optimise.counters import renamed
 from tapec.optimise.elementary import VECTORISED
+from tapec.optimise.unroll import TRIPS
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -99,6 +100,8 @@ class _Together:
             return None
         second = rest[place]
         if not isinstance(second, For) or not _alike(first, second) or not self.trips.fixed(first.stop):
+            return None
+        if _short(first):
             return None
         apart = self.independent(first, [*rest[:place], second]) and self.feeds(first, second)
         fits = apart and self.alone(first, second) and self.trips.commute(first) and self.trips.commute(second)
@@ -204,3 +207,11 @@ def _alike(first: For, second: For) -> bool:
         return False
     trips = (first.start, first.stop, first.step)
     return trips == (second.start, second.stop, second.step) and first.step == Const(1)
+
+
+def _short(loop: For) -> bool:
+    """Whether a loop is known to make few trips, which would be too long to write out in pairs."""
+    match loop:
+        case For(start=Const(value=int() as start), stop=Const(value=int() as stop)):
+            return stop - start <= TRIPS
+    return False

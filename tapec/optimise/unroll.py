@@ -33,7 +33,8 @@ from tapec.syntax.core import (
     walk,
 )
 
-_TRIPS = 4
+# a loop of more trips is not written out
+TRIPS = 4
 _STATEMENTS = 60
 
 
@@ -79,7 +80,7 @@ class _Unroll:
         values = range(*numbers)
         size = sum(1 for _ in walk(loop.body)) * len(values)
         own = sum(isinstance(stmt, Break) for stmt in walk(loop.body))
-        return values if len(values) <= _TRIPS and size <= _STATEMENTS and not own else None
+        return values if len(values) <= TRIPS and size <= _STATEMENTS and not own else None
 
     def useful(self, loop: For) -> bool:
         """Whether the variable is a subscript of a small array, or computes one."""
