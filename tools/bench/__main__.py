@@ -49,7 +49,29 @@ def main(
     chosen = [problem for problem in PROBLEMS if not only or any(part in problem.name for part in only)]
     if not chosen:
         raise click.UsageError("no problem has such a name; there are " + ", ".join(p.name for p in PROBLEMS))
-    others = peers.installed() if compared else ()
+    with peers.on_one_processor():
+        others = peers.installed() if compared else ()
+        rows, failures = table(chosen, seconds, others)
+        record: dict[str, Any] = {
+            "machine": machine(others),
+            "rows": [row.record() for row in rows],
+            "failures": failures,
+        }
+        if sizes:
+            record["sizes"] = [row for problem in chosen for row in scaled(problem, seconds, others)]
+    if cold:
+        record["starts"] = [start.record() for start in measured(chosen)]
+        record["call"] = overhead(seconds)
+        click.echo("\n".join(f"a call of {name}: {1e9 * taken:.0f} ns" for name, taken in record["call"].items()))
+    if threads:
+        record["threads"] = [on_threads(problem, seconds).record() for problem in chosen if problem.name in SHARED]
+    if output is not None:
+        output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    sys.exit(1 if failures else 0)
+
+
+def table(chosen: list[Problem], seconds: float, others: tuple[peers.Peer, ...]) -> tuple[list[Row], list[str]]:
+    """Measure problems and print them; the rows, and what failed."""
     warm_up()
     rows: list[Row] = []
     failures: list[str] = []
@@ -70,22 +92,7 @@ def main(
         rows.append(row)
         click.echo(cells(row, [peer.name for peer in others]))
     summary(rows, failures)
-    record: dict[str, Any] = {
-        "machine": machine(others),
-        "rows": [row.record() for row in rows],
-        "failures": failures,
-    }
-    if sizes:
-        record["sizes"] = [row for problem in chosen for row in scaled(problem, seconds, others)]
-    if cold:
-        record["starts"] = [start.record() for start in measured(chosen)]
-        record["call"] = overhead(seconds)
-        click.echo("\n".join(f"a call of {name}: {1e9 * taken:.0f} ns" for name, taken in record["call"].items()))
-    if threads:
-        record["threads"] = [on_threads(problem, seconds).record() for problem in chosen if problem.name in SHARED]
-    if output is not None:
-        output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    sys.exit(1 if failures else 0)
+    return rows, failures
 
 
 def line(name: str, *columns: str) -> str:

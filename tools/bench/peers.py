@@ -6,8 +6,9 @@ beforehand.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -43,6 +44,23 @@ def on_one_thread() -> None:
     """Keep the tools that are imported from now on to one thread."""
     for name, value in _ONE_THREAD.items():
         os.environ.setdefault(name, value)
+
+
+@contextlib.contextmanager
+def on_one_processor() -> Iterator[None]:
+    """Keep this process, and threads that it starts meanwhile, to one processor.
+
+    JAX runs on threads of its own, whatever its flags say.
+    """
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    all_of_them = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(all_of_them)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_of_them)
 
 
 def installed() -> tuple[Peer, ...]:
