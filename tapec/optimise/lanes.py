@@ -28,7 +28,7 @@ from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.lane_gain import few, gains
 from tapec.optimise.names import Fresh
-from tapec.optimise.packed import UINT64, Packed
+from tapec.optimise.packed import Packed
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -51,7 +51,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import INT64, Array, Scalar
+from tapec.syntax.types import INT64, UINT64, Array, Scalar
 
 # trips side by side
 _LANES = Const(64)

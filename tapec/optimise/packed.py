@@ -38,9 +38,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import INT64, Array, Scalar
-
-UINT64 = Scalar("uint64")
+from tapec.syntax.types import INT64, UINT64, Array
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,7 @@ from tapec.syntax.core import (
     map_blocks,
     reads,
 )
-from tapec.syntax.types import INT64, Array, Scalar
-
-UINT64 = Scalar("uint64")
+from tapec.syntax.types import INT64, UINT64, Array
 
 
 def cheap_remainders(function: Function, _constants: frozenset[str] = frozenset()) -> Function:

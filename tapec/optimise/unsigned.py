@@ -35,9 +35,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import Scalar
-
-UINT64 = Scalar("uint64")
+from tapec.syntax.types import UINT64
 
 
 def drop_signs(function: Function, _constants: frozenset[str] = frozenset()) -> Function:

@@ -71,4 +71,5 @@ Type = Scalar | Array | Stack | Text
 
 FLOAT64 = Scalar("float64")
 INT64 = Scalar("int64")
+UINT64 = Scalar("uint64")
 BOOL = Scalar("bool")
