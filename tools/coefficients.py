@@ -97,14 +97,22 @@ def _digamma_zero(_digits: int) -> Any:
     return mp.findroot(lambda x: mp.psi(0, x), 1.46) - mp.mpf(3) / 2
 
 
-def _digamma_around(t: Any) -> Any:
+def _digamma_slope(t: Any) -> Any:
+    """digamma(3/2 + t), divided by how far that is from the zero."""
     zero = _digamma_zero(mp.mp.dps)
+    close = abs(t - zero) < mp.mpf("1e-20")
+    return mp.psi(1, zero + mp.mpf(3) / 2) if close else mp.psi(0, mp.mpf(3) / 2 + t) / (t - zero)
 
-    def slope(t: Any) -> Any:
-        close = abs(t - zero) < mp.mpf("1e-20")
-        return mp.psi(1, zero + mp.mpf(3) / 2) if close else mp.psi(0, mp.mpf(3) / 2 + t) / (t - zero)
 
-    return (slope(t) - slope(mp.mpf(0))) / t if abs(t) > mp.mpf("1e-20") else mp.diff(slope, 0)
+@functools.cache
+def _digamma_slope_at_zero(_digits: int) -> Any:
+    return _digamma_slope(mp.mpf(0))
+
+
+def _digamma_around(t: Any) -> Any:
+    if abs(t) <= mp.mpf("1e-20"):
+        return mp.diff(_digamma_slope, 0)
+    return (_digamma_slope(t) - _digamma_slope_at_zero(mp.mp.dps)) / t
 
 
 def _digamma_beyond(square: Any) -> Any:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import config, types
-from numba.core.registry import cpu_target
-from numba.extending import lower_builtin, type_callable
+from numba.core import types
+
+from tapec_runtime.registration import register
 
 
 def unforeseen(number: Any) -> Any:
@@ -42,9 +42,4 @@ def _lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
     return builder.call(nothing, args)
 
 
-if not getattr(config, "DISABLE_JIT", 0):
-    type_callable(unforeseen)(_resolve)
-    lower_builtin(unforeseen, types.Integer)(_lower)
-    # a compilation that is under way may be what asked for this module
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
+register(unforeseen, _resolve, _lower, types.Integer)

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, config, types
-from numba.core.registry import cpu_target
-from numba.extending import lower_builtin, type_callable
+from numba.core import cgutils, types
 
 from tapec_runtime import vectors
 from tapec_runtime.lanes import Lane
+from tapec_runtime.registration import register
 
 # a result; or a result and where it is good
 Formula = Callable[..., Lane | tuple[Lane, Lane]]
@@ -51,13 +50,8 @@ def elementwise(
         function.__name__ = function.__qualname__ = formula.__name__
         function.__module__ = formula.__module__
         function.__doc__ = formula.__doc__
-        if not getattr(config, "DISABLE_JIT", 0):
-            code = _Code(formula, symbol, scalar)
-            type_callable(function)(code.resolve)
-            lower_builtin(function, *[types.Any] * code.arity)(code.lower)
-            # a compilation that is under way may be what asked for this module
-            cpu_target.typing_context.refresh()
-            cpu_target.target_context.refresh()
+        code = _Code(formula, symbol, scalar)
+        register(function, code.resolve, code.lower, *[types.Any] * code.arity)
         return function
 
     return declare
@@ -96,29 +90,36 @@ class _Code:
         """A call in LLVM's language."""
         kind = signature.return_type
         values = [context.cast(builder, v, t, kind) for v, t in zip(args, signature.args, strict=True)]
-        single = kind == types.float32
-        element, symbol = (_FLOAT, f"{self.symbol}f") if single else (_DOUBLE, self.symbol)
-        function_type = ir.FunctionType(element, [element] * self.arity)
-        scalar = cgutils.get_or_insert_function(builder.module, function_type, symbol)
-        if self.own is not None and scalar.is_declaration:
-            self._define(scalar, self.own, context, kind)
-            if single:
-                # what the function of whole vectors calls
-                wide = ir.FunctionType(_DOUBLE, [_DOUBLE] * self.arity)
-                wide_scalar = cgutils.get_or_insert_function(builder.module, wide, self.symbol)
-                if wide_scalar.is_declaration:
-                    self._define(wide_scalar, self.own, context, types.float64)
+        element, symbol = _element(kind), self.named(kind)
+        scalar = self.scalar(context, builder.module, kind)
         call = builder.call(scalar, values)
         call.attributes = _attributes(*_PURE)
         codegen, known = context.codegen(), vectors.attached(context.active_code_library)
         widths = _vector_widths(codegen)
         if known is not None and widths:
-            variants = [_Variant(self, symbol, element, 2 * width if single else width) for width in widths]
+            narrow = 2 if element == _FLOAT else 1
+            variants = [_Variant(self, symbol, element, narrow * width) for width in widths]
             for variant in variants:
                 known.ask(variant.name, _bitcode(variant, codegen))
             names = ",".join(variant.mangled for variant in variants)
             call.attributes.add(f'"vector-function-abi-variant"="{names}"')
         return call
+
+    def named(self, kind: Any) -> str:
+        return f"{self.symbol}f" if kind == types.float32 else self.symbol
+
+    def scalar(self, context: Any, module: Any, kind: Any) -> ir.Function:
+        """The function of one number, with a body in this module where the C library has none."""
+        element = _element(kind)
+        function = cgutils.get_or_insert_function(
+            module, ir.FunctionType(element, [element] * self.arity), self.named(kind)
+        )
+        if self.own is not None and function.is_declaration:
+            self._define(function, self.own, context, kind)
+            if kind == types.float32:
+                # what the function of whole vectors calls
+                self.scalar(context, module, types.float64)
+        return function
 
     def _define(self, function: ir.Function, own: Callable[..., Any], context: Any, kind: Any) -> None:
         """Give a scalar function its body, which LLVM must not inline before it vectorises."""
@@ -136,6 +137,10 @@ class _Code:
         compiled = context.compile_subroutine(builder, own, signature)
         _, other = context.call_internal_no_propagate(builder, compiled.fndesc, signature, [x])
         builder.ret(context.cast(builder, other, types.float64, kind))
+
+
+def _element(kind: Any) -> ir.Type:
+    return _FLOAT if kind == types.float32 else _DOUBLE
 
 
 @dataclass(frozen=True)

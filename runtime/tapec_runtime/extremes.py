@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba.core import config, types
-from numba.core.registry import cpu_target
-from numba.extending import lower_builtin, type_callable
+from numba.core import types
+
+from tapec_runtime.registration import register
 
 # older ones have no code for the instruction on every processor
 _SINCE = 18
@@ -62,10 +62,5 @@ def _lowering(name: str, function: Any) -> Callable[..., Any]:
     return lower
 
 
-if not getattr(config, "DISABLE_JIT", 0):
-    for _own, _name, _plain in ((maximum, "llvm.maximum", np.maximum), (minimum, "llvm.minimum", np.minimum)):
-        type_callable(_own)(_resolve)
-        lower_builtin(_own, types.Float, types.Float)(_lowering(_name, _plain))
-    # a compilation that is under way may be what asked for this module
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
+for _own, _name, _plain in ((maximum, "llvm.maximum", np.maximum), (minimum, "llvm.minimum", np.minimum)):
+    register(_own, _resolve, _lowering(_name, _plain), types.Float, types.Float)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
-from numba.core import config, types
-from numba.core.registry import cpu_target
-from numba.extending import lower_builtin, type_callable
+from numba.core import types
+
+from tapec_runtime.registration import register
 
 
 def independent(trips: Any) -> Any:
@@ -165,9 +165,4 @@ class _Distinct(ir.MDValue):  # type: ignore[misc, unused-ignore]
         return id(self)
 
 
-if not getattr(config, "DISABLE_JIT", 0):
-    type_callable(independent)(_resolve)
-    lower_builtin(independent, types.RangeType)(_lower)
-    # a compilation that is under way may be what asked for this module
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
+register(independent, _resolve, _lower, types.RangeType)

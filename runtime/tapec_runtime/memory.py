@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import config, types
-from numba.core.registry import cpu_target
-from numba.extending import lower_builtin, type_callable
+from numba.core import types
+
+from tapec_runtime.registration import register
 
 _LEAST = 2**18
 _MOST = 2**25
@@ -45,9 +45,4 @@ def _lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-if not getattr(config, "DISABLE_JIT", 0):
-    type_callable(make_room)(_resolve)
-    lower_builtin(make_room, types.Integer)(_lower)
-    # a compilation that is under way may be what asked for this module
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
+register(make_room, _resolve, _lower, types.Integer)

@@ -23,7 +23,21 @@ from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
 from tapec.optimise.unsigned import counts, stays
-from tapec.syntax.core import Block, Const, Expr, For, Function, Loop, Name, Op, Stmt, map_blocks, walk, writes
+from tapec.syntax.core import (
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    literal_range,
+    map_blocks,
+    walk,
+    writes,
+)
 
 # comparisons that LLVM may make before a loop that runs once, and before one that runs in each trip of another one
 _ONCE = 20
@@ -96,9 +110,8 @@ class _Independent:
 
 def _is_short(loop: For) -> bool:
     """Whether a loop makes so few trips that LLVM had better write them out."""
-    bounds = [one.value for one in (loop.start, loop.stop, loop.step) if isinstance(one, Const)]
-    numbers = [one for one in bounds if isinstance(one, int)]
-    return len(numbers) == 3 and len(range(*numbers)) <= _SHORT
+    counted = literal_range(loop)
+    return counted is not None and len(counted) <= _SHORT
 
 
 def comparisons(groups: list[list[Access]], loop: For, trips: Trips) -> int:

@@ -69,25 +69,20 @@ class _Joined:
         for last in stmt.body:
             if not isinstance(last, Assign) or self.writes[last.target] != 2:
                 continue
-            made = self.joined(last.target, stmt)
-            if made is not None:
-                if self.listener is not None:
-                    why = "both sides bring a small array of their own"
-                    about = Named(last.target, stmt.span)
-                    self.listener.decide(stmt.span, "joined", "elements of `{0}` are copied", why, about)
-                dtype, extents = made
-                yield Assign(last.target, Op("empty", (Const(dtype), *map(Const, extents))), stmt.span)
-                stmt = element_copies(stmt, last.target, extents, self.fresh)
+            extents = self.extents(last.target, stmt)
+            if extents is not None:
+                made, stmt = joined(stmt, last.target, extents, self.fresh, self.listener)
+                yield made
         yield stmt
 
-    def joined(self, name: str, branch: If) -> tuple[str, tuple[int, ...]] | None:
-        """The dtype and extents of a name that takes a small array of its own from either side."""
+    def extents(self, name: str, branch: If) -> tuple[int, ...] | None:
+        """Those of a name that takes a small array of its own from either side."""
         if not isinstance(self.fresh.types.get(name), Array):
             return None
         sources = [self.source(name, side) for side in (branch.body, branch.orelse)]
         shapes = {self.shapes.get(source) if source is not None else None for source in sources}
         shape = shapes.pop()
-        return None if shapes else shape
+        return None if shapes or shape is None else shape[1]
 
     def source(self, name: str, side: Block) -> str | None:
         """The array of a side's own that the name takes at its end."""
@@ -103,8 +98,16 @@ class _Joined:
         return value.id if own and after[name] == 0 and not shared else None
 
 
-def element_copies(branch: If, target: str, extents: tuple[int, ...], fresh: Fresh) -> If:
-    """The branch with elements copied into `target`, on each side, where it took another array's place."""
+def joined(
+    branch: If, target: str, extents: tuple[int, ...], fresh: Fresh, listener: Listener | None
+) -> tuple[Assign, If]:
+    """A small array, and the branch with elements copied into it where `target` took another array's place."""
+    type_ = fresh.types[target]
+    assert isinstance(type_, Array)
+    fresh.types[target] = replace(type_, layout="C")
+    if listener is not None:
+        about = Named(target, branch.span)
+        listener.decide(branch.span, "joined", "elements of `{0}` are copied", "both sides bring a small array", about)
 
     def side(block: Block) -> Block:
         return tuple(new for stmt in block for new in elements(stmt))
@@ -113,15 +116,15 @@ def element_copies(branch: If, target: str, extents: tuple[int, ...], fresh: Fre
         if not isinstance(stmt, Assign) or stmt.target != target:
             yield stmt
             return
-        type_ = fresh.types[target]
-        assert isinstance(type_, Array) and isinstance(stmt.value, Name)
+        assert isinstance(stmt.value, Name)
         for place in itertools.product(*map(range, extents)):
             index = tuple(map(Const, place))
             element = fresh("t", type_.element)
             yield Assign(element, Op("load", (stmt.value, *index)), stmt.span)
             yield Store(target, index, Name(element), span=stmt.span)
 
-    return replace(branch, body=side(branch.body), orelse=side(branch.orelse))
+    made = Assign(target, Op("empty", (Const(type_.dtype), *map(Const, extents))), branch.span)
+    return made, replace(branch, body=side(branch.body), orelse=side(branch.orelse))
 
 
 def _hands_on(stmt: Stmt, array: str) -> bool:

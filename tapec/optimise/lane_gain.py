@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from tapec.analyses.lanes import Lanes
 from tapec.analyses.trips import Access
 from tapec.optimise.packed import Packed
-from tapec.syntax.core import Block, Const, Expr, For, If, Loop, Name, Op, names_in, walk, writes
+from tapec.syntax.core import Block, Expr, For, If, Loop, Name, Op, literal_range, names_in, walk, writes
 from tapec.syntax.types import Array
 
 # fewer trips than this do not fill vectors
@@ -27,9 +27,8 @@ _FEW = 16
 
 def few(loop: For) -> bool:
     """Whether a loop is known to make too few trips for lanes, or has no loop inside that they could help."""
-    first, behind = (bound.value if isinstance(bound, Const) else None for bound in (loop.start, loop.stop))
-    short = isinstance(first, int) and isinstance(behind, int) and behind - first < _FEW
-    return short or not any(isinstance(stmt, For) for stmt in walk(loop.body))
+    counted = literal_range(loop)
+    return (counted is not None and len(counted) < _FEW) or not any(isinstance(stmt, For) for stmt in walk(loop.body))
 
 
 def gains(lanes: Lanes, packed: Packed) -> bool:

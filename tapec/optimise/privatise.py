@@ -88,16 +88,17 @@ def privatise(
     return replace(function, body=tuple(stmt for stmt in body if stmt is not None))
 
 
-def _mentioned(stmt: Stmt, deep: bool = True) -> set[str]:
-    """The names in a statement, and if `deep` in its blocks."""
-    return {name for inner in (walk((stmt,)) if deep else (stmt,)) for name in (*reads(inner), *writes(inner))}
+def _mentioned(stmt: Stmt) -> set[str]:
+    """The names in a statement and its blocks."""
+    return {name for inner in walk((stmt,)) for name in (*reads(inner), *writes(inner))}
 
 
 def _own_element(array: str, loop: For, extents: list[Expr]) -> bool:
     """Whether each trip of a loop over an array uses the element alone that has the number of the trip."""
     if (loop.start, loop.step, [loop.stop]) != (Const(0), Const(1), extents):
         return False
-    return all(_index(stmt, array) == (Name(loop.var),) for stmt in walk(loop.body) if array in _mentioned(stmt, False))
+    users = (stmt for stmt in walk(loop.body) if array in {*reads(stmt), *writes(stmt)})
+    return all(_index(stmt, array) == (Name(loop.var),) for stmt in users)
 
 
 def _elsewhere(array: str, body: Block) -> bool:

@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.memory import handed_on, origins
-from tapec.journal import Listener, Named
-from tapec.optimise.joined import LARGEST, element_copies
+from tapec.journal import Listener
+from tapec.optimise.joined import LARGEST, joined
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -125,8 +125,8 @@ class _Stretched:
                 for target in () if looped else _merged(stmt, self.fresh.types):
                     extents = self.extents(target, body, known)
                     if extents is not None and extents == self.extents(target, orelse, otherwise):
-                        yield self.allocated(target, extents, stmt)
-                        new = element_copies(new, target, extents, self.fresh)
+                        made, new = joined(new, target, extents, self.fresh, self.listener)
+                        yield made
                 yield new
                 if body and isinstance(body[-1], Raise):
                     known.update(otherwise)
@@ -164,14 +164,3 @@ class _Stretched:
         axes = [(source, axis) for axis in range(taken.ndim)]
         shape = tuple(self.made.get(axis, known.get(axis, 0)) for axis in axes)
         return shape if 0 < math.prod(shape) <= LARGEST else None
-
-    def allocated(self, target: str, extents: tuple[int, ...], branch: If) -> Assign:
-        """The array that elements are copied into."""
-        type_ = self.fresh.types[target]
-        assert isinstance(type_, Array)
-        self.fresh.types[target] = replace(type_, layout="C")
-        if self.listener is not None:
-            why = "both sides bring a small array"
-            about = Named(target, branch.span)
-            self.listener.decide(branch.span, "joined", "elements of `{0}` are copied", why, about)
-        return Assign(target, Op("empty", (Const(type_.dtype), *map(Const, extents))), branch.span)

@@ -25,7 +25,20 @@ from dataclasses import replace
 
 from tapec.optimise.counters import renamed
 from tapec.optimise.names import Fresh
-from tapec.syntax.core import Assign, Block, Const, For, Function, Name, Op, Stmt, Store, map_blocks, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    For,
+    Function,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    literal_range,
+    map_blocks,
+    walk,
+    writes,
+)
 from tapec.syntax.types import INT64, Type
 
 _ROWS = 4
@@ -62,9 +75,9 @@ class _Strided:
 
     def gathers(self, loop: For) -> bool:
         """Whether a loop is a sum over many elements of other rows, with little to do for each."""
-        trips = _trips(loop)
+        counted = literal_range(loop)
         runs = list(_runs(loop.body))
-        if (trips is not None and trips <= _SHORT) or None in runs or not sums(loop, self.fresh.types):
+        if (counted is not None and len(counted) <= _SHORT) or None in runs or not sums(loop, self.fresh.types):
             return False
         rows, work = 0, 0
         for run in runs:
@@ -128,14 +141,7 @@ def _runs(block: Block, times: int = 1) -> Iterator[tuple[Assign | Store, int] |
     for stmt in block:
         if isinstance(stmt, Assign | Store):
             yield stmt, times
-        elif isinstance(stmt, For) and 0 < (_trips(stmt) or 0) <= _SHORT:
-            yield from _runs(stmt.body, times * (_trips(stmt) or 0))
+        elif isinstance(stmt, For) and (counted := literal_range(stmt)) and len(counted) <= _SHORT:
+            yield from _runs(stmt.body, times * len(counted))
         else:
             yield None
-
-
-def _trips(loop: For) -> int | None:
-    """How many trips a loop makes, if that is known."""
-    bounds = [one.value for one in (loop.start, loop.stop, loop.step) if isinstance(one, Const)]
-    numbers = [one for one in bounds if isinstance(one, int)]
-    return len(range(*numbers)) if len(numbers) == 3 and numbers[2] else None

@@ -29,6 +29,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    literal_range,
     map_blocks,
     walk,
     writes,
@@ -134,7 +135,7 @@ class _Sums:
         """The final additions, made only if the loop has added."""
         at_top = {id(stmt) for stmt in loop.body}
         if all(any(id(store) in at_top for store in stores) for stores in elements.values()):
-            if self.runs(loop):
+            if literal_range(loop):
                 return list(after)
             ordered = (loop.start, loop.stop) if self.upward(loop) else (loop.stop, loop.start)
             if loop.step in (Const(1), Const(-1)):
@@ -150,15 +151,6 @@ class _Sums:
 
     def upward(self, loop: For) -> bool:
         return loop.step == Const(1)
-
-    def runs(self, loop: For) -> bool:
-        """Whether a loop certainly makes a trip."""
-        start, stop = loop.start, loop.stop
-        if not isinstance(start, Const) or not isinstance(stop, Const) or not isinstance(loop.step, Const):
-            return False
-        bounds = (start.value, stop.value, loop.step.value)
-        return all(isinstance(b, int) for b in bounds) and len(range(*bounds)) > 0  # type: ignore[arg-type]
-
 
 def _names(stmt: Store) -> set[str]:
     return {name for sub in stmt.index for name in _names_of(sub)}

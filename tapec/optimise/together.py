@@ -42,6 +42,7 @@ from tapec.syntax.core import (
     Raise,
     Stmt,
     blocks,
+    literal_range,
     map_blocks,
     reads,
     walk,
@@ -211,7 +212,5 @@ def _alike(first: For, second: For) -> bool:
 
 def _short(loop: For) -> bool:
     """Whether a loop is known to make few trips, which would be too long to write out in pairs."""
-    match loop:
-        case For(start=Const(value=int() as start), stop=Const(value=int() as stop)):
-            return stop - start <= TRIPS
-    return False
+    counted = literal_range(loop)
+    return counted is not None and len(counted) <= TRIPS

@@ -28,6 +28,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    literal_range,
     map_blocks,
     names_in,
     walk,
@@ -73,11 +74,9 @@ class _Unroll:
 
     def values(self, loop: For) -> range | None:
         """What the loop's variable counts through, if that is short."""
-        bounds = [bound.value for bound in (loop.start, loop.stop, loop.step) if isinstance(bound, Const)]
-        numbers = [bound for bound in bounds if isinstance(bound, int)]
-        if len(numbers) != 3 or numbers[2] == 0 or loop.slots is not None:
+        values = literal_range(loop)
+        if values is None or loop.slots is not None:
             return None
-        values = range(*numbers)
         size = sum(1 for _ in walk(loop.body)) * len(values)
         own = sum(isinstance(stmt, Break) for stmt in walk(loop.body))
         return values if len(values) <= TRIPS and size <= _STATEMENTS and not own else None

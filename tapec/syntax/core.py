@@ -302,6 +302,14 @@ def map_blocks(stmt: Stmt, change: Callable[[Block], Block]) -> Stmt:
     return stmt
 
 
+def literal_range(loop: For) -> range | None:
+    """What a loop's variable counts through, where all three bounds are literals."""
+    match loop:
+        case For(start=Const(int() as start), stop=Const(int() as stop), step=Const(int() as step)) if step:
+            return range(start, stop, step)
+    return None
+
+
 def walk(block: Iterable[Stmt]) -> Iterator[Stmt]:
     """Every statement of a block and of the blocks inside it, in program order."""
     found: list[Stmt] = []

@@ -20,7 +20,7 @@ peers.on_one_thread()
 
 from tapec.errors import TapecError  # noqa: E402
 from tools.bench.cold import measured, overhead  # noqa: E402
-from tools.bench.measure import Row, WrongGradient, measure, warm_up  # noqa: E402
+from tools.bench.measure import Row, WrongGradient, line, measure, warm_up  # noqa: E402
 from tools.bench.programs import PROBLEMS, Problem  # noqa: E402
 from tools.bench.scaling import SCALED  # noqa: E402
 from tools.bench.threads import SHARED, Threaded, threaded  # noqa: E402
@@ -93,11 +93,6 @@ def table(chosen: list[Problem], seconds: float, others: tuple[peers.Peer, ...])
         click.echo(cells(row, [peer.name for peer in others]))
     summary(rows, failures)
     return rows, failures
-
-
-def line(name: str, *columns: str) -> str:
-    """One line of the table."""
-    return f"{name:<28}" + "".join(f"{column:>14}" for column in columns)
 
 
 def cells(row: Row, others: list[str]) -> str:

@@ -21,7 +21,7 @@ from numba import njit
 
 import tapec
 from tools.bench.child import KINDS
-from tools.bench.measure import alternate
+from tools.bench.measure import alternate, line
 from tools.bench.programs import PROBLEMS, Problem
 
 _CALLS = 1000
@@ -110,13 +110,13 @@ def lateness(found: list[Start]) -> Lateness:
 
 def measured(problems: list[Problem]) -> list[Start]:
     """First calls of several programs, printed on the way, with those that miss the limits at the end."""
-    click.echo(_line("first call of", "", "cold", "cached", "memory"))
+    click.echo(line("first call of", "", "cold", "cached", "memory"))
     every, late = [], []
     for problem in problems:
         found = starts(problem)
         for start in found:
             memory = "" if start.peak is None else f"{start.peak / 2**20:.1f} MiB"
-            click.echo(_line(start.name, start.kind, f"{start.cold:.2f} s", f"{start.cached:.2f} s", memory))
+            click.echo(line(start.name, start.kind, f"{start.cold:.2f} s", f"{start.cached:.2f} s", memory))
         every += found
         late.append(lateness(found))
     for limit, beyond in (
@@ -126,11 +126,6 @@ def measured(problems: list[Problem]) -> list[Start]:
         told = ", ".join(f"{name} (by {seconds:.2f} s)" for name, seconds in beyond.items() if seconds > 0.0)
         click.echo(f"above {limit}: {told or 'none'}")
     return every
-
-
-def _line(*columns: str) -> str:
-    name, *others = columns
-    return f"{name:<28}" + "".join(f"{column:>14}" for column in others)
 
 
 def overhead(seconds: float) -> dict[str, float]:

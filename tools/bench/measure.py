@@ -155,3 +155,8 @@ def _timed(call: Callable[[], Any], repeat: int) -> float:
     for _ in range(repeat):
         call()
     return (time.perf_counter() - begin) / repeat
+
+
+def line(name: str, *columns: str) -> str:
+    """One line of a table."""
+    return f"{name:<28}" + "".join(f"{column:>14}" for column in columns)
