@@ -158,8 +158,9 @@ class _Matrices:
 
 
 def _is_line(parts: list[Expr]) -> bool:
-    """Whether the parts of a view make it a row or a column of a matrix."""
-    return len(parts) == 2 and parts.count(_ALL) == 1 and any(isinstance(part, Name | Const) for part in parts)
+    """Whether the parts of a view make it a row or a column of a matrix, and do not give it another axis."""
+    numbers = [part for part in parts if isinstance(part, Name | Const) and part != Const(None)]
+    return len(parts) == 2 and parts.count(_ALL) == len(numbers) == 1
 
 
 def _small(made: Expr) -> bool:

@@ -217,10 +217,12 @@ class _Threads:
     ) -> dict[str, str]:
         """A chunk's part of each array of one axis that an innermost loop runs along.
 
-        Only from 0 on does LLVM prove that a subscript is not negative, and run the loop on vectors.
+        Only from 0 on does LLVM prove that a subscript is not negative, and run the loop on vectors.  Where it may be
+        negative, it is no place in a part.
         """
         found: dict[str, str] = {}
-        if any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)):
+        innermost = not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body))
+        if not innermost or not self.trips.never_negative(Name(loop.var)):
             return found
         inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
         for stmt in walk(loop.body):

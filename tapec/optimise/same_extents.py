@@ -10,7 +10,7 @@ The number of trips of the inner loop is known before the outer one then, and wh
 loops' variables index, not on a list.
 
 The variable is set by copies alone; all arrays that it may stand for are allocations with one number for an extent, or
-parameters that the number was asked of.  The number is not set in a loop.
+parameters that the number was asked of.  The number is not set in a loop or a branch.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, 
 
 def extents_of_one_size(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such extents known; see the module."""
-    worker = _Extents(function, regions(function))
+    worker = Extents(function, regions(function))
     return replace(function, body=worker.block(function.body))
 
 
-class _Extents:
+class Extents:
+    """Knows the extents of such variables."""
+
     def __init__(self, function: Function, found: Regions) -> None:
         self.params = frozenset(function.params)
         self.regions = found
@@ -51,7 +53,7 @@ class _Extents:
         pending, seen = [array], {array}
         while pending:
             name = pending.pop()
-            if name in self.params:
+            if name not in self.regions.defs or name in self.params:
                 asked.append(name)
             for made in self.regions.defs.get(name, ()):
                 match made:
@@ -71,12 +73,12 @@ class _Extents:
         return one if all(self.is_of(one, name, axis) for name in asked) else None
 
     def stands(self, extent: Expr) -> bool:
-        """Whether a number is set once, and in no loop."""
+        """Whether a number is set once, whichever way the function takes."""
         if not isinstance(extent, Name):
             return isinstance(extent, Const)
         if extent.id in self.params:
             return not self.regions.defs.get(extent.id)
-        return len(self.regions.defs.get(extent.id, ())) == 1 and not self.regions.home[extent.id].loops()
+        return len(self.regions.defs.get(extent.id, ())) == 1 and self.regions.home[extent.id] is self.regions.root
 
     def is_of(self, extent: Atom, parameter: str, axis: int) -> bool:
         """Whether a number was asked of a parameter, which nothing else sets."""

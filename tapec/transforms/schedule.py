@@ -18,7 +18,7 @@ places the others in the reverse sweep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tapec.analyses.memory import aliases
@@ -162,6 +162,7 @@ class Schedule:
             made = Op("empty", (Const(array.dtype), most, *dims))
             slots.arrays[name] = out.let(f"{name}_saved", made, Array(array.dtype, array.ndim + 1)).id
             slots.extents[name] = list(dims)
+        self.check_turned(out, slots)
         return slots
 
     def first_snapshot(self, out: Emitter) -> Slots:
@@ -202,10 +203,20 @@ class Schedule:
         out.assign(slots.place, Op(_NEXT, (first, stop, free)))
 
     def check_shape(self, out: Emitter, name: str, extents: list[Atom]) -> None:
-        for axis, extent in enumerate(extents):
-            own = out.let("n", Op("dim", (Name(name), Const(axis))), INT64)
-            differs = out.atom(Op("!=", (own, extent)))
+        own = [out.let("n", Op("dim", (Name(name), Const(axis))), INT64) for axis in range(len(extents))]
+        self.check_extents(out, own, extents)
+
+    def check_extents(self, out: Emitter, own: Sequence[Atom], others: Sequence[Atom]) -> None:
+        for one, other in zip(own, others, strict=True):
+            differs = out.atom(Op("!=", (one, other)))
             out.add(If(differs, (Raise("ValueError", (Const(_CHANGED),), out.span),), (), out.span))
+
+    def check_turned(self, out: Emitter, slots: Slots) -> None:
+        """A snapshot goes into whatever buffer has the name by then, which must not be of another size."""
+        held = permutation(self.loop.body)
+        for name in self.info.turned:
+            if held.get(name) in self.info.turned:
+                self.check_extents(out, slots.extents[name], slots.extents[held[name]])
 
     def save_array(self, out: Emitter, saved: str, slot: Atom, name: str) -> None:
         element = self.copied(name).element

@@ -64,6 +64,7 @@ def test_columns():
         ("empty((n, n1))", "B = np.dot(Q, A)"),
         ("empty((n, n1))", "B = Q"),
         ("empty((n, n1))", "B = Q[1:, :]"),
+        ("empty((n, n1))", "B = Q[:, None]"),
         ("empty((n, n1))", "a = A[:, 0]"),
         ("empty((n, n1))", "a = Q[0, :]"),
         # few elements

@@ -74,12 +74,23 @@ def stepped(u, n):
     return (u * u).sum()
 
 
+def before_the_first(x, k):
+    y = np.zeros(x.shape[0])
+    for i in range(-k, x.shape[0] - k):
+        y[i] = np.sin(x[i]) * x[i]
+    for i in range(-k, x.shape[0]):
+        if i >= 0:
+            y[i] *= x[i]
+    return y.sum()
+
+
 CASES: tuple[tuple[Any, tuple[Any, ...], Any], ...] = (
     (weighted, (LONG, np.array([0.3, 0.7])), (0, 1)),
     (scattered, (LONG, BINS), 0),
     (diffusion, (GRID,), 0),
     (log_sums, (GRID, RANDOM.normal(size=30)), (0, 1)),
     (stepped, (GRID, 5), 0),
+    (before_the_first, (LONG, 700), 0),
 )
 
 

@@ -52,12 +52,39 @@ def test_a_parameter_whose_extent_was_asked():
         # a number with two values
         {"before": "k1 = n1\n    k1 = n2"},
         {"before": "for j in range(n):\n        k1 = j"},
+        # an array from outside
+        {"before": "k1 = 3", "last": "table"},
     ],
     ids=str,
 )
 def test_what_is_asked_as_before(other):
     function = read(BUFFERS.format(**(AS_IT_IS | other)))
     assert extents_of_one_size(function) == function
+
+
+TABLE = np.linspace(0.2, 0.8, 4)
+
+
+def halved(x, c):
+    if x[0] > c:
+        x = 0.5 * x
+    return (x * x).sum()
+
+
+def one_of_two(x, c):
+    y = np.empty(2)
+    y[:] = x[:2]
+    if x[0] > c:
+        y = TABLE
+    return (x[0] * y).sum()
+
+
+@pytest.mark.parametrize("f", [halved, one_of_two])
+def test_extents_of_one_way(f):
+    x = np.array([0.3, 0.5, 0.7])
+    with oracles.interpreted():
+        for c in (0.1, 0.4):
+            oracles.check(f, (x, c), (0,))
 
 
 def heat(u0, kappa, steps):

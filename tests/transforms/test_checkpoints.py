@@ -211,6 +211,22 @@ def test_arrays_that_change_their_shape():
         load(generated(changing_shape, "value_and_grad"))(X, 3, 3)
 
 
+def buffers_of_two_sizes(x, n, k):
+    old, new = np.empty(x.shape[0]), np.empty(x.shape[0] + 1)
+    old[:] = x
+    new[:] = 0.3
+    for _ in tapec.checkpointed(range(n), slots=k):
+        for i in range(1, min(old.shape[0], new.shape[0])):
+            new[i] = np.sin(old[i - 1]) * old[i]
+        old, new = new, old
+    return (old * old).sum()
+
+
+def test_buffers_of_two_sizes_that_change_places():
+    with pytest.raises(ValueError, match="changes its shape"):
+        load(generated(buffers_of_two_sizes, "value_and_grad"))(X, 3, 1)
+
+
 @tapec.function
 def taped(x, n, k):
     with tapec.GradientTape() as tape:
