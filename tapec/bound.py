@@ -52,7 +52,8 @@ class Bound:
 
     def positions(self, names: Names, count: int) -> list[int]:
         """Where `count` arguments of a call of the callable stand among all arguments."""
-        free = [k for k, name in enumerate(names) if name in self.free(names)]
+        wanted = frozenset(self.free(names))
+        free = [k for k, name in enumerate(names) if name in wanted]
         return [*free, *range(len(names), len(names) + count)][:count]
 
     def arguments(self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:

@@ -88,6 +88,8 @@ class Keywords(TypedDict, total=False):
 
 def chosen(keywords: Keywords) -> Options:
     """The options that keywords ask for; raises UsageError for unknown ones."""
+    if not keywords:
+        return DEFAULT
     unknown = keywords.keys() - Keywords.__annotations__.keys()
     if unknown:
         raise UsageError(

@@ -16,22 +16,22 @@ from tapec.backend.boundary import Boundary, combined
 from tapec.backend.callees import callees_text
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
-from tapec.errors import NotDifferentiable
 from tapec.frontend.lower import Lowered, lower
-from tapec.frontend.source import definition, parameters
+from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
 from tapec.optimise import prepare, tidy
 from tapec.optimise.defined import define_copied
 from tapec.options import Options, no_limit
+from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks
-from tapec.syntax.types import Scalar, Stack, Type
+from tapec.syntax.types import Stack, Type
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.limits import limited
 from tapec.transforms.reverse import kept_by_loops, reverse
+from tapec.transforms.scaled import is_linear, scaled
 from tapec.transforms.split import Split, split
-from tapec.transforms.ssa import to_ssa
 
 KINDS = (
     "primal", "grad", "value_and_grad", "vjp", "jvp", "augmented", "pullback",
@@ -54,7 +54,7 @@ def build(
     """
     options = options or Options()
     stage(listener, "lowering")
-    lowered = lower(function, arguments)
+    lowered = lower(function, arguments, prepare=prepare if options.fast else None)
     stage(listener, "differentiating")
     program = replace(_build(lowered, function, arguments, kind, wrt, options, listener), options=options)
     return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
@@ -85,17 +85,22 @@ def _build(
         return _finish(made, value, lowered, structure, options, listener)
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
+    if kind != "jvp":
+        check_target(lowered, function, kind)
+    if kind in JACOBIANS:
+        refuse_complex(function, structure, sources, kind)
+        # the runs of a Jacobian are behind the checks
+        core = replace(lowered.function, name=name)
+    if kind == "hvp" or kind in JACOBIANS:
+        no_limit(options, f"tapec.{kind}")
+    if options.fast:
+        core = prepare(core, constants, listener)
     if kind == "jvp":
         made = forward(core, sources, constants, name)
         pairs = [(sources.index(p.re), sources.index(p.im)) for p in structure.pairs() if p.re in sources]
         return _tangents(function, made, lowered, structure, options, listener, pairs)
-    check_target(lowered, function, kind)
-    if kind in JACOBIANS:
-        _refuse_complex(function, structure, sources, kind)
-    if kind == "hvp" or kind in JACOBIANS:
-        no_limit(options, f"tapec.{kind}")
     if kind == "hvp":
-        made = directed(core, sources, constants)
+        made = directed(core, sources, constants, options.fast)
         made = replace(made, name=name, doc=_doc(kind, function, [structure.labels[p] for p in positions]))
         dots = dict(zip(sources, made.params[len(core.params) :], strict=True))
         vector = structure.with_vector(positions, single, dots)
@@ -105,10 +110,7 @@ def _build(
 
         return _finish(made, product, lowered, vector, options, listener)
     if kind in JACOBIANS:
-        inner = replace(lowered.function, name=name)
-        if options.fast:
-            inner = to_ssa(prepare(inner, constants, listener), constants)
-        made = blocks_of(kind, inner, sources, constants)
+        made = blocks_of(kind, core, sources, constants, options.fast)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
         # names of their own beside those of the runs
         guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots, whole)
@@ -119,18 +121,19 @@ def _build(
             return structure.blocks(lowered.result, positions, single, sources, order, values)
 
         return _finish(made, blocks, lowered, structure, options, listener)
-    unit_seed = kind in ("grad", "value_and_grad")
-    fuse = unit_seed and options.fast
-    if fuse:
-        core = to_ssa(prepare(core, constants, listener), constants)
+    apart = kind in ("augmented", "pullback")
+    scales = apart and options.fast and is_number(lowered.result) and is_linear((core, *lowered.callees))
+    unit_seed = scales or kind in ("grad", "value_and_grad")
+    fuse = options.fast and (scales or not apart)
     if options.memory is not None:
         stored = partial(
             kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse
         )
         core = limited(core, constants, options.memory, stored)
     swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse, listener=listener)
-    if kind in ("augmented", "pullback"):
-        parts = split(swept, core.name if core.name.isidentifier() else "function", constants)
+    if apart:
+        label = core.name if core.name.isidentifier() else "function"
+        parts = scaled(swept, label) if scales else split(swept, label, constants)
         if kind == "augmented":
             return _augmented(function, parts, lowered, structure, options)
         return _pullback(function, parts, lowered, structure, positions, sources, options)
@@ -162,66 +165,6 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
         "pullback": "The adjoints of {by} for given adjoints of the result of `{f}`.",
     }
     return what[kind].format(f=function.__name__, by=by)
-
-
-def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> None:
-    """`grad` needs one float number."""
-    span = definition(function)
-    if lowered.result is None:
-        raise NotDifferentiable(
-            f"`{function.__name__}` returns nothing", span, hint="return the number to differentiate"
-        )
-    if kind in JACOBIANS:
-        _check_floats(lowered.result, function)
-        return
-    if kind in ("vjp", "augmented", "pullback"):
-        return
-    result = lowered.result
-    if isinstance(result, tuple) and result[0] == "complex":
-        raise NotDifferentiable(
-            f"`{function.__name__}` returns {result[1]}, which has no gradient",
-            span,
-            reason="a gradient is that of one real number",
-            hint="return its .real, its .imag or its abs(), or use tapec.vjp",
-        )
-    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Scalar)):
-        found = result[1] if isinstance(result, tuple) and len(result) == 2 else "a tuple"
-        raise NotDifferentiable(
-            f"`{function.__name__}` must return one number to have a gradient; it returns {found}",
-            span,
-            hint="use tapec.vjp or tapec.jacobian for other results",
-        )
-    if not result[1].is_float:
-        raise NotDifferentiable(
-            f"`{function.__name__}` returns {result[1]}, which has no derivative", span, hint="return a float"
-        )
-
-
-def _refuse_complex(function: types.FunctionType, structure: Boundary, sources: tuple[str, ...], kind: str) -> None:
-    """A Jacobian by a complex argument would have a block for each part."""
-    for pair in structure.pairs():
-        if pair.re in sources:
-            raise NotDifferentiable(
-                f"tapec.{kind} of `{function.__name__}` with respect to the complex `{pair.whole}`",
-                definition(function),
-                reason="its blocks would be two real ones, not one complex one",
-                hint="pass the real and the imaginary part as arguments, or use tapec.jvp or tapec.vjp",
-            )
-
-
-def _check_floats(result: Any, function: types.FunctionType) -> None:
-    """A Jacobian needs results that are floats, every one."""
-    if result is not None and result[0] in ("tuple", "list", "complex"):
-        for item in result[2]:
-            _check_floats(item, function)
-    elif result is None or not result[1].is_float:
-        found = "None" if result is None else result[1]
-        raise NotDifferentiable(
-            f"`{function.__name__}` returns {found}, which has no derivative",
-            definition(function),
-            reason="a Jacobian has a block for every result",
-            hint="return floats alone",
-        )
 
 
 def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
@@ -387,13 +330,17 @@ def _finish(
     partners = {pair.im: pair.re for pair in structure.pairs() if pair.re in core.params}
     core = replace(core, body=_same_extents(core.body, partners))
     core = tidy(core, frozenset(taken).difference(core.params), options, listener)
+    # a function that always raises returns nothing
+    ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken
-    result = returned(_results(core))
+    result = returned(_results(core)) if ends else None
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in (*structure.unpack, *taken_apart)]
-    if len(core.body) > 1:
-        lines += printer.statements(core.body[:-1], 1, options.quote)
-    lines.append(f"    return {result}")
+    body = core.body[:-1] if ends else core.body
+    if body:
+        lines += printer.statements(body, 1, options.quote)
+    if ends:
+        lines.append(f"    return {result}")
     text = "\n".join(lines) + "\n"
     namespace = {**structure.namespace, **lowered.constants}
     return Program(core.name, text, namespace, core, lowered, labels, tuple(seeds))

@@ -102,13 +102,15 @@ def _new_seeded(
 
 
 def _flat(value: Any) -> list[Any]:
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return [leaf for item in value for leaf in _flat(item)]
     return [value]
 
 
 def _is_float(leaf: Any) -> bool:
-    return np.asarray(leaf).dtype.kind in "fc"
+    if type(leaf) is float:
+        return True
+    return leaf.dtype.kind in "fc" if isinstance(leaf, np.ndarray) else np.asarray(leaf).dtype.kind in "fc"
 
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[Any, Any]:
@@ -150,6 +152,8 @@ def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[An
     """Arguments with tuples for lists, and named tuples for dataclasses and dicts."""
     from tapec.backend import structured
 
+    if all(type(one) in structured.LEAVES for one in arguments):
+        return arguments
     labels = list(parameters(function))
     return tuple(structured.plain(one, labels[min(k, len(labels) - 1)]) for k, one in enumerate(arguments))
 
@@ -169,6 +173,8 @@ def _shaped(seed: Any, like: Any, what: str) -> Any:
             strided[...] = made
             return strided
         return np.array(made, order=order)
+    if type(seed) is float and type(like) is float:
+        return seed
     if np.ndim(seed) != 0:
         raise UsageError(f"{what} must be a number")
     if isinstance(like, np.complex64):

@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         *("loading", "products", "signatures", "structure"),
     ),
     ("tape",),
-    ("pipeline",),
+    ("pipeline", "results"),
     ("backend",),
     ("optimise",),
     ("transforms",),

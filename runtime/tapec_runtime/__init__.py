@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
-    from tapec_runtime.memory import make_room
     from tapec_runtime.powers import power
     from tapec_runtime.products import product
     from tapec_runtime.remainders import remainder
@@ -46,7 +45,6 @@ __all__ = [
     "lgamma",
     "log",
     "log1p",
-    "make_room",
     "maximum",
     "minimum",
     "next_checkpoint",
@@ -84,7 +82,6 @@ _LAZY = {
     "lgamma": "gamma_function",
     "log": "exp_log",
     "log1p": "exp_log",
-    "make_room": "memory",
     "maximum": "extremes",
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",

@@ -19,6 +19,8 @@ from numba.core.typing.templates import AbstractTemplate
 from numba.extending import intrinsic
 from numba.np import arrayobj, linalg
 
+from tapec.backend.pages import ask_for_large_pages, keep_freed
+
 _INT_MAX = 2**31 - 1
 
 
@@ -133,11 +135,13 @@ def _allocator(context: Any, module: Any, kind: Any, zeros: bool) -> Any:
         large = builder.or_(large, builder.extract_value(product, 1))
     with builder.if_then(large, likely=False):
         builder.ret(ll.Constant(code, _LARGE))
+    keep_freed(builder, size)
     alignment = context.get_preferred_array_alignment(kind.dtype)
     block = context.nrt.meminfo_alloc_aligned_unchecked(builder, size, alignment)
     with builder.if_then(cgutils.is_null(builder, block), likely=False):
         builder.ret(ll.Constant(code, _FAILED))
     data = context.nrt.meminfo_data(builder, block)
+    ask_for_large_pages(builder, data, size)
     if zeros:
         cgutils.memset(builder, data, size, 0)
     strides: list[Any] = []

@@ -354,10 +354,24 @@ def _read_by(program: Program) -> list[fresh.Read]:
     return [*((owner, name, value) for (owner, name), value in lowered.reads.items()), *lowered.seen]
 
 
+# the types of arrays met so far, and how many of them are kept at most
+_arrays: dict[tuple[Any, int, int], Any] = {}
+_KNOWN = 256
+
+
 def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The Numba types of arguments; None if one has none, or one that no program can be made for."""
     found = []
     for arg in args:
+        if type(arg) is float:
+            found.append(nt.float64)
+            continue
+        if type(arg) is np.ndarray:
+            # all that Numba looks at
+            kind = arg.dtype, arg.ndim, arg.flags.num
+            if kind in _arrays:
+                found.append(_arrays[kind])
+                continue
         if isinstance(arg, OmittedArg):
             found.append(nt.Omitted(arg.value))
             continue
@@ -369,6 +383,8 @@ def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             return None
         if isinstance(numba_type, nt.BaseTuple) and argument_types(arg) is None:
             return None
+        if type(arg) is np.ndarray and len(_arrays) < _KNOWN:
+            _arrays[arg.dtype, arg.ndim, arg.flags.num] = numba_type
         found.append(numba_type)
     return tuple(found)
 

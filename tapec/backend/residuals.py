@@ -19,7 +19,12 @@ def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def apart(values: tuple[Any, ...], others: Iterable[Any]) -> tuple[Any, ...]:
     """`values` with copies of those arrays that share memory with one of `others`."""
-    bounds = [_bounds(a) for a in others if isinstance(a, np.ndarray) and a.size]
+    others = [a for a in others if isinstance(a, np.ndarray)]
+    arrays = [v for v in values if isinstance(v, np.ndarray)]
+    if not any(np.may_share_memory(mine, other) for mine in arrays for other in others):
+        # as it mostly is: ranges overlap only where those of two arrays do
+        return values
+    bounds = [_bounds(a) for a in others if a.size]
     shared = [
         (low, high, members)
         for low, high, members in _ranges(values)

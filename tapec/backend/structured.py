@@ -9,9 +9,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 from tapec.backend import objects
 from tapec.errors import UnsupportedType
 from tapec_runtime.variables import Variable
+
+# the commonest types of what stays as it is, found without asking for what else a value might be
+LEAVES = frozenset({float, int, bool, complex, type(None), np.ndarray, np.float64, np.float32, np.int64})
 
 
 def plain(value: Any, label: str) -> Any:
@@ -20,7 +25,7 @@ def plain(value: Any, label: str) -> Any:
     raises  UnsupportedType for other containers, and for one that holds itself
     """
     try:
-        return _plain(value, label)
+        return value if type(value) in LEAVES else _plain(value, label)
     except RecursionError:
         raise UnsupportedType(
             f"`{label}` holds itself, or is nested too deeply", hint="pass the numbers and arrays that are used"
@@ -46,6 +51,8 @@ def _plain(value: Any, label: str) -> Any:
 
 def like(original: Any, found: Any) -> Any:
     """A gradient by `plain(original)`, in the structure of `original`."""
+    if type(original) in LEAVES:
+        return found
     if isinstance(original, list):
         return [like(item, inner) for item, inner in zip(original, found, strict=True)]
     if isinstance(original, tuple):

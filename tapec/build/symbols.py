@@ -33,7 +33,7 @@ _MATH = (
     "fmin fmod frexp hypot ldexp lgamma log log10 log1p log2 nearbyint nextafter pow remainder rint round roundeven "
     "sin sinh sqrt tan tanh tgamma trunc"
 )
-_MEMORY = "memcpy memmove memset memcmp malloc realloc free abort fprintf"
+_MEMORY = "memcpy memmove memset memcmp malloc realloc free posix_memalign madvise abort fprintf"
 LIBC = frozenset({name + end for name in _MATH.split() for end in ("", "f")} | {*_MEMORY.split()})
 
 

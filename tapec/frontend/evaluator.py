@@ -37,8 +37,11 @@ from tapec.frontend.values import (
     number,
     plain_number,
 )
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Name, Op, Raise, changed
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
 from tapec.syntax.types import Array, Scalar, Type
+
+# what rewrites a program before it is differentiated; the names are those of its constants
+Prepare = Callable[[Function, frozenset[str]], Function]
 
 RESERVED = frozenset(
     {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "math", "numba", "tapec_runtime", "_"}
@@ -159,6 +162,8 @@ class Evaluator:
         self.broke = False
         self.trips = 0
         self.callees: Any = None
+        # rewrites a program that is differentiated while its caller is lowered; None if it is to stay as it is
+        self.prepare: Prepare | None = None
         self.root = self.block
         self.empty_items = Items(())
         # what the handlers call in one another; joined in lower.py

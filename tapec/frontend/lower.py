@@ -40,7 +40,7 @@ from tapec.frontend import (
 )
 from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, setcomp, tested
 from tapec.frontend.detached import refuse_shared
-from tapec.frontend.evaluator import DeadCode, Evaluator
+from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
@@ -165,7 +165,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
 
     def another() -> Evaluator:
         sub = new_evaluator(frozenset(ev.taken))
-        sub.callees = ev.callees
+        sub.callees, sub.prepare = ev.callees, ev.prepare
         return sub
 
     ev.another = another
@@ -173,14 +173,18 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     return ev
 
 
-def lower(function: types.FunctionType, arguments: tuple[Any, ...], name: str | None = None) -> Lowered:
+def lower(
+    function: types.FunctionType, arguments: tuple[Any, ...], name: str | None = None, prepare: Prepare | None = None
+) -> Lowered:
     """Lower `function` for arguments given as a structure of types.
 
     An argument is a core type, a tuple of arguments, a `Static` for one that is known, or `SameAs`.
-    Those of keyword-only parameters follow the others.
+    Those of keyword-only parameters follow the others.  `prepare` rewrites what a derivative is taken of while its
+    caller is lowered, so that it is faster.
     """
     source = source_of(function)
     ev = new_evaluator()
+    ev.prepare = prepare
     params: list[str] = []
     names = [arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args)]
     ev.span = source.span(source.node)

@@ -7,6 +7,7 @@ import functools
 import inspect
 import linecache
 import types
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,9 +58,20 @@ def undecorated(function: Any) -> types.FunctionType | None:
     return inner if isinstance(inner, types.FunctionType) else None
 
 
+# those of functions, with the code and the defaults that they had
+_parameters: weakref.WeakKeyDictionary[types.FunctionType, tuple[Any, Any, Mapping[str, inspect.Parameter]]]
+_parameters = weakref.WeakKeyDictionary()
+
+
 def parameters(function: types.FunctionType) -> Mapping[str, inspect.Parameter]:
     """The parameters of the function itself, not of one that it wraps."""
-    return inspect.signature(function, follow_wrapped=False).parameters
+    if function.__kwdefaults__ is not None or "__signature__" in function.__dict__:
+        return inspect.signature(function, follow_wrapped=False).parameters
+    known = _parameters.get(function)
+    if known is None or known[0] is not function.__code__ or known[1] is not function.__defaults__:
+        found = inspect.signature(function, follow_wrapped=False).parameters
+        known = _parameters[function] = function.__code__, function.__defaults__, found
+    return known[2]
 
 
 def source_of(function: types.FunctionType) -> FunctionSource:

@@ -24,9 +24,11 @@ from tapec.optimise.elementary import vectorise_functions
 from tapec.optimise.elements import known_elements
 from tapec.optimise.extents import known_extents
 from tapec.optimise.filled import fill_at_once
+from tapec.optimise.filled_choices import fill_choices
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.independent import tell_independent
 from tapec.optimise.joined import copy_joined
+from tapec.optimise.kept_rows import keep_written_rows
 from tapec.optimise.lanes import in_lanes
 from tapec.optimise.lengths import square_lengths
 from tapec.optimise.parallel import on_threads, sequential
@@ -35,7 +37,6 @@ from tapec.optimise.refill import refill
 from tapec.optimise.remainders import cheap_remainders
 from tapec.optimise.renest import renest
 from tapec.optimise.reused import reuse_memory
-from tapec.optimise.room import make_room
 from tapec.optimise.rows import hide_descent
 from tapec.optimise.same_extents import extents_of_one_size
 from tapec.optimise.scalars import replace_small_arrays
@@ -43,6 +44,7 @@ from tapec.optimise.searches import search_tables
 from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
+from tapec.optimise.slices import elements_of_slices, extents_of_slices
 from tapec.optimise.small_products import write_out_products
 from tapec.optimise.stacks import stacks_by_position
 from tapec.optimise.stages import stage_functions
@@ -51,6 +53,7 @@ from tapec.optimise.strided import keep_in_line
 from tapec.optimise.summed_products import sum_before_products
 from tapec.optimise.sums import sum_in_variables
 from tapec.optimise.tails import breaks_last
+from tapec.optimise.tall import turn_tall
 from tapec.optimise.together import run_together
 from tapec.optimise.turned_products import turn_products
 from tapec.optimise.unroll import unroll
@@ -60,6 +63,7 @@ from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
 from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Block, Function
+from tapec.transforms.ssa import to_ssa
 
 Pass = Callable[[Function, frozenset[str]], Function]
 Telling = Callable[[Function, frozenset[str], Listener], Function]
@@ -69,10 +73,15 @@ Telling = Callable[[Function, frozenset[str], Listener], Function]
 CLEAN: tuple[Pass, ...] = (single_values, drop_dead)
 PREPARE: tuple[Pass, ...] = (
     *CLEAN,
+    extents_of_slices,
     extents_of_one_size,
     square_lengths,
     known_extents,
     *CLEAN,
+    # extents that depended on others
+    extents_of_slices,
+    *CLEAN,
+    elements_of_slices,
     copy_stretched,
     *CLEAN,
     copy_joined,
@@ -103,8 +112,10 @@ SPEED: tuple[Pass, ...] = (
     leave_early,
     turn_products,
     fill_at_once,
+    fill_choices,
     reuse_memory,
     sum_before_products,
+    turn_tall,
 )
 # what multiplies the memory of a trip
 SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes,)
@@ -122,8 +133,9 @@ VECTORS: tuple[Pass, ...] = (
     hide_choices,
     tell_independent,
     drop_signs,
-    make_room,
 )
+# after those that know buffers which change places for different arrays
+IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 # after the passes that know what a list is
 FILLED: tuple[Pass, ...] = (stacks_by_position,)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
@@ -135,14 +147,14 @@ TELLING: dict[Pass, Telling] = {
         *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
         *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
-        run_together,
+        *(run_together, elements_of_slices, turn_tall, keep_written_rows),
     )
 }
 
 
 def prepare(function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
-    """Rewrite a program so that its derivative is faster; core form stays what the transforms expect."""
-    return _run(PREPARE, function, constants, listener)
+    """Rewrite a program so that its derivative is faster, in single assignment, as the transforms expect."""
+    return to_ssa(_run(PREPARE, function, constants, listener), constants)
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -175,6 +187,8 @@ def tidy(
         function = _run(ALLOCATED, function, constants, listener)
     if options.fast and options.math == "fast":
         function = _run(VECTORS, function, constants, listener)
+    if options.fast and options.memory is None:
+        function = _run(IN_PLACE, function, constants, listener)
     if options.level > 1:
         function = _run(FILLED, function, constants, listener)
     return _run(READABLE, function, constants, listener)

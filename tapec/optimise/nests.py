@@ -109,31 +109,31 @@ class Nests:
 
         The nest is followed to where it meets the array; outside that body nothing in it does.
         """
+        found = self.elements(stmt, array, len(dims))
+        return found[:2] if found is not None and found[2] == dims else None
+
+    def elements(self, stmt: Stmt, array: str, rank: int) -> tuple[Block, tuple[Expr, ...], tuple[Expr, ...]] | None:
+        """The same of a nest over some elements, and how many of each axis: those from 0 on."""
         own = self.memory(array)
         extents: dict[Expr, Expr] = {}
-        while isinstance(stmt, For) and len(extents) < len(dims):
-            if stmt.start != Const(0) or stmt.step != Const(1) or not self.fixed(stmt.stop) or _leaves(stmt.body):
+        while isinstance(stmt, For) and len(extents) < rank:
+            if stmt.start != Const(0) or stmt.step != Const(1) or not self.fixed(stmt.stop) or leaves(stmt.body):
                 return None
             extents[Name(stmt.var)] = stmt.stop
             meeting = [inner for inner in stmt.body if own in self.met(inner)]
-            if len(extents) == len(dims):
-                return self._subscripts(stmt.body, meeting, extents, dims)
+            if len(extents) == rank:
+                index = getattr(meeting[-1], "index", ()) if meeting else ()
+                every = len(set(index)) == rank and all(one in extents for one in index)
+                return (stmt.body, index, tuple(extents[one] for one in index)) if every else None
             if len(meeting) != 1:
                 return None
             (stmt,) = meeting
         return None
 
-    def _subscripts(
-        self, body: Block, meeting: list[Stmt], extents: dict[Expr, Expr], dims: tuple[Expr, ...]
-    ) -> tuple[Block, tuple[Expr, ...]] | None:
-        index = getattr(meeting[-1], "index", ()) if meeting else ()
-        every = len(set(index)) == len(dims) and tuple(map(extents.get, index)) == dims
-        return (body, index) if every else None
 
-
-def _leaves(block: Block) -> bool:
+def leaves(block: Block) -> bool:
     """Whether a `break` may end the loop whose body this is."""
     return any(
-        isinstance(stmt, Break) or isinstance(stmt, If) and (_leaves(stmt.body) or _leaves(stmt.orelse))
+        isinstance(stmt, Break) or isinstance(stmt, If) and (leaves(stmt.body) or leaves(stmt.orelse))
         for stmt in block
     )

@@ -106,7 +106,8 @@ def answer(
     if isinstance(ev.live, LiveObjects) and not ev.deciding:
         ev.live.claims += claims_of(region, ev, request, [names for _, names in ev.live.versions.values()], node)
     check_parts(request, ev.where(node))
-    derivative = derive(request)
+    # beside the block its numbers are read, not computed again: those must keep their names
+    derivative = derive(request, ev.prepare if region.alone else None)
     given_weights = seeds(ev, targets, chosen, derivative, node)
     values, adjoints = _written(ev, derivative, given_weights, () if region.alone else block)
     # an intermediate step of a decided program is what it is; elsewhere the run tells

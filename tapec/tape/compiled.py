@@ -28,6 +28,7 @@ from tapec.frontend.lower import Lowered, new_evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
+from tapec.optimise import prepare
 from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
 from tapec.tape.decider import Decisions, checks, warn_of_trips
@@ -207,6 +208,7 @@ def _attempt(
     arguments: dict[str, Any],
     options: Options,
 ) -> _Found:
+    ev.prepare = prepare if options.fast else None
     live.meet_again()
     live.recipe.root(f)
     ev.span = source.span(source.node)
@@ -222,7 +224,8 @@ def _attempt(
     leaves = tuple(live.leaves)
     name = f.__name__ if f.__name__.isidentifier() else "function"
     core = Function(name, tuple(leaf.name for leaf in leaves), block, ev.types)
-    final = tidied(core, ev.constants, options)
+    fast = core if ev.prepare is None else ev.prepare(core, frozenset(ev.constants))
+    final = tidied(fast, ev.constants, options)
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     lowered = Lowered(core, None, ev.constants, ev.roots, callees=callees)
     source_text = printer.function(final, True)

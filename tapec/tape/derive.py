@@ -14,6 +14,7 @@ from tapec.analyses.examples import independent_examples
 from tapec.analyses.memory import aliases, origins
 from tapec.analyses.sizes import of_several
 from tapec.errors import LoweringError, Span
+from tapec.frontend.evaluator import Prepare
 from tapec.optimise import simple
 from tapec.syntax.core import (
     Assign,
@@ -93,8 +94,12 @@ class Derivative:
     adjoints: tuple[tuple[int, ...] | None, ...]
 
 
-def derive(request: Request) -> Derivative:
-    """Differentiate; a source that no path of derivatives reaches is unconnected."""
+def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
+    """Differentiate; a source that no path of derivatives reaches is unconnected.
+
+    prepare  what rewrites the program before, so that its derivative is faster: its statements, and the names of
+             what is no input, are then others than those of the block
+    """
     types = dict(request.types)
     emitter = Emitter(types, set(types))
     body = list(stopped_body(request, emitter))
@@ -131,13 +136,16 @@ def derive(request: Request) -> Derivative:
     if not connected:
         return Derivative(Function("gradient", (), (Return(()),), types), (), (), (), adjoints)
     constants = request.constants & set(inputs)
+    by = tuple(connected.values())
+    fuse = prepare is not None
+    if prepare is not None:
+        function = prepare(function, constants)
     if request.form != "gradient":
         batch = request.form == "batch"
-        by = tuple(connected.values())
         independent = batch and _independent(function, by, constants)
-        blocks = jacobian(function, by, constants, values=True, batch=batch, independent=independent)
+        blocks = jacobian(function, by, constants, values=True, batch=batch, independent=independent, fuse=fuse)
         return Derivative(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints)
-    swept = reverse(function, tuple(connected.values()), constants)
+    swept = reverse(function, by, constants, fuse=fuse)
     results = (*swept.values, *swept.adjoints)
     made = Function(
         "gradient",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
+from tapec.optimise import prepare
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.again import with_copies
@@ -195,7 +196,7 @@ def _program(
     if program is None:
         check_parts(request)
         try:
-            made = derive(request)
+            made = derive(request, prepare if plan.options.fast else None)
         except LoweringError:
             raise
         except TapecError as error:

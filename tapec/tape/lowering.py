@@ -39,6 +39,7 @@ from tapec.frontend.values import (
     Unseen,
     Value,
 )
+from tapec.optimise import prepare
 from tapec.syntax.core import For, Loop, Name, Store, walk, writes
 from tapec.tape import place as places
 from tapec.tape.decide import straightened
@@ -146,6 +147,7 @@ def _as_lowering(error: TapecError) -> LoweringError:
 def _attempt(
     ev: Evaluator, live: LiveObjects, frame: types.FrameType, place: places.Place, tape: Any, shared: Shared
 ) -> Found:
+    ev.prepare = prepare if tape.options.fast else None
     decisions = ev.decider = Decisions(ev, live) if shared.decide else None
     region = Region(tape.persistent, tape.automatic)
     live.tapes[id(tape)] = live.own = region

@@ -44,9 +44,11 @@ _ROW = 2
 JACOBIANS = {"jacobian": "auto", "jacfwd": "forward", "jacrev": "reverse", "hessian": "reverse"}
 
 
-def blocks_of(kind: str, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
+def blocks_of(
+    kind: str, function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
+) -> Function:
     """The function that returns the first derivatives of `function`, or its second ones, as blocks."""
-    first = jacobian(function, sources, constants, JACOBIANS[kind])
+    first = jacobian(function, sources, constants, JACOBIANS[kind], fuse=fuse)
     if kind != "hessian":
         return first
     try:
@@ -56,9 +58,11 @@ def blocks_of(kind: str, function: Function, sources: tuple[str, ...], constants
         return jacobian(first, sources, constants, "reverse")
 
 
-def directed(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
+def directed(
+    function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
+) -> Function:
     """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
-    swept = reverse(function, sources, constants, unit_seed=True)
+    swept = reverse(function, sources, constants, unit_seed=True, fuse=fuse)
     body = (*swept.forward, *swept.backward, Return(swept.adjoints))
     gradient = Function(function.name, swept.params, body, swept.types)
     made = forward(to_ssa(gradient, constants), sources, constants)
@@ -88,6 +92,7 @@ def jacobian(
     values: bool = False,
     batch: bool = False,
     independent: bool = False,
+    fuse: bool = False,
 ) -> Function:
     """The function that returns, for each float result of `function`, a block for each source.
 
@@ -97,19 +102,27 @@ def jacobian(
     batch    all sources and results are batches, by their first axis: of a block only the part where
              result and source belong to one example, of shape (batch, result's rest, source's rest)
     independent  the examples of a batch do not depend on one another: a run serves all of them at once
+    fuse     a sweep that runs for one row alone reverses trips of loops as soon as they have run
     returns  a function of the same parameters, in single assignment.  A block has the shape of the
              result followed by that of the source, and the dtype of the source
     raises   NotDifferentiable  for functions that draw random numbers
     """
     examples = None if not batch else TOGETHER if independent else APART
-    return _Jacobian(function, sources, constants, mode, examples).run(values)
+    return _Jacobian(function, sources, constants, mode, examples, fuse).run(values)
 
 
 class _Jacobian:
     def __init__(
-        self, function: Function, sources: tuple[str, ...], constants: frozenset[str], mode: str, examples: str | None
+        self,
+        function: Function,
+        sources: tuple[str, ...],
+        constants: frozenset[str],
+        mode: str,
+        examples: str | None,
+        fuse: bool,
     ) -> None:
         self.examples = examples
+        self.fuse = fuse
         self.function = function = _on_copies(function, constants)
         last = function.body[-1]
         assert isinstance(last, Return)
@@ -173,11 +186,10 @@ class _Jacobian:
         blocks: list[Atom] = []
         for count, value in enumerate(self.values):
             single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
-            row = Row.of(reverse(single, self.sources, self.constants))
-            type_ = self.out.type_of(value)
-            assert isinstance(type_, Scalar)
-            one = self.out.cast(Const(1.0), type_)
-            blocks += inline(self.out, row.run, {row.seed: one}, self.constants, not self.ran and count == 0)
+            swept = reverse(single, self.sources, self.constants, unit_seed=True, fuse=self.fuse)
+            body = (*swept.forward, *swept.backward, Return(swept.adjoints))
+            row = Function("row", swept.params, body, swept.types)
+            blocks += inline(self.out, row, {}, self.constants, not self.ran and count == 0)
         self.check_draws(len(self.values) > 1)
         return blocks
 

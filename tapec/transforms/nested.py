@@ -82,6 +82,8 @@ def call_derivative(
     structure = _flatten(ev, result, results, node)
     core = _function(ev, with_changes(ev, block, node), parameters, tuple(results))
     constants = frozenset(ev.constants) & set(core.params)
+    if ev.prepare is not None:
+        core = ev.prepare(core, constants)
     if kind in JACOBIANS:
         blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, chosen, result, node)
         return structure([_by_sources(ev, block, chosen, single) for block in blocks])
@@ -89,7 +91,7 @@ def call_derivative(
         ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
     if vector is not None:
         return _by_sources(ev, _product(ev, core, sources, chosen, vector, single, constants, node), chosen, single)
-    swept = reverse(core, tuple(sources), constants, unit_seed=True)
+    swept = reverse(core, tuple(sources), constants, unit_seed=True, fuse=ev.prepare is not None)
     count = len(swept.values)
     body = (*swept.forward, *swept.backward, Return((*swept.values, *swept.adjoints)))
     values = splice(ev, Function("inner", core.params, body, swept.types))
@@ -132,7 +134,7 @@ def _blocks(
         )
     if not last.values or not all(_type(ev, value).is_float for value in last.values):
         ev.fail(NotDifferentiable, "a Jacobian of a result that is not a float", node, hint="return floats alone")
-    values = iter(splice(ev, blocks_of(kind, core, sources, constants)))
+    values = iter(splice(ev, blocks_of(kind, core, sources, constants, ev.prepare is not None)))
 
     def block(order: int) -> Any:
         return {source: block(order - 1) for source in sources} if order else next(values)
@@ -152,7 +154,7 @@ def _product(
 ) -> dict[str, Value]:
     """Write a Hessian-vector product; its parts by source."""
     unique = tuple(dict.fromkeys(sources))
-    made = directed(core, unique, constants)
+    made = directed(core, unique, constants, ev.prepare is not None)
     given = _leaves(ev, vector, node)
     if len(given) != len(sources):
         ev.fail(UnsupportedSyntax, "the vector has another structure than the gradient", node)

@@ -74,6 +74,14 @@ def alike(x):
     return (s * s).sum()
 
 
+def components(m, x):
+    total = 0.0
+    for _ in range(3):
+        y = (x - m) @ x[:3].T
+        total += (y * y).sum()
+    return total
+
+
 def peaks(x, n):
     total = 0.0
     for t in range(n):
@@ -89,8 +97,14 @@ def largest(x):
     return top
 
 
+def neighbours(x):
+    right = x[1:]
+    return (right * x[:-1]).sum()
+
+
 CASES = (
     (sliced, (VECTOR,), "part =", "extents", "`part` has 3 elements: element 2 behind it is asked for"),
+    (neighbours, (VECTOR,), "right =", "slices", "loops take elements of slices from `x` itself"),
     (branches, (VECTOR, numba.boolean), "if c", "joined", "elements of `b` are copied: both sides bring a small array"),
     (product, (VECTOR,), "b =", "small_products", "the product is written out: its arrays are 2 by 2 and 2 by 2"),
     (packed, (VECTOR, VECTOR), "for r", "counters", "`p` is computed from `r`, not carried: every trip adds 1"),
@@ -98,6 +112,7 @@ CASES = (
     (peaks, (VECTOR, numba.int64), "total +=", "checks", "checked once: all trips of"),
     (shifted, (VECTOR, numba.float64[:, ::1]), "y =", "summed_products", "rows are summed before the product"),
     (alike, (numba.float64[:, ::1],), "s =", "turned_products", "the product is taken in transpose"),
+    (components, (VECTOR, numba.float64[:, ::1]), "for _", "tall", "has a second form: matrices of many short rows"),
     (largest, (VECTOR,), "for i", "early", "the reverse sweep leaves the loop early"),
 )
 

@@ -130,13 +130,14 @@ def _expr(node: ast.expr) -> Expr:
             return Op("transpose", (_expr(array),))
         case ast.Subscript(value=ast.Attribute(value=array, attr="shape"), slice=axis):
             return Op("dim", (_expr(array), _expr(axis)))
-        case ast.Slice(lower=low, upper=high):
-            bounds = (Const(None) if low is None else _expr(low), Const(None) if high is None else _expr(high))
-            return Op("slice", (*bounds, Const(None)))
+        case ast.Slice(lower=low, upper=high, step=step):
+            return Op("slice", tuple(Const(None) if bound is None else _expr(bound) for bound in (low, high, step)))
         case ast.Subscript(value=array, slice=ast.Slice() as part):
             return Op("view", (_expr(array), _expr(part)))
         case ast.Subscript(value=array, slice=ast.Tuple(elts=parts)) if any(isinstance(p, ast.Slice) for p in parts):
             return Op("view", (_expr(array), *map(_expr, parts)))
+        case ast.Subscript(value=ast.Name(id=matrix), slice=ast.Name() | ast.Constant() as row) if matrix[0].isupper():
+            return Op("view", (Name(matrix), _expr(row)))
         case ast.Subscript(value=array, slice=index):
             return Op("load", (_expr(array), *_index(index)))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr="zeros" | "empty" as fn), args=args):

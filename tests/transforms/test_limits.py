@@ -122,6 +122,20 @@ def test_a_loop_that_cannot_be_checkpointed_may_be_small():
         derivative(X, 5000)
 
 
+def four_trips_with_break(x):
+    for i in range(1, 5):
+        if x[0] > 9.0:
+            break
+        x[i] = np.sin(x[i - 1]) * x[i]
+        x[0] *= x[i] * x[i]
+    return x[0]
+
+
+def test_a_limit_that_known_trips_exceed():
+    with pytest.raises(MemoryError, match="cannot be checkpointed"):
+        tapec.grad(four_trips_with_break, memory="8B")(X.copy())
+
+
 @pytest.mark.parametrize("memory", [0, -5, "lots", "5 PB", True, 2.5])
 def test_what_is_no_size(memory):
     with pytest.raises(UsageError, match="memory must be a number of bytes"):

@@ -24,7 +24,8 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
     new_dot = np.zeros(start_n0)
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for _ in tapec_runtime.checkpointed(range(steps), 3):
-        for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
+        # for i in range(1, now.shape[0] - 1):
+        for i in tapec_runtime.independent(range(1, start_n0 - 1)):
             # new[i] = 2.0 * now[i] - old[i] + speed * (now[i - 1] - now[i] * now[i] + now[i + 1])
             t = now[i]
             t_1 = now_dot[i]
@@ -44,7 +45,7 @@ def checkpointed_wave_jvp(start, speed, steps, start_dot):
     # for i in range(now.shape[0]):
     energy = 0.0
     energy_dot = 0.0
-    for i in range(now.shape[0]):
+    for i in range(start_n0):
         # energy += now[i] ** 2
         t_5 = now[i]
         energy += t_5 ** 2

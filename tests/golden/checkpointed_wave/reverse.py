@@ -19,7 +19,6 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         now[i] = start[i]
     # for _ in tapec.checkpointed(range(steps), slots=3):
     slots = max(min(3, steps), 1)
-    tapec_runtime.make_room(24 * slots * n)
     depth = 0
     place = 0
     new = np.zeros(n)

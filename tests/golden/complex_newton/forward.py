@@ -12,10 +12,10 @@ def complex_newton_jvp(c, n, c_dot):
     c_re_dot = c_dot.real
     c_im_dot = c_dot.imag
     # for _ in range(n):
-    z_re = 1.0
-    z_re_dot = 0.0
     z_im = 0.5
     z_im_dot = 0.0
+    z_re = 1.0
+    z_re_dot = 0.0
     for _ in range(n):
         # z = 0.5 * (z + c / z)
         if abs(z_re) >= abs(z_im):
@@ -41,10 +41,10 @@ def complex_newton_jvp(c, n, c_dot):
             t_2_dot = t_8 / size_1
             t_4_dot = t_9 / size_1
         t_10 = z_re + t_2
-        z_re = t_10 * 0.5
-        z_re_dot = 0.5 * (z_re_dot + t_2_dot)
         z_im = (z_im + t_4) * 0.5 + 0.0 * t_10
         z_im_dot = 0.5 * (z_im_dot + t_4_dot)
+        z_re = t_10 * 0.5
+        z_re_dot = 0.5 * (z_re_dot + t_2_dot)
     # error = z - np.sqrt(c)
     size_2 = np.hypot(c_re, c_im)
     t_11 = size_2 == 0.0

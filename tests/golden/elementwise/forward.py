@@ -47,20 +47,15 @@ def elementwise_jvp(x, y, x_dot):
         out = x
         out_dot = x_dot
         t_1 = y
-    n = out.shape[0]
-    z_dot = np.empty(n)
-    z = np.empty(n)
-    for i in range(n):
+    total = 0.0
+    total_dot = 0.0
+    for i in range(out.shape[0]):
         t_2 = out[i]
         t_3 = out_dot[i]
         t_4 = t_1[i]
-        z_dot[i] = t_4 * t_3 + tapec_runtime.cos(t_2) * t_3
-        z[i] = t_2 * t_4 + tapec_runtime.sin(t_2)
-    # return (z**2).sum() / x.size
-    total = 0.0
-    total_dot = 0.0
-    for i in range(n):
-        t_5 = z[i]
+        t_5 = t_2 * t_4 + tapec_runtime.sin(t_2)
+        # return (z**2).sum() / x.size
+        t_6 = 2 * t_5 * (t_4 * t_3 + tapec_runtime.cos(t_2) * t_3)
         total += t_5 ** 2
-        total_dot += 2 * t_5 * z_dot[i]
+        total_dot += t_6
     return total / x_n0, total_dot / x_n0

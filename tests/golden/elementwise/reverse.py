@@ -17,8 +17,10 @@ def elementwise_value_and_grad(x, y):
     y_n0 = y.shape[0]
     n = x.shape[0]
     t = n != y_n0
-    x_bar = np.zeros(n)
+    x_bar = np.empty(n)
     if t:
+        for i in range(n):
+            x_bar[i] = 0.0
         if n == 1:
             extent = y_n0
         else:
@@ -43,7 +45,7 @@ def elementwise_value_and_grad(x, y):
         t_1 = np.empty(extent)
         for i in range(extent):
             t_1[i] = y[i * step_1]
-        out_bar = np.zeros(extent)
+        out_bar = np.empty(extent)
         out_bar_1 = out_bar
     else:
         out = x
@@ -59,7 +61,7 @@ def elementwise_value_and_grad(x, y):
         t_5 = t_3 * t_4 + tapec_runtime.sin(t_3)
         # return (z**2).sum() / x.size
         t_6 = 2 * t_5 * t_2
-        out_bar_1[i] += tapec_runtime.cos(t_3) * t_6 + t_4 * t_6
+        out_bar_1[i] = tapec_runtime.cos(t_3) * t_6 + t_4 * t_6
         total += t_5 ** 2
 
     # reverse sweep

@@ -94,10 +94,8 @@ def hologram_jvp(phase, field, phase_dot):
     for i in range(n):
         t_10 = wave_re[i]
         t_11 = wave_im[i]
-        result = np.hypot(t_10, t_11)
-        t_12 = 1.0 if result == 0.0 else result
-        t_13 = t_11 / t_12 * wave_im_dot[i]
-        t_14 = 2 * result * (t_10 / t_12 * wave_re_dot[i] + t_13)
-        total += result ** 2
-        total_dot += t_14
+        t_12 = t_10 * wave_re_dot[i]
+        t_13 = t_11 * wave_im_dot[i]
+        total += t_10 * t_10 + t_11 * t_11
+        total_dot += t_12 + t_12 + (t_13 + t_13)
     return total + wave_im[0], total_dot + wave_im_dot[0]

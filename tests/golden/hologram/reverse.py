@@ -19,8 +19,10 @@ def hologram_value_and_grad(phase, field):
     field_re_n0 = field_re.shape[0]
     n = phase.shape[0]
     t = n != field_re_n0
-    phase_bar = np.zeros(n)
+    phase_bar = np.empty(n)
     if t:
+        for i in range(n):
+            phase_bar[i] = 0.0
         if n == 1:
             extent = field_re_n0
         else:
@@ -57,7 +59,7 @@ def hologram_value_and_grad(phase, field):
             out_2[i] = field_im[i * step_2]
         field_im = out_2
         field_re = out_1
-        out_bar = np.zeros(extent)
+        out_bar = np.empty(extent)
         out_bar_1 = out_bar
     else:
         out = phase
@@ -95,7 +97,7 @@ def hologram_value_and_grad(phase, field):
         t_13 = wave_re_bar[i]
         t_14 = tapec_runtime.cos(t_9) * (t_10 * t_12 - t_11 * t_13)
         t_15 = -(tapec_runtime.sin(t_9) * (t_11 * t_12 + t_10 * t_13))
-        out_bar_1[i] += t_14 + t_15
+        out_bar_1[i] = t_14 + t_15
     if t:
         for i in range(extent - 1, -1, -1):
             t_16 = out_bar[i]

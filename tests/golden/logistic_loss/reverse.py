@@ -18,8 +18,10 @@ def logistic_loss_value_and_grad(w, x, y):
     y_n0 = y.shape[0]
     n = x.shape[0]
     t_1 = y_n0 != n
-    t_bar = np.zeros(n)
+    t_bar = np.empty(n)
     if t_1:
+        for i in range(n):
+            t_bar[i] = 0.0
         if y_n0 == 1:
             extent = n
         else:
@@ -44,7 +46,7 @@ def logistic_loss_value_and_grad(w, x, y):
         t_2 = np.empty(extent)
         for i in range(extent):
             t_2[i] = t[i * step_1]
-        t_2_bar = np.zeros(extent)
+        t_2_bar = np.empty(extent)
         t_2_bar_1 = t_2_bar
     else:
         t_2 = t
@@ -57,7 +59,7 @@ def logistic_loss_value_and_grad(w, x, y):
         t_4 = -out[i]
         t_5 = tapec_runtime.exp(t_4 * t_2[i])
         t_6 = 1.0 + t_5
-        t_2_bar_1[i] += t_4 * (t_5 * (t_3 / t_6))
+        t_2_bar_1[i] = t_4 * (t_5 * (t_3 / t_6))
         total += tapec_runtime.log(t_6)
 
     # reverse sweep

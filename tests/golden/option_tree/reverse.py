@@ -20,7 +20,6 @@ def option_tree_value_and_grad(spot, strike, steps):
     # for k in range(steps, 0, -1):
     t_1 = max(steps, 0)
     t_2 = max(max(0, steps), 1)
-    tapec_runtime.make_room(16 * t_1 * t_2)
     t_3_store = np.empty((t_1, t_2))
     hold_store = np.empty((t_1, t_2))
     for k in range(steps, 0, -1):

@@ -15,32 +15,48 @@ def triangular_map_jvp(w, x, w_dot):
     # for i in range(n):
     total = 0.0
     total_dot = 0.0
+    x_n0 = x.shape[0]
     d = x.shape[1]
-    image = np.empty(d)
-    image_dot = np.zeros(d)
-    for i in range(x.shape[0]):
+    image_dot_sum_lanes = np.empty(64)
+    image_sum_lanes = np.empty(64)
+    x_lanes = np.empty((d, 64))
+    image = np.empty((d, 64))
+    for i_first in range(0, x_n0, 64):
+        lanes = min(x_n0 - i_first, 64)
+        # image[r] += w[r, c] * x[i, c]
+        for j in range(d):
+            for lane in range(lanes):
+                i = i_first + lane
+                x_lanes[j, lane] = x[i, j]
+        # image = np.empty(d)
+        image_dot = np.zeros((d, 64))
         for r in range(d):
             # image[r] = 0.0
-            image_dot[r] = 0.0
-            image[r] = 0.0
-            # for c in range(r + 1):
-            image_dot_sum = 0.0
-            image_sum = 0.0
+            for lane in tapec_runtime.independent(range(lanes)):
+                image_dot[r, lane] = 0.0
+                image[r, lane] = 0.0
+                image_dot_sum_lanes[lane] = 0.0
+                image_sum_lanes[lane] = 0.0
             for c in range(r + 1):
                 # image[r] += w[r, c] * x[i, c]
-                t = x[i, c]
-                image_dot_sum += t * w_dot[r, c]
-                image_sum += w[r, c] * t
+                t = w[r, c]
+                t_1 = w_dot[r, c]
+                for lane in tapec_runtime.independent(range(lanes)):
+                    t_2 = x_lanes[c, lane]
+                    image_dot_sum_lanes[lane] += t_2 * t_1
+                    image_sum_lanes[lane] += t * t_2
             # for c in range(r + 1):
             if 0 < r + 1:
                 # image[r] += w[r, c] * x[i, c]
-                image_dot[r] += image_dot_sum
-                image[r] += image_sum
+                for lane in tapec_runtime.independent(range(lanes)):
+                    image_dot[r, lane] += image_dot_sum_lanes[lane]
+                    image[r, lane] += image_sum_lanes[lane]
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
-            t_1 = image[r]
-            t_2 = t_1 * t_1
-            t_3 = t_1 * image_dot[r]
-            total += tapec_runtime.log1p(t_2)
-            total_dot += (t_3 + t_3) / (1.0 + t_2)
+            for lane in range(lanes):
+                t_3 = image[r, lane]
+                t_4 = t_3 * t_3
+                t_5 = t_3 * image_dot[r, lane]
+                total += tapec_runtime.log1p(t_4)
+                total_dot += (t_5 + t_5) / (1.0 + t_4)
     return total, total_dot

@@ -14,15 +14,13 @@ def views_jvp(x, x_dot):
     for i in range(x_n0):
         t_dot[i] = x_dot[i]
         t[i] = x[i]
-    inner = t[1:-1]
-    inner_dot = t_dot[1:-1]
     # for i in range(inner.size):
-    for i in range(inner.shape[0]):
+    for i in range(max(x_n0 - 2, 0)):
         # inner[i] = inner[i] * y[i]
-        t_1 = inner[i]
+        t_1 = t[i + 1]
         t_2 = t[i]
-        inner_dot[i] = t_2 * inner_dot[i] + t_1 * t_dot[i]
-        inner[i] = t_1 * t_2
+        t_dot[i + 1] = t_2 * t_dot[i + 1] + t_1 * t_dot[i]
+        t[i + 1] = t_1 * t_2
     # return y.sum()
     total = 0.0
     total_dot = 0.0

@@ -13,33 +13,26 @@ def views_value_and_grad(x):
     # y = x.copy()
     for i in range(n):
         t[i] = x[i]
-    inner = t[1:-1]
     # for i in range(inner.size):
-    inner_n0 = inner.shape[0]
+    inner_n0 = max(n - 2, 0)
     t_1_store = np.empty(inner_n0)
     for i in range(inner_n0):
         # inner[i] = inner[i] * y[i]
-        t_1 = inner[i]
+        t_1 = t[i + 1]
         t_1_store[i] = t_1
-        inner[i] = t_1 * t[i]
+        t[i + 1] = t_1 * t[i]
     # return y.sum()
     total = 0.0
-    t_bar = np.zeros(n)
+    x_bar = np.empty(n)
     for i in range(n):
-        t_bar[i] += 1.0
+        x_bar[i] = 1.0
         total += t[i]
 
     # reverse sweep
-    inner_bar = t_bar[1:-1]
     # for i in range(inner.size):
     for i in range(inner_n0 - 1, -1, -1):
         # inner[i] = inner[i] * y[i]
-        t_2 = inner_bar[i]
-        inner_bar[i] = 0.0
-        t_bar[i] += t_1_store[i] * t_2
-        inner_bar[i] += t[i] * t_2
-    x_bar = np.empty(n)
-    # y = x.copy()
-    for i in range(n):
-        x_bar[i] = t_bar[i]
+        t_2 = x_bar[i + 1]
+        x_bar[i] += t_1_store[i] * t_2
+        x_bar[i + 1] = t[i] * t_2
     return total, (x_bar,)

@@ -1,0 +1,82 @@
+"""What each kind of derivative asks of a function's result, and of its sources."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from tapec.backend.boundary import Boundary
+from tapec.errors import NotDifferentiable
+from tapec.frontend.lower import Lowered
+from tapec.frontend.source import definition
+from tapec.syntax.types import Scalar
+from tapec.transforms.jacobian import JACOBIANS
+
+
+def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> None:
+    """`grad` needs one float number."""
+    span = definition(function)
+    if lowered.result is None:
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns nothing", span, hint="return the number to differentiate"
+        )
+    if kind in JACOBIANS:
+        _check_floats(lowered.result, function)
+        return
+    if kind in ("vjp", "augmented", "pullback"):
+        return
+    result = lowered.result
+    if isinstance(result, tuple) and result[0] == "complex":
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns {result[1]}, which has no gradient",
+            span,
+            reason="a gradient is that of one real number",
+            hint="return its .real, its .imag or its abs(), or use tapec.vjp",
+        )
+    if not _is_one_number(result):
+        found = result[1] if isinstance(result, tuple) and len(result) == 2 else "a tuple"
+        raise NotDifferentiable(
+            f"`{function.__name__}` must return one number to have a gradient; it returns {found}",
+            span,
+            hint="use tapec.vjp or tapec.jacobian for other results",
+        )
+    if not result[1].is_float:
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns {result[1]}, which has no derivative", span, hint="return a float"
+        )
+
+
+def _is_one_number(result: Any) -> bool:
+    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Scalar)
+
+
+def is_number(result: Any) -> bool:
+    """Whether a result is a float number, and nothing beside it."""
+    return _is_one_number(result) and result[1].is_float
+
+
+def refuse_complex(function: types.FunctionType, structure: Boundary, sources: tuple[str, ...], kind: str) -> None:
+    """A Jacobian by a complex argument would have a block for each part."""
+    for pair in structure.pairs():
+        if pair.re in sources:
+            raise NotDifferentiable(
+                f"tapec.{kind} of `{function.__name__}` with respect to the complex `{pair.whole}`",
+                definition(function),
+                reason="its blocks would be two real ones, not one complex one",
+                hint="pass the real and the imaginary part as arguments, or use tapec.jvp or tapec.vjp",
+            )
+
+
+def _check_floats(result: Any, function: types.FunctionType) -> None:
+    """A Jacobian needs results that are floats, every one."""
+    if result is not None and result[0] in ("tuple", "list", "complex"):
+        for item in result[2]:
+            _check_floats(item, function)
+    elif result is None or not result[1].is_float:
+        found = "None" if result is None else result[1]
+        raise NotDifferentiable(
+            f"`{function.__name__}` returns {found}, which has no derivative",
+            definition(function),
+            reason="a Jacobian has a block for every result",
+            hint="return floats alone",
+        )
