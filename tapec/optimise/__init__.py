@@ -10,6 +10,7 @@ from collections.abc import Callable
 from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
 from tapec.optimise.branches import straighten
+from tapec.optimise.carried import carry_additions
 from tapec.optimise.checks import check_once
 from tapec.optimise.chosen import hide_choices
 from tapec.optimise.coalesce import coalesce
@@ -107,6 +108,7 @@ SPEED: tuple[Pass, ...] = (
     sum_in_variables,
     *CLEAN,
     settle_stores,
+    carry_additions,
     distribute,
     ascend,
     leave_early,
@@ -144,7 +146,7 @@ PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 TELLING: dict[Pass, Telling] = {
     one: one
     for one in (
-        *(distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
+        *(carry_additions, distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
         *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, turn_tall, keep_written_rows),
@@ -175,7 +177,9 @@ def tidy(
     """
     if options.level == 0:
         return drop_dead(function, constants)
-    function = _run((*CLEAN, *(SPEED if options.fast else ())), sequential(function), constants, listener)
+    # trips that wait for the one before cannot be shared out
+    speed = tuple(one for one in SPEED if one is not carry_additions) if options.parallel else SPEED
+    function = _run((*CLEAN, *(speed if options.fast else ())), sequential(function), constants, listener)
     if listener is not None:
         # before loops are shared out: what is proved of all trips holds for those of a thread
         tell_vectors(function, listener)

@@ -5,7 +5,8 @@
         x_bar[i] += y_bar * w[i]                  x_bar[i] = y_bar * w[i]
 
 The array is written once, instead of twice, and not read; a loop that loads the element, adds and stores finds a
-zero.  Refused where anything else meets the array before the loop ends, or a trip may be left out.
+zero.  Of a vector a loop may leave out some elements at the end, which get their zeros before it.  Refused where
+anything else meets the array before the loop ends, or a trip may be left out.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
+from tapec.optimise.names import Fresh
 from tapec.optimise.nests import Nests
-from tapec.syntax.core import Assign, Block, Const, Expr, Function, Name, Op, Stmt, Store, map_blocks
-from tapec.syntax.types import FLOAT64, Scalar
+from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Name, Op, Stmt, Store, map_blocks
+from tapec.syntax.types import FLOAT64, INT64, Scalar
 
 
 def fill_at_once(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays filled; see the module."""
-    return replace(function, body=_Filled(function).block(function.body))
+    worker = _Filled(function)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
 
 
 class Filling:
@@ -66,21 +70,48 @@ class Filling:
 
 
 class _Filled(Filling):
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self.fresh = Fresh(function.types)
+
     def block(self, block: Block) -> Block:
-        out = [map_blocks(stmt, self.block) for stmt in block]
+        # what takes a statement's place
+        out = [[map_blocks(stmt, self.block)] for stmt in block]
         for place, stmt in enumerate(block):
             if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "zeros":
                 self.fill(block, place, stmt, stmt.value, out)
-        return tuple(out)
+        return tuple(new for stmts in out for new in stmts)
 
-    def fill(self, block: Block, place: int, made: Assign, zeros: Op, out: list[Stmt]) -> None:
+    def fill(self, block: Block, place: int, made: Assign, zeros: Op, out: list[list[Stmt]]) -> None:
         """Change the array's allocation and the first loop that meets it, in `out`, if that loop writes all of it."""
         array, dims = made.target, zeros.args[1:]
         if len(self.trips.regions.defs[array]) != 1 or not all(map(self.nests.fixed, dims)):
             return
         first = self.nests.first(block, place, array)
         found = None if first is None else self.stores(block[first], array, len(dims))
-        if first is not None and found is not None and found[1] == dims:
-            out[place] = replace(made, value=Op("empty", zeros.args))
+        if first is None or found is None:
+            return
+        stores, extents = found
+        rest = self.rest(made, extents, dims)
+        if extents == dims or rest:
+            out[place][-1] = replace(made, value=Op("empty", zeros.args))
             # blocks inside may have changed, but loads and stores are the same objects
-            out[first] = self.without_adding(out[first], found[0])
+            out[first] = [*out[first][:-1], *rest, self.without_adding(out[first][-1], stores)]
+
+    def rest(self, made: Assign, extents: tuple[Expr, ...], dims: tuple[Expr, ...]) -> list[Stmt]:
+        """Zeros for a known number of elements at the end of a vector that a loop leaves out; nothing if it does not."""
+        match extents, dims:
+            case [Name() as covered], [Name() as whole]:
+                last, end = self.trips.subscript(covered), self.trips.subscript(whole)
+            case _:
+                return []
+        if last is None or end is None or last.base is None or end.base is None or last.offset >= end.offset:
+            return []
+        if self.nests.size(Name(last.base)) != self.nests.size(Name(end.base)):
+            return []
+        first, var = self.fresh("n", INT64), self.fresh("i", INT64)
+        zero = Store(made.target, (Name(var),), Const(0.0), span=made.span)
+        return [
+            Assign(first, Op("max", (covered, Const(0))), made.span),
+            For(var, Name(first), whole, Const(1), (zero,), span=made.span),
+        ]

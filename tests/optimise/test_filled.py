@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from tapec.optimise.filled import fill_at_once
@@ -84,3 +86,31 @@ def f(x, n, k, c):
     return a
 """
     check(fill_at_once, text, text)
+
+
+def test_elements_at_the_end_that_the_loop_leaves_out_get_zeros_before():
+    before = """
+    def f(x, n):
+        a = np.zeros(n)
+        k = n - 2
+        for i in range(k):
+            a[i] += x
+        return a
+    """
+    check(
+        fill_at_once,
+        before=before,
+        after="""
+        def f(x, n):
+            a = np.empty(n)
+            k = n - 2
+            n_1 = max(k, 0)
+            for i_1 in range(n_1, n):
+                a[i_1] = 0.0
+            for i in range(k):
+                a[i] = x
+            return a
+        """,
+    )
+    longer = textwrap.dedent(before.replace("n - 2", "n + 2")).lstrip()
+    check(fill_at_once, longer, longer)

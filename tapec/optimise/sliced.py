@@ -1,0 +1,236 @@
+"""What is known of slices and extents while the statements of a function are visited: `optimise.slices` says what for.
+
+A slice keeps its meaning in the rest of its block, until its array or a number in its subscripts is set again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tapec.analyses.dependence import Affine
+from tapec.analyses.memory import ALLOCATIONS
+from tapec.analyses.regions import regions
+from tapec.optimise.names import Fresh
+from tapec.optimise.same_extents import Extents
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    Function,
+    If,
+    Name,
+    Op,
+    Raise,
+    Stmt,
+    map_blocks,
+    walk,
+    writes,
+)
+from tapec.syntax.types import Array
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a slice takes of an axis: all but `first` elements at the front and `last` ones at the end.
+
+    last  None if that is not known
+    rest  how many elements that leaves, if it is not negative; None if that is not known
+    """
+
+    first: int
+    last: int | None
+    rest: Affine | None
+
+    @property
+    def is_all(self) -> bool:
+        return self.first == 0 and self.last == 0
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A slice of `array`: for each axis of that, a part, or the subscript that it has."""
+
+    array: str
+    axes: tuple[Part | Atom, ...]
+
+    @property
+    def parts(self) -> list[tuple[int, Part]]:
+        """The axes of the slice: which one each is of the array, and what it takes."""
+        return [(place, one) for place, one in enumerate(self.axes) if isinstance(one, Part)]
+
+    @property
+    def reads(self) -> set[str]:
+        """The names that it means something else without."""
+        rests = (_named(part.rest) for _, part in self.parts if part.rest is not None)
+        return {self.array, *rests, *(one.id for one in self.axes if isinstance(one, Name))}
+
+
+def _named(number: Affine) -> str:
+    """The name that an integer is computed from: `n`, or `u` for the extent `u.0` of an array."""
+    return "" if number.base is None else number.base.split(".")[0]
+
+
+class Slices:
+    """Visits the statements of a function, and knows at each what slices there are, and what is known of extents."""
+
+    def __init__(self, function: Function) -> None:
+        self.regions = regions(function)
+        self.same = Extents(function, self.regions)
+        self.fresh = Fresh(function.types)
+        self.slices: dict[str, Slice] = {}
+        # names of extents: of which array and axis
+        self.asked: dict[str, tuple[str, int]] = {}
+        # extents of arrays that were made: they are not negative
+        self.made: frozenset[Affine] = frozenset()
+        # extents that are 1 unless they are another number
+        self.fitting: frozenset[tuple[Atom, Atom]] = frozenset()
+
+    def block(self, block: Block) -> Block:
+        before = self.slices, self.asked, self.made, self.fitting
+        out: list[Stmt] = []
+        for stmt in block:
+            self.forget({name for inner in walk((stmt,)) for name in writes(inner)})
+            out += self.statement(stmt)
+            if isinstance(stmt, If) and len(stmt.body) == 1 and isinstance(stmt.body[0], Raise):
+                self.fitting |= self.either(stmt.test)
+            if isinstance(stmt, Assign) and not self.regions.merged(stmt.target):
+                self.learn(stmt)
+        self.slices, self.asked, self.made, self.fitting = before
+        return tuple(out)
+
+    def statement(self, stmt: Stmt) -> Iterator[Stmt]:
+        """What takes the place of a statement."""
+        yield map_blocks(stmt, self.block)
+
+    def forget(self, written: set[str]) -> None:
+        """Forget what names stood for that are set again."""
+        self.slices = {own: one for own, one in self.slices.items() if written.isdisjoint({own, *one.reads})}
+        self.asked = {own: one for own, one in self.asked.items() if written.isdisjoint({own, one[0]})}
+        self.made = frozenset(one for one in self.made if _named(one) not in written)
+
+    def learn(self, stmt: Assign) -> None:
+        match stmt.value:
+            case Op(fn="view", args=(Name(id=array), *subs)):
+                found = self.slice(array, subs)
+                if found is not None:
+                    self.slices = {**self.slices, stmt.target: found}
+            case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))):
+                self.asked = {**self.asked, stmt.target: (array, axis)}
+            case Op(fn=fn, args=(_, *extents)) if fn in ALLOCATIONS:
+                sizes = (self.size(extent) for extent in extents)
+                self.made |= {size for size in sizes if size is not None}
+
+    def either(self, test: Atom) -> frozenset[tuple[Atom, Atom]]:
+        """The numbers that are one of two where a test `n != m and n != 1` fails: `n` and `m`."""
+        match self.definition(test):
+            case Op(fn="and", args=(Name() as first, Name() as second)):
+                one, other = self.definition(first), self.definition(second)
+                match one, other:
+                    case Op(fn="!=", args=(n, m)), Op(fn="!=", args=(same, Const(value=1))) if n == same:
+                        if isinstance(n, Name) and isinstance(m, Name) and not self.regions.merged(m.id):
+                            return frozenset({(n, m)})
+        return frozenset()
+
+    # slices
+
+    def slice(self, array: str, subs: list[Expr]) -> Slice | None:
+        """The slice that subscripts make of an array or of another slice; None if it is another view, or all of it."""
+        type_ = self.fresh.types.get(array)
+        if not isinstance(type_, Array) or Const(None) in subs:
+            return None
+        missing = type_.ndim - len(subs)
+        parts: list[Part | Atom] = []
+        for axis, sub in enumerate([*subs, *missing * [Op("slice", 3 * (Const(None),))]]):
+            part = self.part(array, axis, sub) if isinstance(sub, Op) else sub
+            if part is None:
+                return None
+            parts.append(part)
+        if array in self.slices:
+            return _joined(self.slices[array], parts)
+        if all(part.is_all for part in parts if isinstance(part, Part)):
+            return None
+        return Slice(array, tuple(parts))
+
+    def part(self, array: str, axis: int, sub: Op) -> Part | None:
+        low, high, step = sub.args
+        first = 0 if low == Const(None) else low.value if isinstance(low, Const) else None
+        if not isinstance(first, int) or first < 0 or step not in (Const(None), Const(1)):
+            return None
+        last = self.cut_off(array, axis, first, high)
+        return Part(first, last, _less(self.extent(array, axis), first, last))
+
+    def cut_off(self, array: str, axis: int, first: int, high: Expr) -> int | None:
+        """How many elements a slice's upper bound cuts off at the end; None if that is not known."""
+        if high == Const(None):
+            return 0
+        if isinstance(high, Const) and isinstance(high.value, int) and high.value < 0:
+            return -high.value
+        extent, bound = self.extent(array, axis), self.size(high)
+        if bound is None or bound.base != extent.base:
+            return None
+        last = max(extent.offset - bound.offset, 0)
+        # in an array shorter than `last`, the bound is negative and counts from the end once more
+        return last if last - 2 <= first or bound.base is None else None
+
+    # extents
+
+    def extent(self, array: str, axis: int) -> Affine:
+        """The extent of an array as a name plus a number."""
+        found: Affine | None = None
+        defs = self.regions.defs.get(array, ())
+        if len(defs) > 1:
+            same = self.same.extent(array, axis)
+            found = None if same is None else self.size(same)
+        elif defs:
+            match defs[0]:
+                case Assign(value=Op(fn=fn, args=(_, *extents))) if fn in ALLOCATIONS:
+                    found = self.size(extents[axis])
+        return Affine(f"{array}.{axis}", 0) if found is None else found
+
+    def size(self, number: Expr, depth: int = 0) -> Affine | None:
+        """An integer as a name plus a number; None if it is another one at other times."""
+        if isinstance(number, Const):
+            return Affine(None, number.value) if isinstance(number.value, int) else None
+        if not isinstance(number, Name) or self.regions.merged(number.id):
+            return None
+        if number.id in self.asked:
+            return self.extent(*self.asked[number.id])
+        match self.definition(number):
+            case Op(fn="+" | "-" as fn, args=(Name() as base, Const(value=int(more)))) if depth < 8:
+                one = self.size(base, depth + 1)
+                return None if one is None else Affine(one.base, one.offset + (more if fn == "+" else -more))
+            case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))) if not self.regions.merged(array):
+                return self.extent(array, axis)
+        return Affine(number.id, 0)
+
+    def definition(self, number: Expr) -> Expr | None:
+        """What computes an integer that is assigned once."""
+        defs = self.regions.defs.get(number.id, ()) if isinstance(number, Name) else ()
+        return defs[0].value if len(defs) == 1 and isinstance(defs[0], Assign) else None
+
+
+def _less(extent: Affine, first: int, last: int | None) -> Affine | None:
+    return None if last is None else Affine(extent.base, extent.offset - first - last)
+
+
+def _joined(outer: Slice, inner: list[Part | Atom]) -> Slice | None:
+    """A slice of a slice, as one of the array; None if an element of one is taken, which need not be there."""
+    rest = iter(inner)
+    axes: list[Part | Atom] = []
+    for one in outer.axes:
+        if not isinstance(one, Part):
+            axes.append(one)
+            continue
+        part = next(rest)
+        if isinstance(part, Part):
+            last = None if one.last is None or part.last is None else one.last + part.last
+            left = None if one.rest is None else _less(one.rest, part.first, part.last)
+            axes.append(Part(one.first + part.first, last, left))
+        elif one.is_all:
+            axes.append(part)
+        else:
+            return None
+    return Slice(outer.array, tuple(axes))

@@ -1,0 +1,126 @@
+"""What a trip adds to the next one's element is carried to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise.carried import carry_additions
+from tests.optimise.reading import check
+from tests.oracles import interpreted
+
+
+def test_an_addition_to_the_next_element_is_carried():
+    check(
+        carry_additions,
+        before="""
+        def f(a, x, n):
+            for i in range(n):
+                y = x * x
+                a[i] += y
+                k = i + 1
+                z = x + x
+                a[k] += z
+            return a
+        """,
+        after="""
+        def f(a, x, n):
+            a_carried = 0.0
+            for i in range(n):
+                y = x * x
+                t = y + a_carried
+                a[i] += t
+                k = i + 1
+                z = x + x
+                a_carried = z
+            t_1 = 0 < n
+            if t_1:
+                t_2 = n + 0
+                a[t_2] += a_carried
+            return a
+        """,
+    )
+
+
+def test_a_loop_that_counts_down_carries_the_other_one():
+    check(
+        carry_additions,
+        before="""
+        def f(a, x, n, m):
+            for i in range(n, m, -1):
+                y = x * x
+                a[i] += y
+                k = i + 1
+                a[k] += y
+        """,
+        after="""
+        def f(a, x, n, m):
+            a_carried = 0.0
+            for i in range(n, m, -1):
+                y = x * x
+                k = i + 1
+                t = y + a_carried
+                a[k] += t
+                a_carried = y
+            t_1 = m < n
+            if t_1:
+                t_2 = m + 1
+                a[t_2] += a_carried
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "trip",
+    [
+        "a[i] += x\nk = i + 2\na[k] += x",
+        "a[i] += x\na[i] += x",
+        "a[i] += x\na[j] += x",
+        "a[i] += x\nk = i + 1\nif c:\n    a[k] += x",
+        "a[i] += x\nk = i + 1\na[k] = x",
+        "a[i] += x\nk = i + 1\na[k] += x\ny = a[j]",
+        "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 1\na[k_1] += x",
+        "a[i] += x\nk = i + 1\na[k] += x\nif c:\n    raise ValueError('no')",
+        "y = 1.0\na[i] += y\nk = i + 1\na[k] += y\ny = x",
+        "k = i + 1\nfor j_1 in range(n):\n    a[i] += x\n    a[k] += x",
+    ],
+)
+def test_additions_stay_where_others_meet_the_array_or_may_be_left_out(trip: str):
+    body = "\n".join(f"        {line}" for line in trip.splitlines())
+    text = f"""
+def f(a, x, n, j, c):
+    for i in range(n):
+{body}
+    return a
+"""
+    check(carry_additions, text, text)
+
+
+def valley(x):
+    total = 0.0
+    for i in range(x.shape[0] - 1):
+        total += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return total
+
+
+def downhill(x):
+    total = 0.0
+    for i in range(x.shape[0] - 2, 0, -1):
+        total += np.sin(x[i + 1]) * x[i]
+    return total
+
+
+def test_results_are_the_same_for_all_lengths():
+    with interpreted():
+        for f, dtype in ((valley, np.float64), (downhill, np.float64), (valley, np.float32)):
+            fast, plain = tapec.value_and_grad(f), tapec.value_and_grad(f, opt_level=0)
+            for n in (0, 1, 2, 3, 7):
+                x = np.linspace(-1.0, 2.0, n).astype(dtype)
+                for found, wanted in zip(fast(x), plain(x), strict=True):
+                    np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == np.float32 else 1e-13)
+
+
+def test_loops_on_threads_do_not_wait_for_each_other():
+    assert "_carried" in tapec.emit(valley, signature="f8[::1]")
+    assert "_carried" not in tapec.emit(valley, signature="f8[::1]", parallel=True)
