@@ -54,16 +54,19 @@ def _calling(derivative: Any) -> types.FunctionType:
     while call in own:
         call += "_"
     namespace: dict[str, Any] = {call: derivative, "__name__": carrier.__module__}
-    heads, passed = [], []
+    heads, passed, by_name = [], [], []
     for parameter in own.values():
         star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
-        passed.append(f"{star}{parameter.name}")
-        heads.append(passed[-1])
+        heads.append(f"{star}{parameter.name}")
+        if parameter.name in getattr(carrier, "keyword_only", ()):
+            by_name.append(f"{parameter.name}={parameter.name}")
+        else:
+            passed.append(heads[-1])
         if parameter.default is not parameter.empty:
             namespace[f"default_{parameter.name}"] = parameter.default
             heads[-1] += f"=default_{parameter.name}"
     name = carrier.__name__ if carrier.__name__.isidentifier() else "function"
-    text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join(passed)})\n"
+    text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join((*passed, *by_name))})\n"
     file = f"<derivative of {name} {next(_serial)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), namespace)
@@ -198,7 +201,8 @@ def vjp(
              It may be called any number of times and keeps what it needs of the arguments.
 
     The forward sweep runs once, here; a pull runs the reverse sweep (split reversal: Griewank and
-    Walther, Evaluating Derivatives, 2008, section 4.6).  Where an intermediate result of `f` is a
+    Walther, Evaluating Derivatives, 2008, section 4.6).  Where the value is one number its gradient
+    is computed here, and a pull multiplies it by the cotangent.  Where an intermediate result of `f` is a
     list of arrays, or two arguments share memory, a pull runs both sweeps.
 
     >>> value, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
@@ -249,7 +253,7 @@ def _split_reversal(
 ) -> Any:
     """The value, and the pull on residuals; None where residuals cannot leave compiled code."""
     from tapec.backend import aliased, residuals
-    from tapec.backend.dispatcher import argument_types
+    from tapec.backend.given import argument_types
     from tapec.transforms.split import ListOfArrays
 
     arrays = [leaf for leaf in _flat(primals) if isinstance(leaf, np.ndarray)]

@@ -3,7 +3,8 @@
 Memory that nothing has been written to holds nan.  Loops on threads take their trips in another order, and no two trips
 may write one element.  Of loops that LLVM is told are independent, no trip finds what another one has stored; it is
 told of all that are, however few arrays they have.  Trips run side by side wherever that is proved to be right, worth
-it or not, and four at a time, so that a loop of five trips has a full block of lanes and a rest.
+it or not, and four at a time, so that a loop of five trips has a full block of lanes and a rest.  Products of small
+matrices are left to BLAS, and matrices with more rows than columns are kept in transpose.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from tapec.backend import jit
 from tapec.backend.program import Program
-from tapec.optimise import independent, lanes
+from tapec.optimise import independent, lanes, loop_products, tall
 from tapec.syntax.core import Const
 
 
@@ -139,5 +140,8 @@ def harsh() -> Iterator[None]:
         mock.patch.object(lanes, "_LANES", Const(4)),
         mock.patch.object(independent, "_ONCE", -1),
         mock.patch.object(independent, "_REPEATED", -1),
+        mock.patch.object(loop_products, "LEAST", 1),
+        mock.patch.object(loop_products, "WORK", 1),
+        mock.patch.object(tall, "TIMES", 1),
     ):
         yield

@@ -21,6 +21,7 @@ from tools.fuzz_expressions import COLS, DEPTH, LENGTH, ROWS, Scope, paren
 from tools.fuzz_flow import Flow
 from tools.fuzz_idioms import Idioms
 from tools.fuzz_kernels import Kernels
+from tools.fuzz_nests import Nests
 from tools.fuzz_tables import Tables
 
 HEADER = """\
@@ -99,7 +100,7 @@ def _argument(rng: np.random.Generator, name: str) -> Any:
     return np.repeat(values, 2, axis=-1)[..., ::2] if name.endswith("s") else values
 
 
-class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms, Tables):
+class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms, Tables, Nests):
     """Writes one program; `budget` is the number of statements still wanted."""
 
     def __init__(self, rng: random.Random):
@@ -139,6 +140,10 @@ class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms, Tables):
                 (0.6, self.iterate),
                 (0.8, self.table),
                 (0.8, self.views_before),
+                (0.8, self.multiply),
+                (0.8, self.mixture),
+                (1, self.steps),
+                (0.5, self.outside),
                 (0.6, self.search),
                 (0.8, self.carried_view),
                 (0.5, self.windows),

@@ -12,8 +12,8 @@ from tapec.errors import UnsupportedType
 def signature_function(function: types.FunctionType, name: str, doc: str, extra: str = "") -> types.FunctionType:
     """A function with the signature of `function`, for Numba to fold keyword arguments by.
 
-    Numba knows no keyword-only parameters: here they are ordinary ones, after the others.  A last
-    parameter of the name `extra` takes the defaults away.
+    Numba knows no keyword-only parameters: here they are ordinary ones, after the others; their names are in
+    `keyword_only`.  A last parameter of the name `extra` takes the defaults away.
     """
     signature = inspect.signature(function, follow_wrapped=False)
     variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in signature.parameters.values())
@@ -38,9 +38,11 @@ def signature_function(function: types.FunctionType, name: str, doc: str, extra:
         extra += "_"
     parts += [extra] if extra else []
     exec(f"def made({', '.join(parts)}): pass", namespace)
-    made: types.FunctionType = namespace["made"]
+    made: Any = namespace["made"]
+    made.keyword_only = frozenset(p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY)
     made.__name__ = name
     made.__qualname__ = function.__qualname__
     made.__doc__ = doc
     made.__module__ = function.__module__
-    return made
+    found: types.FunctionType = made
+    return found

@@ -25,6 +25,11 @@ def of_values(values: Iterable[Any]) -> Classes:
     return tuple(found)
 
 
+def structure(value: Any) -> Any:
+    """The type of a value; of a tuple with those of its items."""
+    return (type(value), *map(structure, value)) if isinstance(value, tuple) else type(value)
+
+
 def of_types(types_: Iterable[Any]) -> Classes:
     """The classes among Numba types of values; of arguments that are left out, none."""
     found: list[type] = []

@@ -20,11 +20,11 @@ from numba.core import types as nt
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.registry import cpu_target
-from numba.core.typing.typeof import Purpose, typeof
 
 import tapec_runtime
 from tapec.backend import aliased, cache, classes, fresh, jit, lean, structured
 from tapec.backend.fingerprint import Request
+from tapec.backend.given import argument_types
 from tapec.backend.program import Program, resolve_wrt
 from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError, UnsupportedType
@@ -68,9 +68,9 @@ class Derivative(Dispatcher):
         self._marked: set[int] = set()
         # by their names, the only classes of named tuples that this derivative is compiled for; () if there are others
         self._classes: dict[tuple[str, ...], classes.Classes] = {}
-        # whether some stand in other tuples; while none do, the types of arguments whose classes were looked at
-        self._nested = False
-        self._known: set[tuple[type, ...]] = set()
+        # what is looked at in an argument, its type, or where tuples stand in tuples its structure; what was found fine
+        self._kind: Callable[[Any], Any] = type
+        self._known: set[tuple[Any, ...]] = set()
         self._variants: dict[Any, Derivative] = {}
         self.reads = fresh.Reads()
         self.__name__ = signature_of.__name__
@@ -97,7 +97,8 @@ class Derivative(Dispatcher):
         found = classes.of_types(types_)
         if found:
             self.__class__ = ClassAware
-            self._nested |= len(found) > sum(isinstance(one, nt.BaseNamedTuple) for one in types_)
+            if len(found) > sum(isinstance(one, nt.BaseNamedTuple) for one in types_):
+                self._kind = classes.structure
             self._known = set()
             own = self._classes.setdefault(classes.names(found), found)
             if own != found:
@@ -202,6 +203,10 @@ class Derivative(Dispatcher):
         return remake(*recipe)
 
 
+# Numba's own way of a call; by `super()` it takes a quarter of a microsecond longer
+_call = Dispatcher.__call__
+
+
 class AliasAware(Derivative):
     """A derivative of a function that writes into its arguments.
 
@@ -211,9 +216,13 @@ class AliasAware(Derivative):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().__call__(*args, **kwargs)
+            return _call(self, *args, **kwargs) if kwargs else _call(self, *args)
         except tapec_runtime.AliasedArguments as error:
             message = str(error)
+        return self._as_one(message, args, kwargs)
+
+    def _as_one(self, message: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the program in which an array that was passed twice is one; raise if others share memory."""
         given = self._given(args, kwargs, defaults=True)
         same = aliased.identical(given)
         if not same or aliased.others_overlap(given, same):
@@ -247,13 +256,19 @@ class ClassAware(AliasAware):
     """A derivative of a function that takes named tuples: see classes.py."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kinds = tuple(map(type, args))
-        if kinds in self._known and not kwargs:
-            return super().__call__(*args)
+        kinds = tuple(map(self._kind, args))
+        if kwargs:
+            kinds = (*kinds, *kwargs, *map(self._kind, kwargs.values()))
+        if kinds in self._known:
+            try:
+                # what is not there need not be handed on
+                return _call(self, *args, **kwargs) if kwargs else _call(self, *args)
+            except tapec_runtime.AliasedArguments as error:
+                message = str(error)
+            return self._as_one(message, args, kwargs)
         found = classes.of_values(self._given(args, kwargs) if kwargs else args)
         if self._classes.setdefault(classes.names(found), found) == found:
-            if not self._nested and not kwargs:
-                self._known.add(kinds)
+            self._known.add(kinds)
             return super().__call__(*args, **kwargs)
         return self._variant(found, self._build_program, self._request)(*args, **kwargs)
 
@@ -352,41 +367,6 @@ def _converted(value: Any, types_: dict[type, type]) -> Any:
 def _read_by(program: Program) -> list[fresh.Read]:
     lowered = program.lowered
     return [*((owner, name, value) for (owner, name), value in lowered.reads.items()), *lowered.seen]
-
-
-# the types of arrays met so far, and how many of them are kept at most
-_arrays: dict[tuple[Any, int, int], Any] = {}
-_KNOWN = 256
-
-
-def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The Numba types of arguments; None if one has none, or one that no program can be made for."""
-    found = []
-    for arg in args:
-        if type(arg) is float:
-            found.append(nt.float64)
-            continue
-        if type(arg) is np.ndarray:
-            # all that Numba looks at
-            kind = arg.dtype, arg.ndim, arg.flags.num
-            if kind in _arrays:
-                found.append(_arrays[kind])
-                continue
-        if isinstance(arg, OmittedArg):
-            found.append(nt.Omitted(arg.value))
-            continue
-        try:
-            numba_type = typeof(arg, Purpose.argument)
-        except ValueError:
-            return None
-        if numba_type is None or isinstance(numba_type, nt.List | nt.Set | nt.PyObject):
-            return None
-        if isinstance(numba_type, nt.BaseTuple) and argument_types(arg) is None:
-            return None
-        if type(arg) is np.ndarray and len(_arrays) < _KNOWN:
-            _arrays[arg.dtype, arg.ndim, arg.flags.num] = numba_type
-        found.append(numba_type)
-    return tuple(found)
 
 
 def call_structured(derivative: Any, request: Request | None, names: list[str], args: tuple[Any, ...]) -> Any:

@@ -21,6 +21,7 @@ from tapec.optimise.dead import drop_dead
 from tapec.optimise.defined import define_copied
 from tapec.optimise.distribute import distribute
 from tapec.optimise.early import leave_early
+from tapec.optimise.edges import part_edges
 from tapec.optimise.elementary import vectorise_functions
 from tapec.optimise.elements import known_elements
 from tapec.optimise.extents import known_extents
@@ -32,6 +33,7 @@ from tapec.optimise.joined import copy_joined
 from tapec.optimise.kept_rows import keep_written_rows
 from tapec.optimise.lanes import in_lanes
 from tapec.optimise.lengths import square_lengths
+from tapec.optimise.loop_products import multiply_matrices
 from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
 from tapec.optimise.refill import refill
@@ -59,7 +61,7 @@ from tapec.optimise.together import run_together
 from tapec.optimise.turned_products import turn_products
 from tapec.optimise.unroll import unroll
 from tapec.optimise.unsigned import drop_signs
-from tapec.optimise.unstepped import without_steps
+from tapec.optimise.unstepped import stencils_without_steps, without_steps
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
 from tapec.options import DEFAULT, Options
@@ -101,12 +103,15 @@ PREPARE: tuple[Pass, ...] = (
     # after the passes that turn arrays into numbers, and say so
     known_elements,
     *CLEAN,
+    part_edges,
+    *CLEAN,
     breaks_last,
 )
 SPEED: tuple[Pass, ...] = (
     skip_zeros,
     sum_in_variables,
     *CLEAN,
+    stencils_without_steps,
     settle_stores,
     carry_additions,
     distribute,
@@ -117,6 +122,7 @@ SPEED: tuple[Pass, ...] = (
     fill_choices,
     reuse_memory,
     sum_before_products,
+    multiply_matrices,
     turn_tall,
 )
 # what multiplies the memory of a trip
@@ -149,7 +155,7 @@ TELLING: dict[Pass, Telling] = {
         *(carry_additions, distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
         *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
-        *(run_together, elements_of_slices, turn_tall, keep_written_rows),
+        *(run_together, elements_of_slices, multiply_matrices, turn_tall, keep_written_rows),
     )
 }
 

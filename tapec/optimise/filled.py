@@ -99,7 +99,7 @@ class _Filled(Filling):
             out[first] = [*out[first][:-1], *rest, self.without_adding(out[first][-1], stores)]
 
     def rest(self, made: Assign, extents: tuple[Expr, ...], dims: tuple[Expr, ...]) -> list[Stmt]:
-        """Zeros for a known number of elements at the end of a vector that a loop leaves out; nothing if it does not."""
+        """Zeros for a known number of elements that a loop leaves out at the end of a vector; nothing for others."""
         match extents, dims:
             case [Name() as covered], [Name() as whole]:
                 last, end = self.trips.subscript(covered), self.trips.subscript(whole)

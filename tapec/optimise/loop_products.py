@@ -24,6 +24,7 @@ from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.loop_nests import Nest, Refused, Term
 from tapec.optimise.names import Fresh
+from tapec.optimise.nests import Nests
 from tapec.optimise.single import single_values
 from tapec.syntax.core import (
     Assign,
@@ -68,6 +69,7 @@ class _Products:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
         self.trips = Trips(function)
+        self.nests = Nests(self.trips)
         self.fresh = Fresh(function.types)
         self.any = False
 
@@ -82,7 +84,7 @@ class _Products:
         """What takes the place of a nest that multiplies matrices."""
         try:
             nest = Nest(loop, self.trips)
-            new = _Form(nest, self.fresh).statements()
+            new = _Form(nest, self.nests, self.fresh).statements()
         except Refused:
             return None
         self.any = True
@@ -95,12 +97,13 @@ class _Products:
 class _Form:
     """The second form of one nest."""
 
-    def __init__(self, nest: Nest, fresh: Fresh) -> None:
-        self.nest, self.fresh = nest, fresh
+    def __init__(self, nest: Nest, nests: Nests, fresh: Fresh) -> None:
+        self.nest, self.nests, self.fresh = nest, nests, fresh
         self.span = nest.outer.span
         self.out: list[Stmt] = []
-        # the matrices of factors, by what their elements are, and of what is computed before the third loop and used later
-        self.matrices: dict[tuple[Expr, tuple[Expr, Expr]], str] = {}
+        # the matrices of factors, by what their elements are
+        self.matrices: dict[tuple[tuple[Expr, tuple[Expr, Expr]], bool], str] = {}
+        # those of what is computed before the third loop and used after it
         self.kept: dict[str, str] = {}
         self.last: Atom | None = None
         # what computes the numbers that two loops tell apart at most
@@ -118,22 +121,28 @@ class _Form:
         products = {id(term): self.fresh("p", self.matrix(term.made.target)) for term in nest.terms}
         last = self.uses(products)
         self.first()
-        for term in nest.terms:
-            self.multiply(term, products[id(term)])
-        masked = [term for term in nest.terms if nest.triangular and term.over != nest.i]
-        if masked and any(isinstance(stmt, Store) for stmt in nest.before):
+        factors = [self.factors(term) for term in nest.terms]
+        early, self.out = self.out, []
+        for term, (left, right) in zip(nest.terms, factors, strict=True):
+            self.multiply(term, left, right, products[id(term)])
+        later = (*self.out, *last)
+        # in a product with a triangle, what the triangle's zeros are multiplied by
+        pairs = zip(nest.terms, factors, strict=True)
+        whole = dict.fromkeys(left for term, (left, _) in pairs if nest.triangular and term.over != nest.i)
+        if not whole:
+            return [*before, If(large, (*early, *later), (nest.outer,), self.span)]
+        if any(isinstance(stmt, Store) for stmt in nest.before):
             raise Refused
-        if not masked:
-            return [*before, If(large, (*self.out, *last), (nest.outer,), self.span)]
-        defined = self.defined([products[id(term)] for term in masked])
+        self.out = early
+        finite = self.finite(list(whole))
         done = Name(self.fresh("t", BOOL))
-        inside = (*self.out, If(defined, tuple(last), span=self.span), Assign(done.id, defined, self.span))
-        left = Name(self.fresh("t", BOOL))
+        inside = (*self.out, If(finite, later, span=self.span), Assign(done.id, finite, self.span))
+        rest = Name(self.fresh("t", BOOL))
         return [
             *before,
             If(large, inside, (Assign(done.id, Const(False), self.span),), self.span),
-            Assign(left.id, Op("not", (done,)), self.span),
-            If(left, (nest.outer,), span=self.span),
+            Assign(rest.id, Op("not", (done,)), self.span),
+            If(rest, (nest.outer,), span=self.span),
         ]
 
     # extents
@@ -188,10 +197,12 @@ class _Form:
         index = (Name(nest.i), Name(nest.j))
         stores: list[Stmt] = []
         for name in wanted:
-            array = self.matrices[self.key(name, (nest.i, nest.j))] = self.made(name, nest.i, nest.j)
+            if self.itself(name, nest.i, nest.j, turned=False) is not None:
+                continue
+            array = self.matrices[self.key(name, (nest.i, nest.j)), False] = self.made(name, nest.i, nest.j)
             stores.append(Store(array, index, Name(name), span=self.span))
         for name, array in self.kept.items():
-            self.allocate(array, name, nest.i, nest.j, "empty")
+            self.allocate(array, (nest.i, nest.j), zero=False)
             stores.append(Store(array, index, Name(name), span=self.span))
         if not stores and not effects:
             return
@@ -202,24 +213,43 @@ class _Form:
             inner: Block = (*nest.before, *stores)
             self.out.append(replace(nest.outer, body=(*nest.head, replace(nest.middle, body=inner))))
         else:
-            self.nested(nest.i, nest.j, set(wanted), stores, self.out)
+            self.nested(nest.i, nest.j, stores, self.out)
 
-    def factor(self, name: str) -> str:
-        """The matrix of a factor, and if need be the loops that fill it."""
+    def factor(self, name: str, turned: bool = False) -> str:
+        """The matrix of a factor, perhaps in transpose, and if need be the loops that fill it."""
         nest = self.nest
         rows, columns = (var for var in (nest.i, nest.j, nest.k) if var in nest.counted[name])
-        key = self.key(name, (rows, columns))
+        found = self.itself(name, rows, columns, turned)
+        if found is not None:
+            return found
+        key = self.key(name, (rows, columns)), turned
         if key not in self.matrices:
-            array = self.matrices[key] = self.made(name, rows, columns)
-            store = Store(array, (Name(rows), Name(columns)), Name(name), span=self.span)
-            self.nested(rows, columns, {name}, [store], self.out)
+            array = self.matrices[key] = self.made(name, rows, columns, turned)
+            index = (Name(columns), Name(rows)) if turned else (Name(rows), Name(columns))
+            self.nested(rows, columns, [Store(array, index, Name(name), span=self.span)], self.out)
         return self.matrices[key]
+
+    def itself(self, name: str, rows: str, columns: str, turned: bool) -> str | None:
+        """An array of which a factor is the element of each trip, if that is the whole array."""
+        match self.own[name]:
+            case Assign(value=Op(fn="load", args=(Name(id=array), Name(id=first), Name(id=second)))) as stmt:
+                type_ = self.fresh.types[array]
+                whole = [self.nests.size(self.extent(var)) for var in (first, second) if var in (rows, columns)]
+                sizes = [self.nests.size(Op("dim", (Name(array), Const(axis)))) for axis in (0, 1)]
+                contiguous = isinstance(type_, Array) and type_.layout in ("C", "F")
+                if contiguous and self.nest.is_pure(stmt) and whole == sizes and not self.is_partial(rows, columns):
+                    return array if turned == (first == columns) else self.transposed(array)
+        return None
+
+    def is_partial(self, rows: str, columns: str) -> bool:
+        """Whether trips do not get to all elements of a matrix."""
+        cut = rows == self.nest.j and self.nest.triangular
+        return columns == self.nest.k and (cut or self.begin() != Const(0))
 
     def key(self, name: str, counters: tuple[str, str]) -> tuple[Expr, tuple[Expr, Expr]]:
         """The same for factors that are the same matrix."""
         whole = (self.extent(counters[0]), self.extent(counters[1]))
-        apart = self.nest.k in counters and (self.begin() != Const(0) or self.nest.j in counters)
-        renamed = {} if apart else {counters[0]: "", counters[1]: " "}
+        renamed = {} if self.is_partial(*counters) else {counters[0]: "", counters[1]: " "}
         return self.inlined(Name(name), renamed), whole
 
     def inlined(self, value: Expr, renamed: dict[str, str]) -> Expr:
@@ -231,65 +261,66 @@ class _Form:
         made = self.own.get(value.id) if isinstance(value, Name) else None
         return value if made is None or not self.nest.is_pure(made) else self.inlined(made.value, renamed)
 
-    def made(self, name: str, rows: str, columns: str) -> str:
+    def made(self, name: str, rows: str, columns: str, turned: bool = False) -> str:
         """A new matrix for a factor; zero where no trip gets to."""
         array = self.fresh("a", self.matrix(name))
-        cut = rows == self.nest.j and self.nest.triangular
-        partly = columns == self.nest.k and (cut or self.begin() != Const(0))
-        self.allocate(array, name, rows, columns, "zeros" if partly else "empty")
+        self.allocate(array, (columns, rows) if turned else (rows, columns), self.is_partial(rows, columns))
         return array
 
-    def allocate(self, array: str, name: str, rows: str, columns: str, how: str) -> None:
-        sizes = (self.extent(rows), self.extent(columns))
-        self.out.append(Assign(array, Op(how, (Const(self.matrix(name).dtype), *sizes)), self.span))
+    def allocate(self, array: str, counters: tuple[str, str], zero: bool) -> None:
+        sizes = map(self.extent, counters)
+        how = "zeros" if zero else "empty"
+        self.out.append(Assign(array, Op(how, (Const(self.matrix_type(array).dtype), *sizes)), self.span))
 
     # products
 
-    def multiply(self, term: Term, product: str) -> None:
-        """The product of a term's factors: rows and columns are what they do not share."""
-        nest = self.nest
+    def factors(self, term: Term) -> tuple[str, str]:
+        """The matrices of a term's factors, in the order of the loops whose variables they do not share."""
         first, second = term.first, term.second
-        order = [nest.i, nest.j, nest.k]
-        alone = {
-            name: next(var for var in order if var in nest.counted[name] and var != term.over)
-            for name in (first, second)
-        }
-        if order.index(alone[first]) > order.index(alone[second]):
+        if self.alone(first, term) > self.alone(second, term):
             first, second = second, first
-        left, right = self.factor(first), self.factor(second)
-        # the first factor's rows and the second one's columns must be what they do not share
-        if order.index(alone[first]) > order.index(term.over):
+        return self.factor(first), self.factor(second, turned=term.over == self.nest.k)
+
+    def alone(self, factor: str, term: Term) -> int:
+        """Which loop's variable the other factor does not share."""
+        (var,) = self.nest.counted[factor] - {term.over}
+        return (self.nest.i, self.nest.j, self.nest.k).index(var)
+
+    def multiply(self, term: Term, left: str, right: str, product: str) -> None:
+        """The product of a term's factors: rows and columns are what they do not share."""
+        if term.over == self.nest.i:
             left = self.transposed(left)
-        if order.index(alone[second]) < order.index(term.over):
-            right = self.transposed(right)
         self.out.append(Assign(product, Op("np.dot", (Name(left), Name(right))), term.made.span))
 
     def transposed(self, array: str) -> str:
-        type_ = self.fresh.types[array]
-        assert isinstance(type_, Array)
-        name = self.fresh("t", replace(type_, layout="F"))
+        type_ = self.matrix_type(array)
+        name = self.fresh("t", replace(type_, layout="C" if type_.layout == "F" else "F"))
         self.out.append(Assign(name, Op("transpose", (Name(array),)), self.span))
         return name
 
-    def defined(self, products: list[str]) -> Name:
-        """Whether no element of some products is nan, nor infinite in both directions."""
-        totals: list[Name] = []
-        for product in products:
-            element = replace(self.matrix_type(product)).element
-            total, value, added = (self.fresh("t", element) for _ in range(3))
-            rows, columns = (self.computed(Op("dim", (Name(product), Const(axis))), INT64) for axis in (0, 1))
-            i, j = (self.fresh(var, INT64) for var in (self.nest.i, self.nest.j))
+    def finite(self, matrices: list[str]) -> Name:
+        """Whether no element of some matrices is infinite or nan: none is if their sum is finite."""
+        tests: list[Name] = []
+        for matrix in matrices:
+            if self.matrix_type(matrix).layout == "F":
+                matrix = self.transposed(matrix)
+            element = self.matrix_type(matrix).element
+            total, value, added, rest = (self.fresh("t", element) for _ in range(4))
+            rows, columns = (self.computed(Op("dim", (Name(matrix), Const(axis))), INT64) for axis in (0, 1))
+            whole = self.computed(Op("*", (rows, columns)), INT64)
+            row, i = self.fresh("a", Array(element.dtype, 1)), self.fresh("i", INT64)
             body: Block = (
-                Assign(value, Op("load", (Name(product), Name(i), Name(j))), self.span),
+                Assign(value, Op("load", (Name(row), Name(i))), self.span),
                 Assign(added, Op("+", (Name(total), Name(value))), self.span),
                 Assign(total, Name(added), self.span),
             )
             zero: Expr = Const(0.0) if element.dtype == "float64" else Op(f"cast.{element.dtype}", (Const(0.0),))
+            self.out.append(Assign(row, Op("reshape", (Name(matrix), whole)), self.span))
             self.out.append(Assign(total, zero, self.span))
-            inner = For(j, Const(0), columns, Const(1), body, span=self.span)
-            self.out.append(For(i, Const(0), rows, Const(1), (inner,), span=self.span))
-            totals.append(Name(total))
-        test, *others = [self.computed(Op("==", (total, total)), BOOL) for total in totals]
+            self.out.append(For(i, Const(0), whole, Const(1), body, span=self.span))
+            self.out.append(Assign(rest, Op("-", (Name(total), Name(total))), self.span))
+            tests.append(self.computed(Op("==", (Name(rest), Name(rest))), BOOL))
+        test, *others = tests
         for other in others:
             test = self.computed(Op("and", (test, other)), BOOL)
         return test
@@ -305,19 +336,26 @@ class _Form:
         """The loops that add products' elements to where the terms were added."""
         nest = self.nest
         out: list[Stmt] = []
-        for over, rows, columns in ((nest.i, nest.j, nest.k), (nest.j, nest.i, nest.k), (nest.k, nest.i, nest.j)):
-            body: list[Stmt] = []
-            for term in nest.terms:
-                if term.over == over:
-                    element = Op("load", (Name(products[id(term)]), Name(rows), Name(columns)))
-                    body.append(replace(term.made, value=element))
-                    body += [new for use in term.uses for new in self.used(use)]
-            if over == nest.k:
-                body += nest.after
-            if body:
-                set_here = {name for stmt in body for name in writes(stmt)} - set(nest.sums)
-                self.nested(rows, columns, {name for stmt in body for name in reads(stmt)} - set_here, body, out)
+        bodies = {
+            over: [new for term in nest.terms if term.over == over for new in self.added(term, products[id(term)])]
+            for over in (nest.i, nest.j, nest.k)
+        }
+        bodies[nest.k] += nest.after
+        self.nested(nest.j, nest.k, bodies[nest.i], out)
+        if bodies[nest.j] and bodies[nest.k] and (self.begin(), self.end()) == (Const(0), nest.middle.stop):
+            # one loop for what both do to the rows
+            wanted = self.computing(_needed(bodies[nest.j], nest.sums), {nest.i, nest.k})
+            follow: list[Stmt] = [Assign(nest.k, Name(nest.j), nest.inner.span), *wanted, *bodies[nest.j]]
+            bodies[nest.j], bodies[nest.k] = [], [*follow, *bodies[nest.k]]
+        self.nested(nest.i, nest.k, bodies[nest.j], out)
+        self.nested(nest.i, nest.j, bodies[nest.k], out)
         return out
+
+    def added(self, term: Term, product: str) -> list[Stmt]:
+        """What is done with an element of a product."""
+        rows, columns = (var for var in (self.nest.i, self.nest.j, self.nest.k) if var != term.over)
+        element = replace(term.made, value=Op("load", (Name(product), Name(rows), Name(columns))))
+        return [element, *(new for use in term.uses for new in self.used(use))]
 
     def used(self, use: Stmt) -> list[Stmt]:
         """A use of a term, once for the sum of all of them."""
@@ -326,15 +364,16 @@ class _Form:
                 return [use, Assign(total, Name(made), use.span)]
         return [use]
 
-    def nested(self, rows: str, columns: str, wanted: set[str], body: Iterable[Stmt], out: list[Stmt]) -> None:
-        """Two loops around some statements, with what computes the names that these read."""
+    def nested(self, rows: str, columns: str, body: list[Stmt], out: list[Stmt]) -> None:
+        """Two loops around some statements, if there are any, with what computes the names that these read."""
+        if not body:
+            return
         nest = self.nest
-        counters = {rows, columns}
         outer = nest.outer if rows == nest.i else nest.middle
         inner = nest.middle if columns == nest.j else nest.inner
         if (rows, columns) == (nest.i, nest.k):
             inner = replace(inner, start=self.begin(), stop=self.end())
-        needed = self.computing({*wanted, *reads(inner)} & self.own.keys(), counters)
+        needed = self.computing({*_needed(body, nest.sums), *reads(inner)}, {rows, columns})
         # what a trip of the inner loop adds to begins anew in each of them
         around = tuple(stmt for stmt in needed if nest.counted[stmt.target] <= {rows} and stmt.target not in nest.sums)
         within = tuple(stmt for stmt in needed if not any(stmt is one for one in around))
@@ -362,6 +401,13 @@ class _Form:
             else:
                 raise Refused
         return found[::-1]
+
+
+def _needed(body: Iterable[Stmt], sums: Iterable[str]) -> set[str]:
+    """The names that some statements read and do not set, and the sums that they add to."""
+    body = list(body)
+    own = {name for stmt in body for name in writes(stmt)}.difference(sums)
+    return {name for stmt in body for name in reads(stmt)} - own
 
 
 def _is_deep(stmt: Stmt) -> bool:

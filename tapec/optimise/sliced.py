@@ -86,7 +86,7 @@ class Slices:
         # extents of arrays that were made: they are not negative
         self.made: frozenset[Affine] = frozenset()
         # extents that are 1 unless they are another number
-        self.fitting: frozenset[tuple[Atom, Atom]] = frozenset()
+        self.fitting: frozenset[tuple[Expr, ...]] = frozenset()
 
     def block(self, block: Block) -> Block:
         before = self.slices, self.asked, self.made, self.fitting
@@ -123,14 +123,14 @@ class Slices:
                 sizes = (self.size(extent) for extent in extents)
                 self.made |= {size for size in sizes if size is not None}
 
-    def either(self, test: Atom) -> frozenset[tuple[Atom, Atom]]:
+    def either(self, test: Atom) -> frozenset[tuple[Expr, ...]]:
         """The numbers that are one of two where a test `n != m and n != 1` fails: `n` and `m`."""
         match self.definition(test):
             case Op(fn="and", args=(Name() as first, Name() as second)):
                 one, other = self.definition(first), self.definition(second)
                 match one, other:
                     case Op(fn="!=", args=(n, m)), Op(fn="!=", args=(same, Const(value=1))) if n == same:
-                        if isinstance(n, Name) and isinstance(m, Name) and not self.regions.merged(m.id):
+                        if not any(isinstance(number, Name) and self.regions.merged(number.id) for number in (n, m)):
                             return frozenset({(n, m)})
         return frozenset()
 

@@ -13,8 +13,8 @@ bounds are counted from the front by a number that is not negative, and from the
 `u[1:n - 1]` where `n` is `u.shape[0]`.  As NumPy clips bounds, it has what is left of the extent then, or no elements.
 An element is taken from the array only if its subscript is within the slice for certain: a negative one counts from the
 slice's own end, and one behind the end may be in the array.  Operands that may have to be broadcast are read at
-`i * step`, where `step` is 0 only if the slice has one element, as a check has made sure.  A row that does not exist, as
-of `u[9, 1:]`, is an error where an element of it is asked for.
+`i * step`, where `step` is 0 only if the slice has one element, as a check has made sure.  A row that does not exist,
+as of `u[9, 1:]`, is an error where an element of it is asked for.
 
 Expects one name per value, as `optimise.single` leaves it.
 """

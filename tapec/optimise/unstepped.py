@@ -10,10 +10,13 @@
 
 Operands of a loop that may have to be broadcast are read like this.  They seldom have to, and LLVM does not run such a
 loop on vectors.  Done where all arrays of the loop are contiguous.
+
+The adjoint of a stencil gets the second form early: without steps, passes can tell which elements it adds to.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.regions import Regions, regions
@@ -43,7 +46,15 @@ _EITHER = (Const(1), Const(0))
 
 def without_steps(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops; see the module."""
-    worker = _Unstepped(function)
+    return _changed(function, _Unstepped(function))
+
+
+def stencils_without_steps(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with such loops in place of those that add to several elements of an array."""
+    return _changed(function, _Stencils(function))
+
+
+def _changed(function: Function, worker: _Unstepped) -> Function:
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -62,6 +73,8 @@ class _Unstepped:
             steps = self.steps(stmt) if isinstance(stmt, For) else []
             if isinstance(stmt, For) and steps:
                 out += self.either(stmt, steps)
+            elif isinstance(stmt, If) and self.has_both(stmt):
+                out.append(stmt)
             else:
                 out.append(map_blocks(stmt, self.block))
         return tuple(out)
@@ -76,6 +89,24 @@ class _Unstepped:
             if factor is not None:
                 found[factor] = None
         return list(found)
+
+    def has_both(self, choice: If) -> bool:
+        """Whether a branch is the choice between a loop's two forms."""
+        match choice.orelse:
+            case (For() as loop,):
+                steps = self.steps(loop)
+                return bool(steps) and self.tested(choice.test).issuperset(steps)
+        return False
+
+    def tested(self, test: Expr) -> set[str]:
+        """The factors that are 1 where a test succeeds."""
+        defs = self.regions.defs.get(test.id, []) if isinstance(test, Name) else []
+        match defs[0] if len(defs) == 1 else None:
+            case Assign(value=Op(fn="==", args=(Name(id=step), Const(value=1)))):
+                return {step}
+            case Assign(value=Op(fn="and", args=tests)):
+                return {step for one in tests for step in self.tested(one)}
+        return set()
 
     def in_line(self, stmt: Stmt) -> bool:
         """Whether the arrays of a statement are contiguous: others would be gathered, which gains nothing."""
@@ -138,3 +169,9 @@ def _store(stmt: Store, values: dict[str, Expr]) -> Store:
     value = substitute(stmt.value, values)
     assert isinstance(value, Name | Const) and all(isinstance(sub, Name | Const) for sub in index)
     return replace(stmt, index=index, value=value)  # type: ignore[arg-type]
+
+
+class _Stencils(_Unstepped):
+    def steps(self, loop: For) -> list[str]:
+        added = Counter(stmt.array for stmt in loop.body if isinstance(stmt, Store) and stmt.accumulate)
+        return super().steps(loop) if any(count > 1 for count in added.values()) else []

@@ -6,6 +6,7 @@ assignment and written where the call stands.  The outer derivative then sees pl
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -234,27 +235,31 @@ def _function(ev: Evaluator, block: Block, parameters: _Parameters, results: tup
 
 
 def _pick(ev: Evaluator, one: Any, args: list[Value], kwargs: dict[str, Value], callee: Value, node: Any) -> Value:
+    names = parameter_names(callee)
+    if isinstance(one, int) and -len(names) <= one < len(names):
+        # a position counts the parameters, given by name or not
+        one = names[one]
     if isinstance(one, int):
         if not -len(args) <= one < len(args):
             ev.fail(UnsupportedSyntax, f"there is no argument {one} to differentiate by", node)
         return args[one]
     if one in kwargs:
         return kwargs[one]
-    names = parameter_names(callee)
     if one not in names or names.index(one) >= len(args):
         ev.fail(UnsupportedSyntax, f"there is no argument `{one}` to differentiate by", node)
     return args[names.index(one)]
 
 
 def parameter_names(callee: Value) -> list[str]:
-    """The names of a function's parameters."""
+    """The names of a function's parameters, those that are given by name alone last; none where extra ones may follow."""
     definition = getattr(callee, "node", None)
     if definition is not None:
-        return [arg.id for arg in (*definition.args.posonlyargs, *definition.args.args)]
+        own = definition.args
+        return [] if own.vararg is not None else [arg.id for arg in (*own.posonlyargs, *own.args, *own.kwonlyargs)]
     if isinstance(callee, Static):
         code = getattr(callee.obj, "__code__", None)
-        if code is not None:
-            return list(code.co_varnames[: code.co_argcount])
+        if code is not None and not code.co_flags & inspect.CO_VARARGS:
+            return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     return []
 
 

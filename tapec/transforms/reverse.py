@@ -164,6 +164,7 @@ class _Reverse(Assembly):
         self.sweep = Sweep(emitter, self.regions, self.memory, self.activity, shadows)
         self.sweep.checkpointed = self.scheduled
         self.sweep.old = old
+        self.sweep.divide_once = self.fuse
         swept = self.sweep.run(program.body, self.regions.root)
         self.place_snapshots(program)
         seeds, seeding = self.seed(last, shadows)

@@ -42,6 +42,7 @@ from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
+from tapec.transforms.reciprocals import with_reciprocals
 from tapec.transforms.shadow import Shadows
 
 
@@ -95,6 +96,8 @@ class Sweep:
         self.entries: dict[int, list[tuple[str, str]]] = {}
         # elements as they were before a store, which the reverse sweep puts back
         self.old: frozenset[str] = frozenset()
+        # whether adjoints may be multiplied by reciprocals
+        self.divide_once = False
         # writes the reversal of a checkpointed loop
         self.checkpointed: Callable[[For], list[Stmt]] | None = None
 
@@ -118,6 +121,8 @@ class Sweep:
         for stmt in reversed(block):
             self.emitter.span = getattr(stmt, "span", None)
             result.items += self.reverse(stmt)
+        if self.divide_once:
+            result.items = with_reciprocals(result.items, region, self.regions, self.emitter)
         result.adjoints = self.homes.setdefault(id(region), [])
         return result
 

@@ -89,6 +89,15 @@ def peaks(x, n):
     return total
 
 
+def gram(x):
+    c = np.zeros((x.shape[1], x.shape[1]))
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            for k in range(x.shape[1]):
+                c[j, k] += x[i, j] * x[i, k]
+    return (c @ c).sum()
+
+
 def largest(x):
     top = x[0]
     for i in range(1, x.shape[0]):
@@ -113,6 +122,7 @@ CASES = (
     (shifted, (VECTOR, numba.float64[:, ::1]), "y =", "summed_products", "rows are summed before the product"),
     (alike, (numba.float64[:, ::1],), "s =", "turned_products", "the product is taken in transpose"),
     (components, (VECTOR, numba.float64[:, ::1]), "for _", "tall", "has a second form: matrices of many short rows"),
+    (gram, (numba.float64[:, ::1],), "for i", "loop_products", "is left to BLAS: where its loops make many trips"),
     (largest, (VECTOR,), "for i", "early", "the reverse sweep leaves the loop early"),
 )
 

@@ -214,8 +214,10 @@ class TestLoops:
         assert found == ["`math.sin` can run on vectors", "`np.cos` can run on vectors"]
 
     def test_additions_that_wait(self):
-        (split,) = notes(chain, "for i", "distribute")
+        (split,) = [str(note) for note in told(chain, parallel=True).notes if note.by == "distribute"]
         assert split.startswith("split: an addition to `u_bar` waits")
+        (carried,) = notes(chain, "for i", "carried")
+        assert carried == "carried over: an addition to the next trip's element of `u_bar` is carried to that trip"
 
     def test_checkpointed_loops(self):
         def decay(x, n, k):

@@ -126,6 +126,8 @@ def _expr(node: ast.expr) -> Expr:
             return Op(SIGNS[type(op)], (_expr(left), _expr(right)))
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return Op("ifelse", (_expr(test), _expr(body), _expr(orelse)))
+        case ast.BoolOp(op=op, values=values):
+            return Op("and" if isinstance(op, ast.And) else "or", tuple(map(_expr, values)))
         case ast.Attribute(value=array, attr="T"):
             return Op("transpose", (_expr(array),))
         case ast.Subscript(value=ast.Attribute(value=array, attr="shape"), slice=axis):

@@ -81,7 +81,7 @@ def test_a_loop_that_counts_down_carries_the_other_one():
         "a[i] += x\nk = i + 1\na[k] = x",
         "a[i] += x\nk = i + 1\na[k] += x\ny = a[j]",
         "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 1\na[k_1] += x",
-        "a[i] += x\nk = i + 1\na[k] += x\nif c:\n    raise ValueError('no')",
+        "a[i] += x\nk = i + 1\na[k] += x\nif c:\n    raise ValueError()",
         "y = 1.0\na[i] += y\nk = i + 1\na[k] += y\ny = x",
         "k = i + 1\nfor j_1 in range(n):\n    a[i] += x\n    a[k] += x",
     ],

@@ -73,6 +73,53 @@ def test_refusals(old, new):
     assert elements_of_slices(function) == function
 
 
+STRETCHED = """
+def f(a, n, n4):
+    a1 = a[2:]
+    n1 = a.shape[0]
+    n2 = n1 - 2
+    n3 = max(n2, 0)
+    c = n3 != n
+    c1 = n3 != 1
+    c2 = c and c1
+    if c2:
+        raise ValueError()
+    c3 = n3 == n
+    k = 1 if c3 else 0
+    for i in range(n):
+        j = i * k
+        t = a1[j]
+        a[i] = t
+    return a
+"""
+
+
+def test_a_slice_that_may_be_stretched():
+    check(elements_of_slices, STRETCHED, STRETCHED.replace("t = a1[j]", "t_1 = j + 2\n        t = a[t_1]").lstrip())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # not checked, or not in this way: the slice may have no element
+        ("if c2", "if c"),
+        ("c and c1", "c or c1"),
+        ("c1 = n3 != 1", "c1 = n3 != 2"),
+        ("c1 = n3 != 1", "c1 = n4 != 1"),
+        ("        raise ValueError()", "        a[0] = 1.0"),
+        # other numbers of trips, other factors
+        ("range(n)", "range(n4)"),
+        ("range(n)", "range(1, n)"),
+        ("c3 = n3 == n", "c3 = n4 == n"),
+        ("1 if c3 else 0", "0 if c3 else 1"),
+    ],
+    ids=str,
+)
+def test_slices_that_are_stretched_otherwise_stay(old, new):
+    function = read(STRETCHED.replace(old, new))
+    assert elements_of_slices(function) == function
+
+
 def test_bounds_are_clipped_as_numpy_clips_them():
     """The formulas, for all slices of short arrays; those of other slices are left alone."""
     computed = ("n - 1", "n - 2", "n - 3", "n + 1")
@@ -142,7 +189,15 @@ def changing_places(u, steps):
     return now
 
 
-PROGRAMS = (neighbours, of_the_extent, of_slices, planes, another_array, changing_places)
+def stretched(u, steps):
+    weights = np.arange(1.0, 5.0)
+    total = 0.0
+    for k in range(steps):
+        total += np.sum(weights * (u[2:] - u[:-2]) + k * u[1:-1])
+    return total
+
+
+PROGRAMS = (neighbours, of_the_extent, of_slices, planes, another_array, changing_places, stretched)
 
 
 def test_programs_compute_the_same():
@@ -156,7 +211,7 @@ def test_programs_compute_the_same():
             args = (rng.normal(size=size), 2)
             results = (run(one, args, primal.namespace) for one in (primal.core, core))
             assert identical(*results), f"{size} {printer.function(core)}"
-        if program in (neighbours, planes, of_slices):
+        if program in (neighbours, planes, of_slices, stretched):
             assert "view" not in {
                 s.value.fn for s in walk(core.body) if isinstance(s, Assign) and isinstance(s.value, Op)
             }
@@ -167,3 +222,5 @@ def test_derivatives():
     with oracles.interpreted():
         for program in (of_slices, planes, another_array, changing_places):
             oracles.check(program, (rng.normal(size=7), 3))
+        for size in (3, 6):
+            oracles.check(stretched, (rng.normal(size=size), 3))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.unstepped import without_steps
-from tests.optimise.reading import check
-from tests.oracles import clone
+from tapec.optimise.unstepped import stencils_without_steps, without_steps
+from tests.optimise.reading import check, read
+from tests.oracles import clone, interpreted
 
 
 def test_a_loop_gets_a_form_without_steps():
@@ -48,7 +48,6 @@ def test_a_loop_gets_a_form_without_steps():
                     a_1[i] = t
             return s
         """,
-        again=False,
     )
 
 
@@ -64,6 +63,33 @@ def f(a, n, k, c):
     return n
 """
     check(without_steps, text, text)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_loops_that_add_to_neighbours_get_it_early(times: int):
+    lines = ["j = 1 if c else 0", "for i in range(n):", "    i_1 = i * j", "    t = a[i]", "    a_1[i_1] += t"]
+    lines += ["    a_1[i] += t"] * (times - 1)
+    text = "def f(a, a_1, n, c):\n    " + "\n    ".join([*lines, "return n"])
+    function = read(text)
+    assert (stencils_without_steps(function) == function) == (times == 1)
+    assert without_steps(function) != function
+
+
+def smoothed(u, w):
+    for _ in range(2):
+        u = u + 0.0
+        u[1:-1] += w[1:-1] * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+    return (u * u).sum()
+
+
+@pytest.mark.parametrize(("first", "second"), [(6, 6), (6, 3), (3, 3)])
+def test_both_forms_of_a_stencil_give_the_gradient_of_the_textbook_adjoint(first: int, second: int):
+    rng = np.random.default_rng(6)
+    args = rng.normal(size=first), rng.normal(size=second)
+    with interpreted():
+        found, expected = (tapec.grad(smoothed, wrt=(0, 1), opt_level=level)(*clone(args)) for level in (2, 0))
+    for mine, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-12, atol=1e-13)
 
 
 def fit(x, w, steps):

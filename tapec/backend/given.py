@@ -1,0 +1,44 @@
+"""What Numba calls the types of the arguments of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.core import types as nt
+from numba.core.dispatcher import OmittedArg
+from numba.core.typing.typeof import Purpose, typeof
+
+# the types of arrays met so far, and how many of them are kept at most
+_arrays: dict[tuple[Any, int, int], Any] = {}
+_KNOWN = 256
+
+
+def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The Numba types of arguments; None if one has none, or one that no program can be made for."""
+    found: list[Any] = []
+    for arg in args:
+        if type(arg) is float:
+            found.append(nt.float64)
+            continue
+        if type(arg) is np.ndarray:
+            # all that Numba looks at
+            kind = arg.dtype, arg.ndim, arg.flags.num
+            if kind in _arrays:
+                found.append(_arrays[kind])
+                continue
+        if isinstance(arg, OmittedArg):
+            found.append(nt.Omitted(arg.value))
+            continue
+        try:
+            numba_type = typeof(arg, Purpose.argument)
+        except ValueError:
+            return None
+        if numba_type is None or isinstance(numba_type, nt.List | nt.Set | nt.PyObject):
+            return None
+        if isinstance(numba_type, nt.BaseTuple) and argument_types(arg) is None:
+            return None
+        if type(arg) is np.ndarray and len(_arrays) < _KNOWN:
+            _arrays[arg.dtype, arg.ndim, arg.flags.num] = numba_type
+        found.append(numba_type)
+    return tuple(found)

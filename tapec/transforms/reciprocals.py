@@ -1,0 +1,75 @@
+"""Divide once where adjoints are divided again and again.
+
+    q_bar = y_bar / z                                   inverse = 1.0 / z
+    z_bar -= y * y_bar / z                    ->        q_bar = y_bar * inverse
+    r_bar = p_bar / z                                   z_bar -= y * y_bar * inverse
+                                                        r_bar = p_bar * inverse
+
+A division takes as long as four to eight products, and one adjoint often waits for another.  The reciprocal waits for
+none of them, and where the divisor does not change in a loop, LLVM takes it before the loop.
+
+Done in loops, for divisors that are used twice in a trip or do not change in the innermost loop, and of adjoints only:
+values of the program stay what they are to the last bit.  Where a divisor is so small that
+its reciprocal is infinite (below 5.6e-309), an adjoint of zero becomes nan; the derivative itself is infinite there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from tapec.analyses.regions import Region, Regions
+from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt
+from tapec.syntax.types import FLOAT64, Scalar
+from tapec.transforms.emitter import Emitter
+
+
+def with_reciprocals(items: Sequence[Any], region: Region, regions: Regions, emitter: Emitter) -> list[Any]:
+    """The statements of a reversed block, with reciprocals; see the module."""
+    loops = region.loops()
+    if not loops:
+        return list(items)
+    uses = Counter(divisor for item in items if (divisor := _divisor(item, emitter)) is not None)
+
+    def worth(divisor: str) -> bool:
+        home = regions.home.get(divisor)
+        return not regions.merged(divisor) and (uses[divisor] > 1 or home is None or not home.inside(loops[0]))
+
+    inverses: dict[str, Name] = {}
+    out: list[Any] = []
+    for item in items:
+        divisor = _divisor(item, emitter)
+        if divisor is None or not worth(divisor):
+            out.append(item)
+            continue
+        if divisor not in inverses:
+            type_ = emitter.types[divisor]
+            inverses[divisor] = Name(emitter.fresh("inverse", type_))
+            out += _inverse(inverses[divisor], divisor, item, emitter)
+        out.append(Assign(item.target, Op("*", (item.value.args[0], inverses[divisor])), item.span))
+    return out
+
+
+def _divisor(item: Any, emitter: Emitter) -> str | None:
+    """The name that a statement divides by, in the one type of both numbers."""
+    match item:
+        case Assign(target=target, value=Op(fn="/", args=(Name(id=number), Name(id=divisor)))):
+            types = {emitter.types.get(name) for name in (target, number, divisor)}
+            return divisor if len(types) == 1 and _is_float(types.pop()) else None
+    return None
+
+
+def _is_float(type_: object) -> bool:
+    return isinstance(type_, Scalar) and type_.is_float
+
+
+def _inverse(name: Name, divisor: str, item: Assign, emitter: Emitter) -> list[Stmt]:
+    one: Expr = Const(1.0)
+    made: list[Stmt] = []
+    type_ = emitter.types[divisor]
+    if type_ != FLOAT64:
+        assert isinstance(type_, Scalar)
+        one = Name(emitter.fresh("t", type_))
+        made.append(Assign(one.id, Op(f"cast.{type_.dtype}", (Const(1.0),)), item.span))
+    return [*made, Assign(name.id, Op("/", (one, Name(divisor))), item.span)]
