@@ -47,7 +47,11 @@ class Bound:
             if not -len(free) <= wrt < len(free):
                 message = f"`{self.function.__name__}` has no parameter {wrt} that is free"
                 raise UsageError(message, hint=f"free are: {', '.join(free) or 'none'}")
-            return free[wrt]
+            name = free[wrt]
+            if names[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                # extra arguments have no names of their own
+                return wrt if wrt < 0 else list(names).index(name)
+            return name
         return wrt
 
     def positions(self, names: Names, count: int) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 
 import tapec
 from tapec import pipeline, products
-from tapec.errors import UsageError
+from tapec.errors import UnsupportedSyntax, UsageError
 from tapec.options import DEFAULT
 from tests.oracles import check, interpreted
 
@@ -212,3 +212,35 @@ def test_what_was_made_without_the_jit_is_not_taken_for_what_is_made_with_it():
         assert made() is without
     assert type(made()) is not type(without)
     assert made()(2.0, 1.0) == without(2.0, 1.0) == (8.0, 12.0)
+
+
+def by_keyword(x, *, s=2.0):
+    return s * x * x * x
+
+
+def test_derivatives_of_derivatives_with_keyword_only_parameters():
+    slope = tapec.grad(by_keyword)
+    with interpreted():
+        assert tapec.vjp(slope, 2.0, 3.0)[1](1.0) == (36.0, 12.0)
+        assert tapec.vjp(slope, 2.0)[1](1.0) == (24.0,)
+        assert tapec.jvp(slope, (2.0, 3.0), (1.0, None)) == (36.0, 36.0)
+        assert tapec.grad(slope)(2.0, s=3.0) == tapec.jacfwd(slope)(2.0, s=3.0) == 36.0
+        assert tapec.grad(tapec.grad(slope), wrt="s")(2.0, s=3.0) == 12.0
+        assert tapec.grad(tapec.hvp(by_keyword))(2.0, s=3.0, v=1.0) == 18.0
+
+
+def with_default(x, y=2.0):
+    return x * x * y
+
+
+def test_positions_of_inner_derivatives_count_parameters():
+    def last(x):
+        return tapec.grad(with_default, wrt=-1)(x, y=3.0) + tapec.grad(by_keyword, wrt=-1)(x, s=1.0)
+
+    def left_out(x):
+        return tapec.grad(with_default, wrt=-1)(x)
+
+    with interpreted():
+        assert tapec.value_and_grad(last)(5.0) == (25.0 + 125.0, 10.0 + 75.0)
+        with pytest.raises(UnsupportedSyntax, match="no argument `y`"):
+            tapec.grad(left_out)(5.0)

@@ -60,7 +60,7 @@ STATEMENTS = {
 EXPRESSIONS = {
     "Constant": ("`1`, `2.5`, `True`, `\"text\"`, `None`", "text is inert"),
     "Name": ("`x`", "variables, parameters, closures, what a module defines; any letters"),
-    "Attribute": ("`a.shape`, `p.field`, `module.name`", "of arrays, named tuples, modules and known objects"),
+    "Attribute": ("`a.shape`, `p.field`, `module.name`", "of arrays, modules, objects; methods of named tuples, too"),
     "BinOp": ("`x + y`", "{arithmetic}, `@`"),
     "UnaryOp": ("`-x`", "{unary}"),
     "Compare": ("`x < y <= z`", "{comparisons}; chained too; `is` of known objects, `in` of a tuple or list"),

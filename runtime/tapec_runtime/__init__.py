@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tapec_runtime.powers import power
     from tapec_runtime.products import product
     from tapec_runtime.remainders import remainder
-    from tapec_runtime.searches import searchsorted, searchsorted_right
+    from tapec_runtime.searches import places, searchsorted, searchsorted_right
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
 
@@ -49,6 +49,7 @@ __all__ = [
     "minimum",
     "next_checkpoint",
     "overlap",
+    "places",
     "polygamma",
     "power",
     "product",
@@ -86,6 +87,7 @@ _LAZY = {
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",
     "overlap": "aliasing",
+    "places": "searches",
     "polygamma": "special",
     "power": "powers",
     "product": "products",

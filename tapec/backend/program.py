@@ -63,23 +63,29 @@ class Program:
         return f"{self.prelude}\n\n{self.source}" if self.prelude else self.source
 
 
-def _variadic(function: types.FunctionType) -> bool:
-    """Whether a function takes extra positional arguments."""
-    return any(p.kind is p.VAR_POSITIONAL for p in parameters(function).values())
-
-
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:
     """Positions of the parameters that `wrt` names, and whether it was a single one."""
     single = not isinstance(wrt, tuple | list)
     names = list(parameters(function))
+    extra = next((name for name, one in parameters(function).items() if one.kind is one.VAR_POSITIONAL), None)
     positions: list[int] = []
     for one in (wrt,) if single else wrt:
         if isinstance(one, str):
             if one not in names:
                 raise UsageError(f"`{function.__name__}` has no parameter `{one}`", hint=f"it has {', '.join(names)}")
+            if one == extra:
+                raise UsageError(
+                    f"`{one}` of `{function.__name__}` stands for any number of arguments",
+                    hint=f"name them by position, from {names.index(one)} on",
+                )
             positions.append(names.index(one))
         elif isinstance(one, int) and not isinstance(one, bool):
-            if not -len(names) <= one < len(names) and not _variadic(function):
+            if extra is not None and one < 0:
+                raise UsageError(
+                    f"position {one} of `{function.__name__}`, which takes any number of arguments, is not known",
+                    hint="count from the first argument",
+                )
+            if not -len(names) <= one < len(names) and extra is None:
                 raise UsageError(f"`{function.__name__}` has no parameter {one}", hint=f"it has {len(names)}")
             positions.append(one % len(names) if -len(names) <= one < len(names) else one)
         else:

@@ -10,7 +10,7 @@ import gast
 import numpy as np
 
 from tapec.errors import UndefinedName, UnsupportedType
-from tapec.frontend import complexes, known, memory, numba_types, records
+from tapec.frontend import complexes, known, memory, named_tuples, numba_types, records
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import note_roots
 from tapec.frontend.once import once
@@ -35,9 +35,6 @@ from tapec.frontend.values import (
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
 
-# attributes of named tuples, beside their fields, and of the dicts that an argument holds
-_OF_TUPLES = frozenset({*dir(tuple), "_replace", "_asdict", *dir(dict)})
-
 
 class Flags(types.SimpleNamespace):
     """The `flags` of an array, which do not change."""
@@ -61,12 +58,7 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
         assert ev.live is not None
         return ev.live.instance_attribute(owner, attr, node)
     if isinstance(owner, Tup):
-        fields = getattr(owner.cls, "_fields", ())
-        if attr in fields:
-            return owner.items[fields.index(attr)]
-        if attr not in _OF_TUPLES:
-            ev.fail(UndefinedName, f"{describe(owner)} has no attribute `{attr}`", node)
-        return Method(owner, attr)
+        return named_tuples.attribute(ev, owner, attr, node)
     if is_complex(owner):
         return _complex_attribute(ev, owner, attr, node)
     if isinstance(owner, Lazy) and attr in ("ndim", "dtype"):
@@ -214,6 +206,8 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | No
         return global_array(ev, obj, node)
     if isinstance(obj, tuple):
         cls = type(obj) if hasattr(obj, "_fields") else None
+        if cls is not None:
+            named_tuples.check(ev, cls, node)
         return Tup(tuple(wrap(ev, item, node, ("item", obj, k)) for k, item in enumerate(obj)), cls)
     if isinstance(obj, complex):
         return complexes.literal(obj)

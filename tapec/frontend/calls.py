@@ -14,7 +14,7 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, coroutines, dicts, parameters, tensors
+from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, parameters, tensors
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
@@ -110,7 +110,7 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
     """Call `func`."""
     if isinstance(func, Func):
         return call_closure(ev, func, args, kwargs, node)
-    if isinstance(func, Instance | Record):
+    if isinstance(func, Instance | Record) or (isinstance(func, Tup) and named_tuples.is_called(func)):
         return apply(ev, ev.get_attribute(func, "__call__", node), args, kwargs, node)
     if isinstance(func, Method):
         return call_method(ev, func, args, kwargs, node)
@@ -165,7 +165,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if dotted in INERT:
         return ev.inert(dotted, plain(ev, all_present(ev, args)), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
-        return _named_tuple(ev, obj, plain(ev, args), kwargs, node)
+        return named_tuples.made(ev, obj, plain(ev, args), kwargs, node)
     if ev.live is not None and isinstance(obj, type):
         made = ev.live.construct(obj, args, kwargs, node)
         if made is not None:
@@ -389,15 +389,3 @@ def call_method(ev: Evaluator, func: Method, args: list[Value], kwargs: dict[str
     if library is not None and isinstance(func.owner, Lazy | Complex | ev.sym_class):
         return call_library(ev, library, [func.owner, *args], kwargs, node)
     ev.fail(UnsupportedFunction, f"{describe(func.owner)} has no method `{func.name}` that is supported", node)
-
-
-def _named_tuple(ev: Evaluator, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    defaults = {name: wrap(ev, value) for name, value in cls._field_defaults.items()}
-    given = dict(zip(cls._fields, args, strict=False)) | kwargs
-    try:
-        items = tuple(given.get(name, defaults.get(name)) for name in cls._fields)
-    except KeyError:
-        items = (None,)
-    if any(item is None for item in items) or len(given) > len(cls._fields):
-        ev.fail(TypeMismatch, f"wrong arguments for `{cls.__name__}`", node)
-    return Tup(items, cls)  # type: ignore[arg-type]

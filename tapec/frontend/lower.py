@@ -32,6 +32,7 @@ from tapec.frontend import (
     iteration,
     list_methods,
     loops,
+    named_tuples,
     opaque,
     operators,
     sequences,
@@ -197,6 +198,8 @@ def lower(
             named = zip(cls.object_names, given.items, strict=True)
             return Record(tuple(parameter(f"{label}_{name.strip('_')}", item) for name, item in named), given.cls)
         if isinstance(given, Tup):
+            if given.cls is not None:
+                named_tuples.check(ev, given.cls, source.node)
             return Tup(tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items)), given.cls)
         if isinstance(given, Complex):
             # its own name is that of the argument in the generated function

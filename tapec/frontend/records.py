@@ -33,7 +33,7 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
         attr = _mangled(owner, attr)
     found = inspect.getattr_static(cls, attr, _ABSENT)
     if hasattr(type(found), "__set__"):
-        return _of_class(ev, owner, cls, found, attr, node)
+        return of_class(ev, owner, cls, found, attr, node)
     if attr in owner.cls.object_names:
         return owner.items[owner.cls.object_names.index(attr)]
     if attr in owner.cls.object_fixed:
@@ -43,7 +43,7 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
         ev.fail(UnsupportedType, message, node, hint="keep numbers, arrays, and containers or objects of those in it")
     if found is _ABSENT:
         ev.fail(UndefinedName, f"an object of {cls.__qualname__} has no attribute `{attr}`", node)
-    return _of_class(ev, owner, cls, found, attr, node)
+    return of_class(ev, owner, cls, found, attr, node)
 
 
 def _mangled(owner: Record, attr: str) -> str:
@@ -59,11 +59,11 @@ def super_attribute(ev: Evaluator, value: Super, attr: str, node: Any) -> Value:
     mro = (owner.cls.object_class if isinstance(owner, Record) else type(owner.obj)).__mro__  # type: ignore[attr-defined]
     for base in mro[mro.index(value.cls) + 1 :]:
         if attr in vars(base):
-            return _of_class(ev, owner, base, vars(base)[attr], attr, node)
+            return of_class(ev, owner, base, vars(base)[attr], attr, node)
     ev.fail(UndefinedName, f"no class above {value.cls.__qualname__} has an attribute `{attr}`", node)
 
 
-def _of_class(ev: Evaluator, owner: Value, cls: type, found: Any, attr: str, node: Any) -> Value:
+def of_class(ev: Evaluator, owner: Value, cls: type, found: Any, attr: str, node: Any) -> Value:
     """What an attribute of a class is to one of its objects."""
     if isinstance(found, property):
         return ev.call_object(found.fget, [owner], {}, node)

@@ -19,6 +19,7 @@ from tapec.optimise.columnwise import keep_columns
 from tapec.optimise.counters import count_by_formula
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.defined import define_copied
+from tapec.optimise.demanded import demanded_extents
 from tapec.optimise.distribute import distribute
 from tapec.optimise.early import leave_early
 from tapec.optimise.edges import part_edges
@@ -34,6 +35,7 @@ from tapec.optimise.kept_rows import keep_written_rows
 from tapec.optimise.lanes import in_lanes
 from tapec.optimise.lengths import square_lengths
 from tapec.optimise.loop_products import multiply_matrices
+from tapec.optimise.neighbours import join_neighbours
 from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
 from tapec.optimise.refill import refill
@@ -44,6 +46,7 @@ from tapec.optimise.rows import hide_descent
 from tapec.optimise.same_extents import extents_of_one_size
 from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.searches import search_tables
+from tapec.optimise.selected import select_values
 from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
@@ -79,6 +82,7 @@ PREPARE: tuple[Pass, ...] = (
     extents_of_slices,
     extents_of_one_size,
     square_lengths,
+    demanded_extents,
     known_extents,
     *CLEAN,
     # extents that depended on others
@@ -112,6 +116,7 @@ SPEED: tuple[Pass, ...] = (
     sum_in_variables,
     *CLEAN,
     stencils_without_steps,
+    select_values,
     settle_stores,
     carry_additions,
     distribute,
@@ -120,6 +125,7 @@ SPEED: tuple[Pass, ...] = (
     turn_products,
     fill_at_once,
     fill_choices,
+    join_neighbours,
     reuse_memory,
     sum_before_products,
     multiply_matrices,
@@ -152,10 +158,20 @@ PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 TELLING: dict[Pass, Telling] = {
     one: one
     for one in (
-        *(carry_additions, distribute, hoist_allocations, privatise, replace_small_arrays, sum_in_variables, unroll),
-        *(known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula, refill, leave_early),
+        *(
+            join_neighbours,
+            carry_additions,
+            distribute,
+            hoist_allocations,
+            privatise,
+            replace_small_arrays,
+            sum_in_variables,
+            unroll,
+        ),
+        *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
+        *(refill, leave_early),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
-        *(run_together, elements_of_slices, multiply_matrices, turn_tall, keep_written_rows),
+        *(run_together, elements_of_slices, part_edges, select_values, multiply_matrices, turn_tall, keep_written_rows),
     )
 }
 
@@ -183,8 +199,9 @@ def tidy(
     """
     if options.level == 0:
         return drop_dead(function, constants)
-    # trips that wait for the one before cannot be shared out
-    speed = tuple(one for one in SPEED if one is not carry_additions) if options.parallel else SPEED
+    # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
+    left_out: dict[Pass, bool] = {carry_additions: options.parallel, multiply_matrices: options.memory is not None}
+    speed = tuple(one for one in SPEED if not left_out.get(one, False))
     function = _run((*CLEAN, *(speed if options.fast else ())), sequential(function), constants, listener)
     if listener is not None:
         # before loops are shared out: what is proved of all trips holds for those of a thread

@@ -6,7 +6,7 @@
                                                       for i in range(max(n - 1, min(1, n)), n): ...
 
 Between the edges no subscript counts from the end, and no remainder takes anything off: subscripts are the variable and
-a number, which passes and LLVM understand.
+a number, which passes and LLVM understand.  Tests of being at an edge (`i == 0`, `i < n - 1`) have one answer there.
 
 For innermost loops that count up by one from a number.  At either edge there may be two trips: those in which a
 subscript may be negative, and those in which a remainder takes something off, where what is divided and the divisor are
@@ -46,6 +46,9 @@ from tapec.syntax.types import INT64
 # so many trips are an edge, and so many statements are written three times
 _TRIPS = 2
 _STATEMENTS = 60
+# what comparisons are of a number that is smaller than another one, and of one that is larger
+_SMALLER = {"<": True, "<=": True, "!=": True, "==": False, ">": False, ">=": False}
+_LARGER = {"<": False, "<=": False, "!=": True, "==": False, ">": True, ">=": True}
 
 
 def part_edges(
@@ -59,11 +62,11 @@ def part_edges(
 
 @dataclass(frozen=True)
 class _Plan:
-    """The first trips that are an edge, the last ones, and what is known between: remainders, and divisors."""
+    """How many trips the edges are, and what is known between them: values, and divisors that are not 0."""
 
     first: int
     last: int
-    remainders: frozenset[str]
+    known: dict[str, Expr]
     divisors: frozenset[Expr]
 
 
@@ -94,20 +97,43 @@ class _Edges:
             return None
         first = [-start - offset for offset in self.offsets(loop)]
         last: list[int] = []
-        remainders: set[str] = set()
+        known: dict[str, Expr] = {}
         divisors: set[Expr] = set()
         for stmt in inner:
             match stmt:
                 case Assign(target=target, value=Op(fn="%", args=(Name() as number, divisor))):
-                    edges = self.around(loop, number, divisor) if self.trips.types[target] == INT64 else None
+                    whole = self.trips.types[target] == INT64 and self.trips.fixed(Name(target))
+                    edges = self.around(loop, number, divisor) if whole else None
                     if edges is not None:
                         first.append(edges[0] - start)
                         last.append(edges[1])
-                        remainders.add(target)
+                        known[target] = number
                         divisors.add(divisor)
-        plan = _Plan(max([0, *first]), max([0, *last]), frozenset(remainders), frozenset(divisors))
+                case Assign(target=target, value=Op(fn=fn, args=(number, bound))) if fn in _LARGER and self.trips.fixed(
+                    Name(target)
+                ):
+                    begun, ended = self.compared(loop, number, bound, fn)
+                    if begun is not None and begun - start <= _TRIPS:
+                        first.append(begun - start)
+                        known[target] = Const(_LARGER[fn])
+                    elif ended is not None and ended <= _TRIPS:
+                        last.append(ended)
+                        known[target] = Const(_SMALLER[fn])
+        plan = _Plan(max([0, *first]), max([0, *last]), known, frozenset(divisors))
         small = plan.first <= _TRIPS and plan.last <= _TRIPS
         return plan if small and (plan.first or plan.last) else None
+
+    def compared(self, loop: For, number: Expr, bound: Expr, fn: str) -> tuple[int | None, int | None]:
+        """From where on a variable is larger than a number, or how many trips before the end it is not smaller."""
+        place, other = (self.trips.subscript(one) for one in (number, bound))
+        behind = self.trips.subscript(loop.stop)
+        if place is None or other is None or behind is None or place.base != loop.var:
+            return None, None
+        limit = other.offset - place.offset
+        if other.base is None:
+            return limit + (fn in ("==", "!=", "<=", ">")), None
+        standing = other.base == behind.base and self.trips.fixed(Name(other.base))
+        return None, behind.offset - limit - (fn in ("<=", ">")) if standing else None
 
     def offsets(self, loop: For) -> Iterator[int]:
         """What the subscripts are that are the variable and a number: the number."""
@@ -157,8 +183,8 @@ class _Edges:
 
         def statement(stmt: Stmt) -> Stmt:
             match stmt:
-                case Assign(target=target, value=Op(args=(number, _))) if target in plan.remainders:
-                    return replace(stmt, value=number)
+                case Assign(target=target) if target in plan.known:
+                    return replace(stmt, value=plan.known[target])
                 case Assign(value=value) if self.is_no_divisor(value, plan):
                     return replace(stmt, value=Const(False))
                 case If(test=test) if self.is_no_divisor(self.trips.definition(test), plan):

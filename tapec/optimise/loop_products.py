@@ -12,7 +12,8 @@
 
 `loop_nests` says which nests these are; several products may share one.  The third loop may run to or from the second
 one's variable: outside the triangle the factor is zero then, and where an infinite or undefined element of the other
-factor makes that zero undefined, which shows in the product, the loops run as they stand.
+factor makes that zero undefined, which shows in the product, the loops run as they stand.  So they do where a matrix
+would take more than 128 MB, for a nest takes next to nothing, and with a limit of memory.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
 # what BLAS is worth its calls and copies for: trips of each loop, and of all
 LEAST, WORK = 8, 16384
+# elements of a matrix that a nest without one may be given
+MOST = 2**24
 
 
 def multiply_matrices(
@@ -153,7 +156,12 @@ class _Form:
         enough = [self.computed(Op(">=", (size, Const(LEAST))), BOOL) for size in dict.fromkeys(sizes)]
         first, second, third = sizes
         work = self.computed(Op("*", (self.computed(Op("*", (first, second)), INT64), third)), INT64)
-        test, *others = [*enough, self.computed(Op(">=", (work, Const(WORK))), BOOL)]
+        few: Atom = first
+        for size in dict.fromkeys(sizes[1:]):
+            few = few if size == few else self.computed(Op("min", (few, size)), INT64)
+        most = self.computed(Op("*", (few, Const(MOST))), INT64)
+        tests = [Op(">=", (work, Const(WORK))), Op("<=", (work, most))]
+        test, *others = [*enough, *(self.computed(one, BOOL) for one in tests)]
         for other in others:
             test = self.computed(Op("and", (test, other)), BOOL)
         return test

@@ -195,4 +195,3 @@ class _Settle:
         if not plain or access.array != store.array or access.index is None:
             return True
         return not self.different(access.index, store.index)  # type: ignore[arg-type]
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tapec.analyses.dependence import Affine
+from tapec.analyses.dependence import Affine, Dependence
 from tapec.analyses.memory import ALLOCATIONS
 from tapec.analyses.regions import regions
 from tapec.optimise.names import Fresh
@@ -19,6 +19,7 @@ from tapec.syntax.core import (
     Block,
     Const,
     Expr,
+    For,
     Function,
     If,
     Name,
@@ -78,6 +79,7 @@ class Slices:
 
     def __init__(self, function: Function) -> None:
         self.regions = regions(function)
+        self.dependence = Dependence(self.regions)
         self.same = Extents(function, self.regions)
         self.fresh = Fresh(function.types)
         self.slices: dict[str, Slice] = {}
@@ -205,6 +207,31 @@ class Slices:
             case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))) if not self.regions.merged(array):
                 return self.extent(array, axis)
         return Affine(number.id, 0)
+
+    def is_below(self, sub: Expr, limit: Affine | None) -> bool:
+        """Whether a subscript is not negative, and smaller than a number."""
+        place = self.dependence.affine(sub) if isinstance(sub, Name | Const) else None
+        if place is None or limit is None or self.dependence.minimum(place) < 0:
+            return False
+        if place.base is None:
+            return limit.base is None and place.offset < limit.offset
+        loop = self.dependence.loops.get(place.base)
+        behind = None if loop is None else self.behind(loop)
+        return behind is not None and behind.base == limit.base and behind.offset + place.offset <= limit.offset
+
+    def behind(self, loop: For) -> Affine | None:
+        """More than a loop's variable ever is."""
+        if self.dependence.direction(loop) > 0:
+            return self.bound(loop.stop)
+        first = self.size(loop.start) if self.dependence.direction(loop) < 0 else None
+        return None if first is None else Affine(first.base, first.offset + 1)
+
+    def bound(self, stop: Atom) -> Affine | None:
+        """The number of trips of a loop, if it is not negative: `n` for `max(n, 0)`, too."""
+        match self.definition(stop):
+            case Op(fn="max", args=(Name() as one, Const(value=0))):
+                return self.size(one)
+        return self.size(stop)
 
     def definition(self, number: Expr) -> Expr | None:
         """What computes an integer that is assigned once."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
-from tapec.analyses.dependence import Affine, Dependence
+from tapec.analyses.dependence import Affine
 from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.sliced import Part, Slices
@@ -90,7 +90,6 @@ class _Extents(Slices):
 class _Elements(Slices):
     def __init__(self, function: Function, listener: Listener | None) -> None:
         super().__init__(function)
-        self.dependence = Dependence(self.regions)
         self.listener = listener
         self.told: set[tuple[Span | None, str]] = set()
 
@@ -140,22 +139,12 @@ class _Elements(Slices):
 
     def is_within(self, sub: Expr, part: Part, extent: Expr) -> bool:
         """Whether a subscript is one of a part of an axis, which has an extent."""
-        if self.is_stretched(sub, part):
+        if self.is_below(sub, part.rest) or self.is_stretched(sub, part):
             return True
-        place = self.dependence.affine(sub) if isinstance(sub, Name | Const) else None
-        if place is None or self.dependence.minimum(place) < 0:
+        loop = self.dependence.loops.get(sub.id) if isinstance(sub, Name) else None
+        if loop is None or self.dependence.direction(loop) <= 0 or self.definition(loop.stop) != extent:
             return False
-        if place.base is None:
-            return part.rest is not None and part.rest.base is None and place.offset < part.rest.offset
-        loop = self.dependence.loops.get(place.base)
-        if loop is None or self.dependence.direction(loop) <= 0:
-            return False
-        if place.offset <= 0 and self.definition(loop.stop) == extent:
-            return True
-        behind = self.behind(loop.stop)
-        if behind is None or part.rest is None or behind.base != part.rest.base:
-            return False
-        return behind.offset + place.offset <= part.rest.offset
+        return self.dependence.minimum(Affine(loop.var, 0)) >= 0
 
     def is_stretched(self, sub: Expr, part: Part) -> bool:
         """Whether a subscript is that of a trip, or 0 where a part has one element: a multiple of 1 or 0."""
@@ -169,12 +158,5 @@ class _Elements(Slices):
                         equal = self.definition(test)
                         extents = equal.args if isinstance(equal, Op) and equal.fn == "==" else ()
                         if extents in self.fitting and extents[1] == loop.stop and isinstance(extents[0], Name):
-                            return part.rest is not None and self.behind(extents[0]) == part.rest
+                            return part.rest is not None and self.bound(extents[0]) == part.rest
         return False
-
-    def behind(self, stop: Atom) -> Affine | None:
-        """More than the variable of a loop with this bound ever is; of a bound `max(n, 0)` that is `n`, too."""
-        match self.definition(stop):
-            case Op(fn="max", args=(Name() as one, Const(value=0))):
-                return self.size(one)
-        return self.size(stop)

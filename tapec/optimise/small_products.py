@@ -4,8 +4,8 @@
                                          for k in range(3):
                                              s = s + u[k] * v[k]
 
-Both arrays need known extents of at most four.  A library's call costs more than such a product, and takes
-memory where numbers would do.
+Both arrays need known extents of at most four; that of a vector follows from the other factor, and is checked.
+A library's call costs more than such a product, and takes memory where numbers would do.
 """
 
 from __future__ import annotations
@@ -16,8 +16,24 @@ from dataclasses import replace
 
 from tapec.journal import Listener
 from tapec.optimise.names import Fresh
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Name, Op, Stmt, Store, map_blocks, walk, writes
-from tapec.syntax.types import FLOAT64, INT64, Array
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Raise,
+    Stmt,
+    Store,
+    map_blocks,
+    walk,
+    writes,
+)
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
 _LARGEST = 4
 
@@ -46,6 +62,12 @@ class _Products:
         match stmt:
             case Assign(value=Op(fn="np.dot", args=(Name(id=left), Name(id=right)))):
                 one, other = self.shape(left), self.shape(right)
+                if one is None and other is not None and self.is_vector(left):
+                    yield from self.checked(stmt, left, other[0], other)
+                    one = other[:1]
+                if other is None and one is not None and self.is_vector(right):
+                    yield from self.checked(stmt, right, one[-1], one)
+                    other = one[-1:]
                 if one is not None and other is not None and one[-1] == other[0]:
                     yield from self.written_out(stmt, left, right, one, other)
                     return
@@ -59,6 +81,21 @@ class _Products:
         extents = [self.extent(array, axis) for axis in range(type_.ndim)]
         known = tuple(n for n in extents if n is not None and 0 < n <= _LARGEST)
         return known if len(known) == type_.ndim else None
+
+    def is_vector(self, array: str) -> bool:
+        type_ = self.fresh.types[array]
+        return isinstance(type_, Array) and type_.ndim == 1 and type_.dtype == "float64"
+
+    def checked(self, stmt: Assign, array: str, extent: int, known: tuple[int, ...]) -> Iterator[Stmt]:
+        """What makes sure that a vector has as many elements as a product asks for; the other factor is known."""
+        asked, differs = self.fresh("n", INT64), self.fresh("t", BOOL)
+        other = "vector" if len(known) == 1 else "matrix"
+        first = isinstance(stmt.value, Op) and stmt.value.args[0] == Name(array)
+        factors = f"vector * {other}" if first else f"{other} * vector"
+        message = Const(f"incompatible array sizes for np.dot(a, b) ({factors})")
+        yield Assign(asked, Op("dim", (Name(array), Const(0))), stmt.span)
+        yield Assign(differs, Op("!=", (Name(asked), Const(extent))), stmt.span)
+        yield If(Name(differs), (Raise("ValueError", (message,), stmt.span),), (), stmt.span)
 
     def extent(self, array: str, axis: int) -> int | None:
         match self.definitions.get(array):

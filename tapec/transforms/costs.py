@@ -23,8 +23,10 @@ _COST = {
     "load": 0.7,
     "np.sqrt": 2.0,
     "math.sqrt": 2.0,
-    **dict.fromkeys(("+", "-", "*", "neg", "dim", "ifelse", "not", "and", "or"), 0.3),
+    **dict.fromkeys(("+", "-", "*", "neg", "dim", "ifelse"), 0.3),
+    **dict.fromkeys(("not", "and", "or"), 0.15),
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 0.3),
+    **dict.fromkeys(("math.floor", "math.ceil", "np.floor", "np.ceil"), 0.5),
     **dict.fromkeys(("min", "max", "abs", "np.abs", "math.fabs", "cast.float64", "cast.int64"), 0.4),
 }
 STORE_OUTSIDE = 0.3

@@ -251,7 +251,7 @@ def _pick(ev: Evaluator, one: Any, args: list[Value], kwargs: dict[str, Value], 
 
 
 def parameter_names(callee: Value) -> list[str]:
-    """The names of a function's parameters, those that are given by name alone last; none where extra ones may follow."""
+    """The names of a function's parameters, those given by name alone last; none where extra arguments may follow."""
     definition = getattr(callee, "node", None)
     if definition is not None:
         own = definition.args

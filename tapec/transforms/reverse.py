@@ -25,6 +25,7 @@ from tapec.transforms.checkpoints import find
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
 from tapec.transforms.fusion import Fused, Fusion
+from tapec.transforms.last_trip import of_last_trip
 from tapec.transforms.plan import Slot
 from tapec.transforms.putback import arrays_to_put_back, only_reversed, tell_put_back, with_old_values
 from tapec.transforms.schedule import Forward, Schedule, never_read, sharing, without_stores
@@ -71,6 +72,7 @@ def reverse(
     sweep reverses the trips of independent loops as soon as they have run.  `listener` is told what is decided.
     The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
+    function = of_last_trip(function)
     given = function, sources, constants, unit_seed, shared, fuse
     if not fuse:
         return _Reverse(*given, listener, outputs).run()
@@ -91,7 +93,7 @@ def kept_by_loops(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], unit_seed: bool, fuse: bool
 ) -> list[tuple[For | Loop, list[tuple[Slot, Type]]]]:
     """What the reversal of a function stores for its outermost loops."""
-    worker = _Reverse(function, sources, constants, unit_seed, False, fuse, None)
+    worker = _Reverse(of_last_trip(function), sources, constants, unit_seed, False, fuse, None)
     worker.run()
     kept = []
     for stmt in walk(worker.program.body):

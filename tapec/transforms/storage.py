@@ -16,14 +16,14 @@ from __future__ import annotations
 from tapec.analyses.regions import Region
 from tapec.syntax.core import Assign, For, If, Loop, Name, reads, walk
 from tapec.syntax.types import Array, Scalar, Stack
-from tapec.transforms.copies import Copies
 from tapec.transforms.costs import STORE, STORE_ARRAY
+from tapec.transforms.heads import Heads
 from tapec.transforms.passed import handed, rotation
 from tapec.transforms.plan import Plan, Slot
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, always_breaks
 
 
-class Planner(Copies):
+class Planner(Heads):
     """Decides for every value that the reversed statements read."""
 
     def run(self, reverse: RevBlock, fused: dict[int, RevLoop] | None = None) -> Plan:
@@ -36,6 +36,7 @@ class Planner(Copies):
         for body in bodies:
             self._demand_block(body)
         self.choose_copies()
+        self.choose_heads()
         # what must be stored comes first, and in the order of the program: values that follow from it are cheap then
         self._pending.sort(key=self._turn)
         while self._pending:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tests.errors import Refusals
 
 cases = Refusals()
@@ -77,3 +79,21 @@ def number_in_text_of_the_run(x, n):
 @refused(1.0, 12)
 def changed_text_of_the_run(x, n):
     return x * len(f"{n}.".replace(".", ""))
+
+
+class Vector(NamedTuple):
+    x: float
+    y: float
+
+    def __add__(self, other):
+        return Vector(self.x + other.x, self.y + other.y)
+
+
+@refused(Vector(1.0, 2.0))
+def named_tuple_with_operators(v):
+    return (v + v)[0]
+
+
+@refused(1.0)
+def named_tuple_with_operators_that_is_made(x):
+    return (Vector(x, x) + Vector(x, x))[0]

@@ -46,6 +46,16 @@ def parameter_out_of_range(x):
     return x
 
 
+@refused(1.0, 2.0, wrt=-1)
+def position_from_an_unknown_end(*xs):
+    return xs[0] * xs[1]
+
+
+@refused(1.0, 2.0, wrt="xs")
+def any_number_of_arguments(*xs):
+    return xs[0] * xs[1]
+
+
 @refused(1.0, wrt=1.5)
 def strange_wrt(x):
     return x

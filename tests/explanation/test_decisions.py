@@ -98,6 +98,15 @@ def gram(x):
     return (c @ c).sum()
 
 
+def crossed(x, p):
+    total = 0.0
+    axis = np.array([x[0], 1.0, x[1]])
+    for i in range(p.shape[0]):
+        q = p[i] + np.cross(axis, p[i])
+        total += q[0] * q[1]
+    return total
+
+
 def largest(x):
     top = x[0]
     for i in range(1, x.shape[0]):
@@ -111,9 +120,17 @@ def neighbours(x):
     return (right * x[:-1]).sum()
 
 
+def ring(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * x[i - 1]
+    return total
+
+
 CASES = (
     (sliced, (VECTOR,), "part =", "extents", "`part` has 3 elements: element 2 behind it is asked for"),
     (neighbours, (VECTOR,), "right =", "slices", "loops take elements of slices from `x` itself"),
+    (ring, (VECTOR,), "for i", "edges", "its first and last trips are loops of their own"),
     (branches, (VECTOR, numba.boolean), "if c", "joined", "elements of `b` are copied: both sides bring a small array"),
     (product, (VECTOR,), "b =", "small_products", "the product is written out: its arrays are 2 by 2 and 2 by 2"),
     (packed, (VECTOR, VECTOR), "for r", "counters", "`p` is computed from `r`, not carried: every trip adds 1"),
@@ -123,6 +140,7 @@ CASES = (
     (alike, (numba.float64[:, ::1],), "s =", "turned_products", "the product is taken in transpose"),
     (components, (VECTOR, numba.float64[:, ::1]), "for _", "tall", "has a second form: matrices of many short rows"),
     (gram, (numba.float64[:, ::1],), "for i", "loop_products", "is left to BLAS: where its loops make many trips"),
+    (crossed, (VECTOR, numba.float64[:, ::1]), "for i", "demanded", "axis 1 of `p` has 3 elements: with any other"),
     (largest, (VECTOR,), "for i", "early", "the reverse sweep leaves the loop early"),
 )
 

@@ -53,11 +53,16 @@ def test_a_product_of_matrices():
             t_2 = n2 >= 8
             n_1 = n * n1
             n_2 = n_1 * n2
+            n_3 = min(n, n1)
+            n_4 = min(n_3, n2)
+            n_5 = n_4 * 16777216
             t_3 = n_2 >= 16384
-            t_4 = t and t_1
-            t_5 = t_4 and t_2
-            t_6 = t_5 and t_3
-            if t_6:
+            t_4 = n_2 <= n_5
+            t_5 = t and t_1
+            t_6 = t_5 and t_2
+            t_7 = t_6 and t_3
+            t_8 = t_7 and t_4
+            if t_8:
                 a_1 = np.empty((n, n1))
                 for i in range(n):
                     for j in range(n1):
@@ -185,6 +190,7 @@ def test_every_gradient_has_products(f):
     source = tapec.emit(f, (0, 1), signature="f8[:, ::1], f8[:, ::1]")
     assert "np.dot(" in source and ">= 16384" in source
     assert ">= 16384" not in tapec.emit(f, (0, 1), signature="f8[:, ::1], f8[:, ::1]", strict=True)
+    assert ">= 16384" not in tapec.emit(f, (0, 1), signature="f8[:, ::1], f8[:, ::1]", memory="1GB")
 
 
 @pytest.mark.parametrize("f", (lower, upper), ids=["lower", "upper"])

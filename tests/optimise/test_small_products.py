@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tapec
 from tapec.optimise.joined import copy_joined
 from tapec.optimise.small_products import write_out_products
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
+from tests.oracles import interpreted
 
 
 def test_a_product_of_small_vectors_is_a_loop():
@@ -34,6 +36,52 @@ def test_a_product_of_small_vectors_is_a_loop():
             return x
         """,
     )
+
+
+def test_the_extent_of_a_vector_follows_from_the_other_factor():
+    check(
+        write_out_products,
+        before="""
+        def f(a, n):
+            a_1 = np.zeros(3)
+            x = np.dot(a, a_1)
+            return x
+        """,
+        after="""
+        def f(a, n):
+            a_1 = np.zeros(3)
+            n_1 = a.shape[0]
+            t = n_1 != 3
+            if t:
+                raise ValueError("incompatible array sizes for np.dot(a, b) (vector * vector)")
+            x = 0.0
+            for k in range(3):
+                t_1 = a[k]
+                t_2 = a_1[k]
+                t_3 = t_1 * t_2
+                x += t_3
+            return x
+        """,
+    )
+
+
+def rotated(points, x):
+    matrix = np.array([[np.cos(x), -np.sin(x), 0.0], [np.sin(x), np.cos(x), 0.0], [0.0, 0.0, 1.0]])
+    total = 0.0
+    for i in range(points.shape[0]):
+        moved = matrix @ points[i]
+        total += moved[0] * moved[2] + (points[i] @ matrix)[1]
+    return total
+
+
+def test_rows_are_multiplied_by_a_small_matrix(rng):
+    points = rng.normal(size=(4, 3))
+    with interpreted():
+        check_derivative(rotated, (points, 0.3))
+        for level in (1, 2):
+            with pytest.raises(ValueError):
+                tapec.grad(rotated, (0, 1), opt_level=level)(points[:, :2], 0.3)
+    assert "= np.dot" not in tapec.emit(rotated, (0, 1), signature="f8[:, ::1], f8")
 
 
 def test_a_product_of_large_or_unknown_vectors_stays():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -19,6 +20,35 @@ G = 3.0
 GA = np.array([1.0, 2.0, 3.0, 4.0])
 P = namedtuple("P", "a b")
 x_bar = 2.5
+
+
+class Layer(NamedTuple):
+    weights: np.ndarray
+    bias: float = 0.5
+    steepness = 1.5
+
+    def __call__(self, x):
+        return np.tanh(self.steepness * (self.weights @ x) + self.bias) * self.width
+
+    @property
+    def width(self):
+        return self.weights.shape[0]
+
+    @classmethod
+    def shifted(cls, weights, by):
+        return cls(weights + by * cls.steepness)
+
+    @staticmethod
+    def square(x):
+        return x * x
+
+
+class Doubled(Layer):
+    def __call__(self, x):
+        return 2.0 * Layer.__call__(self, x)
+
+    def square(self, x):
+        return x * self.bias
 
 
 @case(A)
@@ -401,3 +431,15 @@ def generator_expressions(a):
 @case(A)
 def first_arguments_by_name(a):
     return np.sum(a=a, axis=0) + np.mean(a=a * 2) + np.zeros(shape=3).sum()
+
+
+@case(Layer(A, 0.3), GA)
+def classes_of_named_tuples(p, a):
+    q = Layer.shifted(p.weights, p.bias)
+    r = q._replace(bias=p(a))
+    return p(a) * r(a) + q.square(p.bias) * p.width
+
+
+@case(Doubled(A, 0.3), GA)
+def classes_above_named_tuples(p, a):
+    return p(a) + p.square(a[0]) * p.steepness + Doubled(a).bias

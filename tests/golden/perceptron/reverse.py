@@ -34,11 +34,11 @@ def perceptron_value_and_grad(w1, w2, x):
 
     # reverse sweep
     # return np.sum((w2 @ hidden) ** 2)
-    hidden_bar = np.dot(w2.T, t_2_bar)
-    # hidden = np.tanh(w1 @ x)
+    t_4 = np.dot(w2.T, t_2_bar)
     for i in range(n):
-        t_4 = t_bar[i]
-        t_bar[i] = (1.0 - t_4 * t_4) * hidden_bar[i]
+        t_5 = t_bar[i]
+        # hidden = np.tanh(w1 @ x)
+        t_bar[i] = (1.0 - t_5 * t_5) * t_4[i]
     n_2 = w1.shape[1]
     w1_bar = np.empty((n, n_2))
     for i in range(n):
