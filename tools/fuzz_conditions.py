@@ -1,10 +1,10 @@
 """Harsh conditions for generated code that the interpreter runs: what would go unnoticed by chance shows.
 
-Memory that nothing has been written to holds nan.  Loops on threads take their trips in another order, and no two trips
-may write one element.  Of loops that LLVM is told are independent, no trip finds what another one has stored; it is
-told of all that are, however few arrays they have.  Trips run side by side wherever that is proved to be right, worth
-it or not, and four at a time, so that a loop of five trips has a full block of lanes and a rest.  Products of small
-matrices are left to BLAS, and matrices with more rows than columns are kept in transpose.
+Memory that nothing has been written to holds nan.  Loops run on threads however short they are; threads take them in
+another order, and no two may write one element.  Of loops that LLVM is told are independent, no trip finds what
+another one has stored; it is told of all that are, however few arrays they have.  Trips run side by side wherever that
+is proved to be right, worth it or not, and four at a time, so that a loop of five trips has a full block of lanes and a
+rest.  Products of small matrices are left to BLAS, and matrices with more rows than columns are kept in transpose.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from tapec.backend import jit
 from tapec.backend.program import Program
-from tapec.optimise import independent, lanes, loop_products, tall
+from tapec.optimise import independent, lanes, loop_products, parallel, tall
 from tapec.syntax.core import Const
 
 
@@ -143,5 +143,7 @@ def harsh() -> Iterator[None]:
         mock.patch.object(loop_products, "LEAST", 1),
         mock.patch.object(loop_products, "WORK", 1),
         mock.patch.object(tall, "TIMES", 1),
+        mock.patch.object(parallel, "_SHORT", 1),
+        mock.patch.object(parallel, "_LONG", 64),
     ):
         yield

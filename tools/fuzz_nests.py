@@ -144,7 +144,7 @@ class Nests(Expressions, Writer):
         x = self.target(scope)
         bounds = [f"-2, {extent}", f"{extent} + 3", f"-n, {extent} + n", f"{extent} + 1, -3, -1"]
         self.emit(depth, f"for {i} in {self.rng.choice(['range', 'prange'])}({self.rng.choice(bounds)}):")
-        tests = [f"0 <= {i} < {extent}", f"{i} >= 0 and {i} < {extent}", f"{i} in range({extent})"]
+        tests = [f"0 <= {i} < {extent}", f"{i} >= 0 and {i} < {extent}", f"not ({i} < 0 or {i} >= {extent})"]
         self.emit(depth + 1, f"if {self.rng.choice(tests)}:")
         forms = [
             [f"{v}[{i}] = 0.7 * {v}[{i}] * {paren(x)}"],

@@ -81,7 +81,10 @@ def in_lanes(
 
 def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> _Rewriting | None:
     """How a loop runs in lanes, if it can, and gains by it."""
-    if not isinstance(stmt, For) or stmt.parallel or stmt.step != Const(1) or stmt.slots is not None or few(stmt):
+    if not isinstance(stmt, For) or stmt.step != Const(1) or stmt.slots is not None or few(stmt):
+        return None
+    # threads would share the lanes of what each of them has for itself
+    if any(isinstance(inner, For) and inner.parallel for inner in walk((stmt,))):
         return None
     if not trips.commute(stmt):
         return None

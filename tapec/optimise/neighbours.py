@@ -27,6 +27,7 @@ from tapec.optimise.counters import renamed
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.privatise import privatise
 from tapec.optimise.scalars import replace_small_arrays
+from tapec.optimise.settle import settle_stores
 from tapec.optimise.single import single_values
 from tapec.syntax.core import Assign, Block, Const, For, Function, If, Name, Note, Stmt, Store, reads, walk, writes
 
@@ -52,12 +53,9 @@ def join_neighbours(
         function = replace(function, body=body)
     if function is before:
         return function
-    for change in (single_values, drop_dead):
-        function = change(function, constants)
+    function = drop_dead(single_values(function, constants), constants)
     function = replace_small_arrays(privatise(function, constants, listener), constants, listener)
-    for change in (single_values, drop_dead):
-        function = change(function, constants)
-    return function
+    return settle_stores(drop_dead(single_values(function, constants), constants))
 
 
 @dataclass(frozen=True)

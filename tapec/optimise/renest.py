@@ -221,16 +221,10 @@ class _Renest:
             for place, arg in enumerate(args):
                 if place == 0 and keep_first and isinstance(arg, Name):
                     continue
-                if place > 0 and expr.fn == "ifelse" and self._loads(arg, waiting):
-                    continue
                 args[place] = self.put(arg, waiting, room)
             new = Op(expr.fn, tuple(args))
             return new if self._unsigned(new) else signs(new)
         return expr
-
-    def _loads(self, arg: Expr, waiting: Waiting) -> bool:
-        """Whether a waiting value reads elements: in a side of a choice they would be read by some trips only."""
-        return isinstance(arg, Name) and arg.id in waiting and bool(waiting[arg.id].classes)
 
     def _unsigned(self, expr: Expr) -> bool:
         return any(str(self.types.get(name)).startswith("uint") for name in names_in(expr))

@@ -4,8 +4,8 @@
         x[j] -= y[j] * z          ->            x[np.uint64(j)] -= y[np.uint64(j)] * z
 
 A subscript of -1 is the last element, which Numba asks each time, unless LLVM proves that the answer is no.  It does so
-for loops that begin with a number, and for few others: not for `k + 1` where `k` counts down.  Elements that may be
-anywhere are gathered, or the loop does not run on vectors at all.
+for loops that begin with a number, and for few others: not for `k + 1` where `k` counts down, be it as a bound or as a
+subscript.  Elements that may be anywhere are gathered, or the loop does not run on vectors at all.
 
 Needs a proof that the subscript is not negative.  Done in innermost loops, of elements along rows: others are gathered
 anyway.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Trips
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
@@ -60,7 +61,7 @@ class _Signs:
             case Store(index=(*outer, last)) if loop is not None and self.asked(last, loop):
                 cast = self.cast(last, stmt)
                 return [cast, replace(stmt, index=(*outer, Name(cast.target)))]
-            case For() if stmt.step == Const(1) and not any(isinstance(s, For | Loop) for s in walk(stmt.body)):
+            case For(step=Const(value=1 | -1)) if not any(isinstance(s, For | Loop) for s in walk(stmt.body)):
                 return [map_blocks(stmt, lambda block: self.block(block, stmt))]
         return [map_blocks(stmt, lambda block: self.block(block, loop))]
 
@@ -75,10 +76,17 @@ class _Signs:
         return not self.plain(sub) and self.trips.never_negative(sub)
 
     def plain(self, sub: Name) -> bool:
-        """Whether a subscript is known to LLVM not to be negative: its loop begins with a number."""
+        """Whether a subscript is known to LLVM not to be negative.
+
+        That is so where its loop begins with a number, and for the variable itself where the loop ends with one.
+        """
         affine = self.trips.subscript(sub)
         loop = None if affine is None or affine.base is None else self.trips.dependence.loops.get(affine.base)
-        return loop is not None and isinstance(loop.start, Const)
+        if loop is None:
+            return False
+        if loop.step == Const(-1):
+            return isinstance(loop.stop, Const) and affine == Affine(loop.var, 0)
+        return isinstance(loop.start, Const)
 
 
 def counts(sub: Expr, loop: For, trips: Trips) -> bool:

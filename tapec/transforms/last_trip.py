@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.rotation import last_copies
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -54,11 +53,29 @@ def _block(block: Block, out: Emitter) -> Block:
     return tuple(found)
 
 
+def _ending(body: Block) -> Block:
+    """What ends a trip: names take what the next one begins with."""
+    first = len(body)
+    while first > 0 and isinstance(last := body[first - 1], Assign) and isinstance(last.value, Name | Const):
+        first -= 1
+    return body[first:]
+
+
 def _late(loop: For, out: Emitter) -> tuple[Assign, ...]:
     """The copies at the end of a trip that only what follows the loop reads."""
     used = {name for stmt in walk(loop.body) for name in (*reads(stmt), *changed(stmt))}
-    copies = last_copies(loop.body)
-    return tuple(copy for copy in copies if copy.target not in used and _in_rows(copy, out) and _once(copy, loop))
+    ending = _ending(loop.body)
+    carried = {name for stmt in ending for name in writes(stmt)}
+    return tuple(
+        stmt
+        for stmt in ending
+        if isinstance(stmt, Assign)
+        and isinstance(stmt.value, Name)
+        and stmt.target not in used
+        and stmt.value.id not in carried
+        and _in_rows(stmt, out)
+        and _once(stmt, loop)
+    )
 
 
 def _in_rows(copy: Assign, out: Emitter) -> bool:
@@ -69,7 +86,7 @@ def _in_rows(copy: Assign, out: Emitter) -> bool:
 
 
 def _once(copy: Assign, loop: For) -> bool:
-    """Whether nothing else in the loop sets its target, and nothing behind it what it copies."""
+    """Whether nothing else in the loop sets its target, or what it copies."""
     assert isinstance(copy.value, Name)
     targets = [name for stmt in walk(loop.body) for name in writes(stmt)]
     return targets.count(copy.target) == targets.count(copy.value.id) == 1
@@ -92,6 +109,6 @@ def _guarded(loop: For, late: tuple[Assign, ...], out: Emitter) -> list[Stmt]:
         left.append(Assign(joined, Name(copy.target), loop.span))
         ends.add(replace(copy, value=Name(joined)))
     body = tuple(stmt for stmt in loop.body if not any(stmt is copy for copy in late))
-    place = len(body) - len(last_copies(body))
+    place = len(body) - len(_ending(body))
     chosen = If(test, tuple(kept.out), tuple(left), loop.span)
     return [*before.out, replace(loop, body=(*body[:place], *inner.out, chosen, *body[place:], *ends.out))]

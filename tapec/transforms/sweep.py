@@ -44,6 +44,7 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
 from tapec.transforms.reciprocals import with_reciprocals
 from tapec.transforms.shadow import Shadows
+from tapec.transforms.shared import share_functions
 
 
 @dataclass
@@ -124,6 +125,8 @@ class Sweep:
         if self.divide_once:
             result.items = with_reciprocals(result.items, region, self.regions, self.emitter)
         result.adjoints = self.homes.setdefault(id(region), [])
+        if region is self.regions.root:
+            share_functions(result, self.regions, self.types)
         return result
 
     def reverse(self, stmt: Stmt) -> list[Any]:

@@ -127,10 +127,21 @@ def ring(x):
     return total
 
 
+def upwind(x):
+    y = np.zeros(x.shape[0])
+    for i in range(1, x.shape[0]):
+        if x[i] > 0.0:
+            y[i] = x[i] * x[i - 1]
+        else:
+            y[i] = x[i] * 3.0
+    return (y * y).sum()
+
+
 CASES = (
     (sliced, (VECTOR,), "part =", "extents", "`part` has 3 elements: element 2 behind it is asked for"),
     (neighbours, (VECTOR,), "right =", "slices", "loops take elements of slices from `x` itself"),
     (ring, (VECTOR,), "for i", "edges", "its first and last trips are loops of their own"),
+    (upwind, (VECTOR,), "for i", "selected", "both sides of its branches are computed"),
     (branches, (VECTOR, numba.boolean), "if c", "joined", "elements of `b` are copied: both sides bring a small array"),
     (product, (VECTOR,), "b =", "small_products", "the product is written out: its arrays are 2 by 2 and 2 by 2"),
     (packed, (VECTOR, VECTOR), "for r", "counters", "`p` is computed from `r`, not carried: every trip adds 1"),

@@ -31,10 +31,20 @@ def test_a_loop_that_begins_with_a_variable(subscript):
 
 @pytest.mark.parametrize(
     ("bounds", "subscript"),
-    # LLVM sees the sign itself; a sign that is not known, or that of what stays; elements of a loop that counts down
+    [("n, -1, -1", "i = j + 1"), ("n, k1, -1", "i = j + 0"), ("n, k1, -1", "i = j + k"), ("n, 0, -1", "i = j - 1")],
+)
+def test_a_loop_that_counts_down(bounds, subscript):
+    assert changed(bounds, subscript).count("np.uint64(i)") == 2
+
+
+@pytest.mark.parametrize(
+    ("bounds", "subscript"),
+    # LLVM sees the sign itself, as of the variable of a loop that counts down to a number; a sign that is not known, or
+    # that of what stays
     [
         *(("1, m", "i = j + 0"), ("m, n", "i = j + 0"), ("k1, m", "i = j - m")),
-        *(("k1, m", "i = k1 + 0"), ("n, k1, -1", "i = j + 0")),
+        *(("k1, m", "i = k1 + 0"), ("n, -1, -1", "i = j + 0")),
+        ("n, -1, -1", "i = j - 1"),
     ],
 )
 def test_others_stay(bounds, subscript):

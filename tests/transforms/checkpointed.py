@@ -335,6 +335,29 @@ def views_of_one_array(x, n, k):
     return e + u[0]
 
 
+def set_in_trips(x, n, k):
+    u = x
+    before = 3.0 * x
+    for t in tapec.checkpointed(range(n), slots=k):
+        last = np.exp(0.1 * u[: t % 4 + 1])
+        before = u * x[1]
+        u = np.sin(u) + 0.1 * t
+    if n > 0:
+        return (last * last).sum() + (before * u).sum()
+    return before.sum() + u[0]
+
+
+def set_in_inner_trips(x, n, k):
+    total = 0.0
+    for i in range(3):
+        for t in tapec.checkpointed(range(n), slots=k):
+            step = x * (i + t)
+            total = total + step[i] * step[1]
+        if n > 0:
+            total = np.sin(total) + step[2] * step[2]
+    return total
+
+
 PROGRAMS = (
     numbers,
     new_array,
@@ -369,4 +392,6 @@ PROGRAMS = (
     both_orders,
     carried_outer,
     deep,
+    set_in_trips,
+    set_in_inner_trips,
 )

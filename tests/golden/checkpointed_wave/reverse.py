@@ -107,9 +107,11 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             t_8 = now_bar[i]
             now_bar[i] = 0.0
             t_9 = speed * t_8
-            old_bar[i + 1] += t_9
+            n_1 = np.uint64(i + 1)
+            old_bar[n_1] += t_9
             t_10 = -(now[i] * t_9)
-            old_bar[i - 1] += t_9
+            n_2 = np.uint64(i - 1)
+            old_bar[n_2] += t_9
             new_bar[i] -= t_8
             old_bar[i] += t_10 + t_10 + 2.0 * t_8
         depth = t_7

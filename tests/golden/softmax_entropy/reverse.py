@@ -51,7 +51,7 @@ def softmax_entropy_value_and_grad(z, label):
     # for i in range(1, z.size):
     for i in range(n - 1, 0, -1):
         # if z[i] > top:
-        if t_store[i - 1]:
+        if t_store[np.uint64(i - 1)]:
             # top = z[i]
             z_bar[i] += top_bar
             top_bar = 0.0

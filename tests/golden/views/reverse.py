@@ -32,7 +32,7 @@ def views_value_and_grad(x):
     # for i in range(inner.size):
     for i in range(inner_n0 - 1, -1, -1):
         # inner[i] = inner[i] * y[i]
-        t_2 = x_bar[i + 1]
+        t_2 = x_bar[np.uint64(i + 1)]
         x_bar[i] += t_1_store[i] * t_2
-        x_bar[i + 1] = t[i] * t_2
+        x_bar[np.uint64(i + 1)] = t[i] * t_2
     return total, (x_bar,)
