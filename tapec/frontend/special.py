@@ -215,6 +215,7 @@ SPECIAL: dict[Any, Any] = {
     **{getattr(numba, name): caster(name) for name in DTYPES if name != "bool"},
     numba.boolean: caster("bool"),
     arrays_common.stop_gradient: stop_gradient,
+    arrays_common.runs_once: lambda ev, args, kwargs, node: number(not ev.loops),
     tapec_runtime.stop_gradient: stop_gradient,
     tapec_runtime.constant: constant,
     literally: lambda ev, args, kwargs, node: args[0],

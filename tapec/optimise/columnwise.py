@@ -51,7 +51,7 @@ def keep_columns(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such matrices; see the module."""
-    matrices = _Matrices(function)
+    matrices = Matrices(function)
     fresh = Fresh(function.types)
     names: dict[str, str] = {}
     for name, made in matrices.own():
@@ -63,11 +63,11 @@ def keep_columns(
                 listener.decide(made.span, "columnwise", "`{0}` is kept column by column", why, Named(name, made.span))
     if not names:
         return function
-    turned = _Turned(names, fresh.types)
+    turned = Turned(names, fresh.types)
     return replace(function, body=turned.block(function.body), types=fresh.types)
 
 
-class _Matrices:
+class Matrices:
     """Which matrices can be turned, and of which of them loops walk down the columns."""
 
     def __init__(self, function: Function) -> None:
@@ -169,7 +169,7 @@ def _small(made: Expr) -> bool:
     return len(sizes) == 2 and math.prod(size for size in sizes if isinstance(size, int)) <= _FEW
 
 
-class _Turned:
+class Turned:
     """The statements with matrices turned; `names` are their new names."""
 
     def __init__(self, names: dict[str, str], types: dict[str, Type]) -> None:

@@ -26,6 +26,7 @@ from tapec.analyses.lanes import Lanes
 from tapec.analyses.memory import Aliases
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener
+from tapec.optimise.lane_buffers import with_lanes_last
 from tapec.optimise.lane_gain import few, gains
 from tapec.optimise.names import Fresh
 from tapec.optimise.packed import Packed
@@ -61,6 +62,7 @@ def in_lanes(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such loops in lanes; see the module.  Afterwards a name may have several values."""
+    function = with_lanes_last(function, lambda *loop: _planned(*loop) is not None)
     trips = Trips(function)
     fresh = Fresh(function.types)
 

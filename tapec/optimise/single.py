@@ -239,11 +239,14 @@ class _Single:
         array = self.array(stmt.array, env)
         index = tuple(self.atom(i, env) for i in stmt.index)
         value = self.atom(stmt.value, env)
+        element = Op("load", (Name(array), *index))
+        if not stmt.accumulate and self.available.find(self.available.key(element)) == value:
+            return  # it is there already
         out.append(Store(array, index, value, stmt.accumulate, stmt.span))
         self.available.changed(self.written[id(stmt)].classes)
-        element = getattr(self.types.get(array), "element", None)
-        if not stmt.accumulate and self.type_of(value) == element:
-            self.available.add(Op("load", (Name(array), *index)), value)
+        type_ = getattr(self.types.get(array), "element", None)
+        if not stmt.accumulate and self.type_of(value) == type_:
+            self.available.add(element, value)
 
     def branch(self, stmt: If, env: Env, out: list[Stmt]) -> Env | None:
         test = self.atom(stmt.test, env)

@@ -17,6 +17,7 @@ from tapec.rules.arrays_common import (
     float_type,
     kept,
     lane_size,
+    runs_once,
     stop_gradient,
     within,
     without,
@@ -111,6 +112,26 @@ def _tied(a, before, inner, after, best):
     if a.dtype.kind != "f":
         return best
     best = stop_gradient(best)
+    # large arrays stand outside of loops: where one element is the largest, the reverse sweep need not look for it
+    if len(inner) == 1 and runs_once():
+        undefined = best != best
+        count = 0
+        place = 0
+        for k in range(inner[0]):
+            x = a[before + (k,) + after]
+            tied = undefined or x == best
+            count += 1 if tied else 0
+            place = max(place, k if tied else 0)
+        if count == 1:
+            value = a[before + (place,) + after]
+        else:
+            value = _mean_of_ties(a, before, inner, after, best)
+        return value
+    return _mean_of_ties(a, before, inner, after, best)
+
+
+def _mean_of_ties(a, before, inner, after, best):
+    """The mean of the elements that are equal to `best`."""
     # differences from a finite best are exact zeros; an infinite one must be summed itself
     base = best if np.isfinite(best) else a.dtype.type(0)
     undefined = best != best

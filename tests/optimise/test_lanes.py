@@ -15,6 +15,7 @@ from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
 from tests.programs.objectives import gmm_loops, make_mixture
+from tools.fuzz_conditions import harsh
 
 MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
 
@@ -409,3 +410,24 @@ def rows_behind(x, w):
 def test_the_number_of_a_row_belongs_to_its_lane(everywhere):
     with interpreted():
         check_derivative(rows_behind, (np.linspace(0.1, 2.0, 15).reshape(5, 3), np.array([0.3, -0.4, 0.5])))
+
+
+def by_two_names(x, c):
+    """The trips of the outer loop add to one array's derivative by two names, so threads are given the inner ones."""
+    t = 2.0 * x
+    u = t
+    if c > 1.0:
+        u = t * t
+    s = 0.0
+    for i in range(u.shape[0]):
+        for j in range(t.shape[0]):
+            s += u[i] * t[j] / (1 + i + j)
+    return s
+
+
+def test_threads_do_not_share_lanes():
+    x = np.linspace(0.1, 2.0, 7)
+    with interpreted(), harsh():
+        for c in (0.5, 2.0):
+            plain = tapec.grad(by_two_names, opt_level=1)(x.copy(), c)
+            np.testing.assert_allclose(tapec.grad(by_two_names, parallel=True)(x.copy(), c), plain, rtol=1e-12)

@@ -125,6 +125,23 @@ def test_a_load_finds_what_was_stored():
     )
 
 
+def test_what_an_element_is_already_is_not_stored():
+    text = """
+        def f(a, a_1, i, j):
+            t = a[i]
+            a_1[i] = t
+            {between}
+            a[i] = t
+            a_1[i] = t
+            return t
+        """
+    check(
+        single_values, text.format(between="pass"), "def f(a, a_1, i, j):\n    t = a[i]\n    a_1[i] = t\n    return t\n"
+    )
+    other = text.format(between="a[j] = 1.0")
+    check(single_values, other, other.replace("            a_1[i] = t\n            return", "            return"))
+
+
 def test_a_loop_carries_what_changes():
     check(
         single_values,
