@@ -14,7 +14,7 @@ from tests.oracles import check, clone, interpreted
 
 
 def march(grid, x0, y0, step, length):
-    """The square of a sum along a ray, weighted by where in a cell its points are; how many points, only the data know."""
+    """The square of a sum along a ray, weighted by where in a cell its points are; only the data know how many."""
     x, y, way, total = x0, y0, 0.0, 0.0
     while way < length:
         i, j = math.floor(x), math.floor(y)
