@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tools.fuzz_expressions import LENGTH, Expressions, Scope, paren
 from tools.fuzz_writer import Writer
 
@@ -15,7 +13,7 @@ class Nests(Expressions, Writer):
         """A matrix with as many rows as only the run knows."""
         name = self.new("m")
         v, _ = self.rng.choice([one for one in scope.vectors if one[1] >= width] or [("WEIGHTS", LENGTH)])
-        count = self.rng.choice(["n", "n + 4", "2 * n", "7"])
+        count = self.rng.choice(["n + 2", "n + 4", "2 * n + 2", "7"])
         order = self.rng.choice(["", "", ".T.copy().T", "[::-1]"])
         self.emit(depth, f"{name} = np.cos(np.arange({count}).reshape(-1, 1) * 0.7 + {v}[:{width}]){order}")
         return name
@@ -48,7 +46,7 @@ class Nests(Expressions, Writer):
             if level == 2 and self.chance(0.2):
                 self.emit(depth + 2, f"{c}[{i if order[0] == i else 0}, 0] *= 0.9")
             self.emit(depth + level, f"for {one} in range({low[one]}{counted[one]}):")
-        at = self.rng.choice([f"{c}[{i}, {j}]"] * 4 + [f"{c}[{i}, {i}]", f"{c}[0, {j}]"])
+        at = self.rng.choice([f"{c}[{i}, {j}]"] * 4 + [f"{c}[{i}, {'0' if inner else i}]", f"{c}[0, {j}]"])
         if sums:
             self.emit(depth + 3, f"{s} {self.rng.choice(['+=', '-='])} {term}")
             self.emit(depth + 2, f"{at} = {self.rng.choice([s, f'math.tanh({s})', f'{s} * 0.3'])}")
@@ -135,7 +133,7 @@ class Nests(Expressions, Writer):
             self.emit(depth + 1, f"if {u}[0] > {self.number()}:")
             self.emit(depth + 2, self.rng.choice(["break", "continue", f"{u} = {u}[1:] if len({u}) > 3 else {u}"]))
         self.emit(depth, f"{x} = 0.5 * {x} + 0.2 * {u}[0] * {u}[-1] + 0.1 * {w}.sum()")
-        return replace(scope, vectors=(*scope.vectors, (w, 2)))
+        return scope
 
     def outside(self, scope: Scope, depth: int) -> Scope:
         """Loops over more than an array has, with a test that keeps them inside."""

@@ -107,7 +107,7 @@ class Generator(ArrayStatements, Flow, Containers, Kernels, Idioms, Tables, Nest
         super().__init__(rng)
         self.lines: list[str] = []
         self.budget = rng.randint(2, 9)
-        self.names = 0
+        self.names = 9  # parameters have smaller numbers
         self.helpers: list[tuple[str, str]] = []
         self.result = rng.choice(["scalar", "scalar", "pair", "array", "several"])
 

@@ -34,7 +34,7 @@ class Vectors(LaneLoops, Blocks[Arrays]):
         super().__init__(rng)
         self.lines: list[str] = []
         self.budget = rng.randint(3, 9)
-        self.names = 0
+        self.names = 9  # parameters have smaller numbers
         self.helpers: list[int] = []
         # what a program returns, and the names that are in sight from its begin to its end
         self.result = ""
