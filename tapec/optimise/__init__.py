@@ -224,7 +224,7 @@ def tidy(
 def _run(
     passes: tuple[Pass, ...], function: Function, constants: frozenset[str], listener: Listener | None
 ) -> Function:
-    # what a pass has left as it was: where the passes in between find nothing to do, it need not look again
+    # what CLEAN has left: where the passes in between find nothing to do, it need not look again
     settled: dict[Pass, Block] = {}
     for change in passes:
         if change in settled and settled[change] == function.body:
@@ -234,7 +234,8 @@ def _run(
             made = change(function, constants)
         else:
             made = telling(function, constants, listener)
-        if change in CLEAN and made.body == function.body:
-            settled[change] = made.body
+        if change is drop_dead:
+            # it is the last of CLEAN
+            settled = dict.fromkeys(CLEAN, made.body)
         function = made
     return function

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tapec.syntax.core import Assign, Atom, Function, Name, Op, Return, Store, walk
+from tapec.syntax.core import Assign, Atom, Const, Function, Name, Op, Return, Store, walk
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.emitter import Emitter
@@ -43,8 +43,10 @@ def scaled(swept: Reversed, name: str) -> Split:
     value_type = swept.types[value.id] if isinstance(value, Name) else out.type_of(value)
     seed = out.fresh("seed", value_type)
     times = {one: _times(out, one, Name(seed)) for one in kept}
+    # what the number does not depend on has no derivative, whatever the seed
     adjoints = tuple(
-        times[one.id] if isinstance(one, Name) else out.atom(Op("*", (one, Name(seed)))) for one in swept.adjoints
+        times[one.id] if isinstance(one, Name) else one if one == Const(0.0) else out.atom(Op("*", (one, Name(seed))))
+        for one in swept.adjoints
     )
     pullback = Function(f"{name}_pullback", (*kept, seed), (*out.out, Return(adjoints)), types)
     return Split(augmented, pullback, kept, ())

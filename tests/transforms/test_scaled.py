@@ -57,6 +57,13 @@ def test_a_pull_scales_the_gradient():
     assert value == wanted_value
 
 
+def test_what_the_number_does_not_depend_on_has_no_derivative():
+    with interpreted():
+        _, pullback = tapec.vjp(lambda x, y: 3.0 * x, 2.0, 5.0)
+        assert pullback(np.inf) == (np.inf, 0.0)
+        assert not np.signbit(pullback(-1.0)[1])
+
+
 def test_single_precision_stays():
     with interpreted():
         value, pullback = tapec.vjp(single, np.array([1.5, 2.0], np.float32))
