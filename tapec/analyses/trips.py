@@ -218,6 +218,13 @@ class Trips:
         """A subscript as a name plus a number."""
         return self.dependence.affine(sub) if isinstance(sub, Name | Const) else None
 
+    def signed(self, sub: Expr) -> Expr:
+        """A subscript as it was before it lost its sign, where `optimise.unsigned` has taken that."""
+        match self.definition(sub) if isinstance(sub, Name) else None:
+            case Op(fn="cast.uint64", args=(number,)):
+                return number
+        return sub
+
     def different(self, first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
         """Whether two subscripts of one array, read at the same time, are never the same element."""
         if len(first) != len(second):

@@ -225,17 +225,16 @@ def _run(
     passes: tuple[Pass, ...], function: Function, constants: frozenset[str], listener: Listener | None
 ) -> Function:
     # what CLEAN has left: where the passes in between find nothing to do, it need not look again
-    settled: dict[Pass, Block] = {}
+    clean: Block | None = None
     for change in passes:
-        if change in settled and settled[change] == function.body:
+        if change in CLEAN and function.body == clean:
             continue
         telling = TELLING.get(change)
         if listener is None or telling is None:
             made = change(function, constants)
         else:
             made = telling(function, constants, listener)
-        if change is drop_dead:
-            # it is the last of CLEAN
-            settled = dict.fromkeys(CLEAN, made.body)
+        if change is CLEAN[-1]:
+            clean = made.body
         function = made
     return function

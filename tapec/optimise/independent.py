@@ -31,7 +31,6 @@ from tapec.syntax.core import (
     Function,
     Loop,
     Name,
-    Op,
     Stmt,
     literal_range,
     map_blocks,
@@ -90,12 +89,10 @@ class _Independent:
 
     def another(self, sub: Expr, loop: For) -> bool:
         """Whether a subscript is another element in each trip: as an unsigned number, or one that is never negative."""
-        if not isinstance(sub, Name):
-            return False
-        made = self.trips.definition(sub)
-        if isinstance(made, Op) and made.fn == "cast.uint64":
-            return counts(made.args[0], loop, self.trips)
-        return counts(sub, loop, self.trips) and self.trips.never_negative(sub)
+        number = self.trips.signed(sub)
+        return counts(number, loop, self.trips) and (
+            number != sub or (isinstance(sub, Name) and self.trips.never_negative(sub))
+        )
 
     def along_rows(self, loop: For) -> bool:
         """Whether trips go along rows, by subscripts that are not negative: LLVM would gather others."""

@@ -29,7 +29,7 @@ from tapec.analyses.trips import Trips
 from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
-from tapec.optimise.nests import Nests, leaves
+from tapec.optimise.nests import Nests
 from tapec.optimise.rims import Edge, Rims
 from tapec.syntax.core import (
     Assign,
@@ -44,6 +44,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
+    may_leave,
     reads,
     walk,
     writes,
@@ -97,7 +98,7 @@ class _KeptRows:
         taken: set[str] = set()
         for place, loop in enumerate(block):
             stmt = loop
-            if isinstance(loop, For) and loop.slots is None and not loop.parallel and not leaves(loop.body):
+            if isinstance(loop, For) and loop.slots is None and not loop.parallel and not may_leave(loop.body):
                 for copy in self.copies(loop):
                     made = self.made(block[:place], copy)
                     box = None if made is None else self.box_of(block, place, loop, copy, made)
@@ -292,7 +293,7 @@ class _KeptRows:
 
     def counts(self, loop: For, around: For) -> bool:
         """Whether a loop counts up, not from below zero, between bounds that are set before `around`."""
-        if loop.step != Const(1) or loop.parallel or leaves(loop.body):
+        if loop.step != Const(1) or loop.parallel or may_leave(loop.body):
             return False
         (outer,) = self.trips.regions.body[id(around)]
         if self.trips.dependence.minimum(Affine(loop.var, 0)) < 0:
@@ -312,13 +313,7 @@ class _KeptRows:
 
     def same(self, first: Expr, second: Expr) -> bool:
         """Whether two subscripts are one number, with a sign or without."""
-        return self.signed(first) == self.signed(second)
-
-    def signed(self, sub: Expr) -> Expr:
-        match self.trips.definition(sub) if isinstance(sub, Name) else None:
-            case Op(fn="cast.uint64", args=(number,)):
-                return number
-        return sub
+        return self.trips.signed(first) == self.trips.signed(second)
 
     # writing them
 

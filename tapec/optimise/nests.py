@@ -7,22 +7,7 @@ from collections.abc import Sequence
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
 from tapec.optimise.fold import fold
-from tapec.syntax.core import (
-    Assign,
-    Atom,
-    Block,
-    Break,
-    Const,
-    Expr,
-    For,
-    If,
-    Name,
-    Op,
-    Stmt,
-    blocks,
-    reads,
-    writes,
-)
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Name, Op, Stmt, blocks, may_leave, reads, writes
 from tapec.syntax.types import Array, Type
 
 
@@ -117,7 +102,7 @@ class Nests:
         own = self.memory(array)
         extents: dict[Expr, Expr] = {}
         while isinstance(stmt, For) and len(extents) < rank:
-            if stmt.start != Const(0) or stmt.step != Const(1) or not self.fixed(stmt.stop) or leaves(stmt.body):
+            if stmt.start != Const(0) or stmt.step != Const(1) or not self.fixed(stmt.stop) or may_leave(stmt.body):
                 return None
             extents[Name(stmt.var)] = stmt.stop
             meeting = [inner for inner in stmt.body if own in self.met(inner)]
@@ -129,11 +114,3 @@ class Nests:
                 return None
             (stmt,) = meeting
         return None
-
-
-def leaves(block: Block) -> bool:
-    """Whether a `break` may end the loop whose body this is."""
-    return any(
-        isinstance(stmt, Break) or isinstance(stmt, If) and (leaves(stmt.body) or leaves(stmt.orelse))
-        for stmt in block
-    )

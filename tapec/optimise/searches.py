@@ -28,13 +28,13 @@ from tapec.syntax.core import (
     Expr,
     For,
     Function,
-    If,
     Loop,
     Name,
     Op,
     Raise,
     Stmt,
     map_blocks,
+    may_leave,
     walk,
     writes,
 )
@@ -77,7 +77,7 @@ class _Searches:
 
     def ahead(self, loop: For, out: list[Stmt]) -> For:
         """The loop without the searches that can be made before it; those go to `out`."""
-        if (loop.start, loop.step) != (Const(0), Const(1)) or loop.parallel or not _runs_on(loop):
+        if (loop.start, loop.step) != (Const(0), Const(1)) or loop.parallel or may_leave(loop.body, Break, Raise):
             return loop
         set_inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
         changed = {
@@ -112,18 +112,6 @@ class _Searches:
 
 def _is_search(value: Expr) -> bool:
     return isinstance(value, Op) and value.fn in SEARCHES
-
-
-def _runs_on(loop: For) -> bool:
-    """Whether a loop makes all its trips."""
-
-    def leaves(block: Block) -> bool:
-        return any(
-            isinstance(stmt, Break | Raise) or (isinstance(stmt, If) and (leaves(stmt.body) or leaves(stmt.orelse)))
-            for stmt in block
-        )
-
-    return not leaves(loop.body)
 
 
 def _searched(value: Expr, types: dict[str, Type]) -> Expr:

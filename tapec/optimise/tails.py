@@ -14,14 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.syntax.core import (
-    Block,
-    Break,
-    Function,
-    If,
-    Stmt,
-    map_blocks,
-)
+from tapec.syntax.core import Block, Break, Function, If, Stmt, map_blocks, may_leave
 
 
 def breaks_last(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -35,18 +28,10 @@ def _block(block: Block) -> Block:
         match stmt:
             case Break():
                 return (*out, stmt)
-            case If() if _leaves(stmt.body) or _leaves(stmt.orelse):
+            case If() if may_leave(stmt.body) or may_leave(stmt.orelse):
                 rest = block[position + 1 :]
                 body, orelse = (_block((*side, *rest)) for side in (stmt.body, stmt.orelse))
                 return (*out, replace(stmt, body=body, orelse=orelse))
             case _:
                 out.append(map_blocks(stmt, _block))
     return tuple(out)
-
-
-def _leaves(block: Block) -> bool:
-    """Whether some way through a block ends the loop around it."""
-    return any(
-        isinstance(stmt, Break) or (isinstance(stmt, If) and (_leaves(stmt.body) or _leaves(stmt.orelse)))
-        for stmt in block
-    )

@@ -310,6 +310,18 @@ def literal_range(loop: For) -> range | None:
     return None
 
 
+def may_leave(block: Block, *ways: type[Stmt]) -> bool:
+    """Whether a statement of some kinds, `Break` if none are given, may end the loop whose body this is.
+
+    Those of loops inside do not count.
+    """
+    return any(
+        isinstance(stmt, ways or Break)
+        or (isinstance(stmt, If) and (may_leave(stmt.body, *ways) or may_leave(stmt.orelse, *ways)))
+        for stmt in block
+    )
+
+
 def walk(block: Iterable[Stmt]) -> Iterator[Stmt]:
     """Every statement of a block and of the blocks inside it, in program order."""
     found: list[Stmt] = []

@@ -146,13 +146,7 @@ def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
         blocks = jacobian(function, by, constants, values=True, batch=batch, independent=independent, fuse=fuse)
         return Derivative(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints)
     swept = reverse(function, by, constants, fuse=fuse)
-    results = (*swept.values, *swept.adjoints)
-    made = Function(
-        "gradient",
-        (*function.params, *swept.seeds),
-        (*swept.forward, *swept.backward, Return(results)),
-        swept.types,
-    )
+    made = swept.function("gradient", (*swept.values, *swept.adjoints))
     return Derivative(made, inputs, zeros, swept.seeds, adjoints)
 
 

@@ -10,16 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tapec.syntax.core import (
-    Atom,
-    Const,
-    For,
-    Function,
-    Name,
-    Op,
-    Return,
-    Store,
-)
+from tapec.syntax.core import Atom, Const, For, Function, Name, Op, Store
 from tapec.syntax.types import INT64, Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.inline import inline
@@ -51,8 +42,7 @@ class Row:
     @staticmethod
     def of(swept: Reversed) -> Row:
         """Both sweeps in one."""
-        body = (*swept.forward, *swept.backward, Return(swept.adjoints))
-        return Row(Function("row", (*swept.params, *swept.seeds), body, swept.types), swept.seeds[0])
+        return Row(swept.function("row"), swept.seeds[0])
 
 
 def halves(swept: Reversed, constants: frozenset[str]) -> Row | None:

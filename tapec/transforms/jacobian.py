@@ -15,20 +15,7 @@ from dataclasses import replace
 from tapec.analyses.memory import aliases
 from tapec.errors import NotDifferentiable
 from tapec.rules.library import DRAWS
-from tapec.syntax.core import (
-    Assign,
-    Atom,
-    Call,
-    Const,
-    Function,
-    If,
-    Name,
-    Op,
-    Raise,
-    Return,
-    changed,
-    walk,
-)
+from tapec.syntax.core import Assign, Atom, Call, Const, Function, If, Name, Op, Raise, Return, changed, walk
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.blocks import APART, TOGETHER, Row, allocated, extents, fill, fill_columns, fill_rows, halves
 from tapec.transforms.emitter import Emitter
@@ -62,13 +49,11 @@ def directed(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
 ) -> Function:
     """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
-    swept = reverse(function, sources, constants, unit_seed=True, fuse=fuse)
-    body = (*swept.forward, *swept.backward, Return(swept.adjoints))
-    gradient = Function(function.name, swept.params, body, swept.types)
+    gradient = reverse(function, sources, constants, unit_seed=True, fuse=fuse).function(function.name)
     made = forward(to_ssa(gradient, constants), sources, constants)
     last = made.body[-1]
     assert isinstance(last, Return)
-    vectors = made.params[len(swept.params) :]
+    vectors = made.params[len(gradient.params) :]
     out = Emitter(made.types, set(made.types), last.span)
     for source, vector in zip(sources, vectors, strict=True):
         _check_shape(out, source, vector)
@@ -186,9 +171,7 @@ class _Jacobian:
         blocks: list[Atom] = []
         for count, value in enumerate(self.values):
             single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
-            swept = reverse(single, self.sources, self.constants, unit_seed=True, fuse=self.fuse)
-            body = (*swept.forward, *swept.backward, Return(swept.adjoints))
-            row = Function("row", swept.params, body, swept.types)
+            row = reverse(single, self.sources, self.constants, unit_seed=True, fuse=self.fuse).function("row")
             blocks += inline(self.out, row, {}, self.constants, not self.ran and count == 0)
         self.check_draws(len(self.values) > 1)
         return blocks

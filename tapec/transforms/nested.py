@@ -94,8 +94,7 @@ def call_derivative(
         return _by_sources(ev, _product(ev, core, sources, chosen, vector, single, constants, node), chosen, single)
     swept = reverse(core, tuple(sources), constants, unit_seed=True, fuse=ev.prepare is not None)
     count = len(swept.values)
-    body = (*swept.forward, *swept.backward, Return((*swept.values, *swept.adjoints)))
-    values = splice(ev, Function("inner", core.params, body, swept.types))
+    values = splice(ev, swept.function("inner", (*swept.values, *swept.adjoints)))
     gradient = _by_sources(ev, dict(zip(dict.fromkeys(sources), values[count:], strict=True)), chosen, single)
     if kind == "grad":
         return gradient

@@ -53,6 +53,11 @@ class Reversed:
     types: dict[str, Type]
     params: tuple[str, ...]
 
+    def function(self, name: str, results: tuple[Atom, ...] | None = None) -> Function:
+        """Both sweeps in one function; it returns the adjoints, if no other results are asked for."""
+        body = (*self.forward, *self.backward, Return(self.adjoints if results is None else results))
+        return Function(name, (*self.params, *self.seeds), body, self.types)
+
 
 def reverse(
     function: Function,
@@ -313,6 +318,4 @@ def reverse_callee(function: Function, constants: frozenset[str]) -> Function:
     adjoints of its float numbers.
     """
     sources = tuple(p for p in function.params if function.types[p].is_float)
-    swept = reverse(function, sources, constants, shared=True)
-    body = (*swept.forward, *swept.backward, Return(swept.adjoints))
-    return Function(f"{function.name}_adjoint", (*swept.params, *swept.seeds), body, swept.types)
+    return reverse(function, sources, constants, shared=True).function(f"{function.name}_adjoint")

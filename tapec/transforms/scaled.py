@@ -34,9 +34,7 @@ def is_linear(functions: Iterable[Function]) -> bool:
 def scaled(swept: Reversed, name: str) -> Split:
     """The gradient of a number, with the number's adjoint taken to be one, as an augmented primal; see the module."""
     kept = tuple(dict.fromkeys(adjoint.id for adjoint in swept.adjoints if isinstance(adjoint, Name)))
-    results = (*swept.values, *map(Name, kept))
-    whole = (*swept.forward, *swept.backward, Return(results))
-    augmented = Function(f"{name}_augmented", swept.params, whole, swept.types)
+    augmented = swept.function(f"{name}_augmented", (*swept.values, *map(Name, kept)))
     types = {one: swept.types[one] for one in kept}
     out = Emitter(types, set(types))
     (value,) = swept.values
