@@ -8,12 +8,10 @@ function.  A call of another kind, with lists or dataclasses or without the JIT,
 from __future__ import annotations
 
 import inspect
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numba.core import config, sigutils
 from numba.core import errors as numba_errors
 from numba.core import types as nt
@@ -22,14 +20,14 @@ from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.registry import cpu_target
 
 import tapec_runtime
-from tapec.backend import aliased, cache, classes, fresh, jit, lean, structured
+from tapec.backend import aliased, cache, classes, fresh, jit, lean
+from tapec.backend.derivatives import Build, call_structured, read_by, reduced, remake
 from tapec.backend.fingerprint import Request
 from tapec.backend.given import argument_types
-from tapec.backend.program import Program, resolve_wrt
+from tapec.backend.interpreted import Interpreted
+from tapec.backend.program import Program
 from tapec.backend.uncached import mark
-from tapec.errors import ArgumentOverlap, TapecError, UnsupportedType
-
-Build = Callable[[tuple[Any, ...]], Program]
+from tapec.errors import ArgumentOverlap, TapecError
 
 
 class Derivative(Dispatcher):
@@ -128,7 +126,7 @@ class Derivative(Dispatcher):
             result, kernel = jit.compile_overload(program, types_)
         self._kernels.append(kernel)
         self._texts[types_] = program.text
-        self.reads.note(_read_by(program))
+        self.reads.note(read_by(program))
         return result
 
     def program(self, types_: tuple[Any, ...]) -> Program:
@@ -273,70 +271,6 @@ class ClassAware(AliasAware):
         return self._variant(found, self._build_program, self._request)(*args, **kwargs)
 
 
-class Interpreted:
-    """A derivative that runs its generated Python: what `NUMBA_DISABLE_JIT=1` asks for."""
-
-    def __init__(
-        self, signature_of: types.FunctionType, build: Build, recipe: tuple[Any, ...], request: Request | None = None
-    ) -> None:
-        self._build_program = build
-        self._recipe = recipe
-        self._request = request
-        self._signature = inspect.signature(signature_of)
-        self.carrier = signature_of
-        self._functions: dict[tuple[Any, ...], Any] = {}
-        self._texts: dict[tuple[Any, ...], str] = {}
-        self.reads = fresh.Reads()
-        self.__name__ = signature_of.__name__
-        self.__qualname__ = signature_of.__qualname__
-        self.__doc__ = signature_of.__doc__
-        self.__module__ = signature_of.__module__
-
-    def __get__(self, owner: Any, cls: Any = None) -> Any:
-        """A derivative in a class is a method, as a function is."""
-        return self if owner is None else types.MethodType(self, owner)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        bound = self._signature.bind(*args, **kwargs)
-        given = []
-        for name, param in self._signature.parameters.items():
-            if param.kind is inspect.Parameter.VAR_POSITIONAL:
-                given += bound.arguments.get(name, ())
-            elif name in bound.arguments:
-                given.append(bound.arguments[name])
-            else:
-                given.append(OmittedArg(param.default))
-        found = argument_types(tuple(given))
-        if found is None:
-            return call_structured(self, self._request, list(self._signature.parameters), tuple(given))
-        if found not in self._functions:
-            with jit.quiet():
-                program = self._build_program(found)
-            self._texts[found] = program.text
-            self._functions[found] = jit.load(program)
-            self.reads.note(_read_by(program))
-        # NumPy's numbers divide by zero as Numba's do, with inf and nan; Python's raise
-        values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, _NUMPY) for arg in given]
-        with np.errstate(all="ignore"):
-            return _converted(self._functions[found](*values), _PYTHON)
-
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types; for no types, all that was made."""
-        if not types_:
-            return "\n\n".join(self._texts.values())
-        return self._texts.get(types_) or self._build_program(types_).text
-
-    def __repr__(self) -> str:
-        return f"<tapec derivative {self.__name__}>"
-
-    def __tapec_key__(self) -> tuple[Any, ...]:
-        """What tells this derivative from others, for the cache."""
-        return self._recipe
-
-    def __reduce__(self) -> Any:
-        return reduced(self, self._recipe)
-
-
 def make_derivative(
     signature_of: types.FunctionType, build: Build, recipe: tuple[Any, ...], request: Request | None = None
 ) -> Any:
@@ -348,56 +282,3 @@ def make_derivative(
     """
     # decided when the function is made, as `numba.njit` does
     return (Interpreted if getattr(config, "DISABLE_JIT", 0) else Derivative)(signature_of, build, recipe, request)
-
-
-_NUMPY: dict[type, type] = {float: np.float64, complex: np.complex128}
-_PYTHON: dict[type, type] = {numpy: python for python, numpy in _NUMPY.items()}
-
-
-def _converted(value: Any, types_: dict[type, type]) -> Any:
-    """`value` with its numbers of some types, also those in tuples, made others."""
-    if type(value) in types_:
-        return types_[type(value)](value)
-    if isinstance(value, tuple):
-        items = [_converted(item, types_) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    return value
-
-
-def _read_by(program: Program) -> list[fresh.Read]:
-    lowered = program.lowered
-    return [*((owner, name, value) for (owner, name), value in lowered.reads.items()), *lowered.seen]
-
-
-def call_structured(derivative: Any, request: Request | None, names: list[str], args: tuple[Any, ...]) -> Any:
-    """Call a derivative with lists and dataclasses among the arguments."""
-    given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
-    converted = [structured.plain(arg, names[min(k, len(names) - 1)]) for k, arg in enumerate(given)]
-    if request is None or argument_types(tuple(converted)) is None:
-        raise _unsupported(derivative, names, converted)
-    result = derivative(*converted)
-    positions, single = resolve_wrt(request.function, request.wrt)
-    return structured.result_like(request.kind, result, [given[position] for position in positions], single)
-
-
-def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:
-    position = next((k for k, arg in enumerate(args) if argument_types((arg,)) is None), 0)
-    name, found = names[min(position, len(names) - 1)], type(args[position]).__name__
-    return UnsupportedType(
-        f"argument `{name}` of `{derivative.__name__}` is a {found}, which has no Numba type",
-        hint="pass numbers, NumPy arrays, or tuples of those",
-    )
-
-
-def reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
-    """How to pickle a derivative: by its name if that leads to it, else by what it was made of."""
-    found: Any = sys.modules.get(derivative.__module__)
-    for part in derivative.__qualname__.split("."):
-        found = getattr(found, part, None)
-    # what `__main__` defines has another name where it is read
-    return derivative.__qualname__ if found is derivative and derivative.__module__ != "__main__" else (remake, recipe)
-
-
-def remake(maker: Callable[..., Any], *args: Any) -> Any:
-    """Make a derivative again from what it was made of (pickling)."""
-    return maker(*args)

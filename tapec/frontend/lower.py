@@ -36,6 +36,7 @@ from tapec.frontend import (
     opaque,
     operators,
     sequences,
+    simple,
     special,
     suspended,
 )
@@ -98,6 +99,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     }
     ev.statement_handlers = {
         **assign.HANDLERS,
+        **simple.HANDLERS,
         **suspended.STATEMENTS,
         **imports.STATEMENTS,
         gast.If: branches.if_,

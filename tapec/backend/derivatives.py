@@ -1,0 +1,58 @@
+"""What compiled and interpreted derivatives have in common: how they are built, called with structures, and pickled."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from numba.core.dispatcher import OmittedArg
+
+from tapec.backend import fresh, structured
+from tapec.backend.fingerprint import Request
+from tapec.backend.given import argument_types
+from tapec.backend.program import Program, resolve_wrt
+from tapec.errors import UnsupportedType
+
+# makes the program for Numba argument types
+Build = Callable[[tuple[Any, ...]], Program]
+
+
+def read_by(program: Program) -> list[fresh.Read]:
+    """What lowering read outside the function, with the values it found."""
+    lowered = program.lowered
+    return [*((owner, name, value) for (owner, name), value in lowered.reads.items()), *lowered.seen]
+
+
+def call_structured(derivative: Any, request: Request | None, names: list[str], args: tuple[Any, ...]) -> Any:
+    """Call a derivative with lists and dataclasses among the arguments."""
+    given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
+    converted = [structured.plain(arg, names[min(k, len(names) - 1)]) for k, arg in enumerate(given)]
+    if request is None or argument_types(tuple(converted)) is None:
+        raise _unsupported(derivative, names, converted)
+    result = derivative(*converted)
+    positions, single = resolve_wrt(request.function, request.wrt)
+    return structured.result_like(request.kind, result, [given[position] for position in positions], single)
+
+
+def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:
+    position = next((k for k, arg in enumerate(args) if argument_types((arg,)) is None), 0)
+    name, found = names[min(position, len(names) - 1)], type(args[position]).__name__
+    return UnsupportedType(
+        f"argument `{name}` of `{derivative.__name__}` is a {found}, which has no Numba type",
+        hint="pass numbers, NumPy arrays, or tuples of those",
+    )
+
+
+def reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
+    """How to pickle a derivative: by its name if that leads to it, else by what it was made of."""
+    found: Any = sys.modules.get(derivative.__module__)
+    for part in derivative.__qualname__.split("."):
+        found = getattr(found, part, None)
+    # what `__main__` defines has another name where it is read
+    return derivative.__qualname__ if found is derivative and derivative.__module__ != "__main__" else (remake, recipe)
+
+
+def remake(maker: Callable[..., Any], *args: Any) -> Any:
+    """Make a derivative again from what it was made of (pickling)."""
+    return maker(*args)

@@ -1,0 +1,93 @@
+"""Derivatives that run as Python."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import OmittedArg
+
+from tapec.backend import fresh, jit
+from tapec.backend.derivatives import Build, call_structured, read_by, reduced
+from tapec.backend.fingerprint import Request
+from tapec.backend.given import argument_types
+
+
+class Interpreted:
+    """A derivative that runs its generated Python: what `NUMBA_DISABLE_JIT=1` asks for."""
+
+    def __init__(
+        self, signature_of: types.FunctionType, build: Build, recipe: tuple[Any, ...], request: Request | None = None
+    ) -> None:
+        self._build_program = build
+        self._recipe = recipe
+        self._request = request
+        self._signature = inspect.signature(signature_of)
+        self.carrier = signature_of
+        self._functions: dict[tuple[Any, ...], Any] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
+        self.reads = fresh.Reads()
+        self.__name__ = signature_of.__name__
+        self.__qualname__ = signature_of.__qualname__
+        self.__doc__ = signature_of.__doc__
+        self.__module__ = signature_of.__module__
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        """A derivative in a class is a method, as a function is."""
+        return self if owner is None else types.MethodType(self, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        bound = self._signature.bind(*args, **kwargs)
+        given = []
+        for name, param in self._signature.parameters.items():
+            if param.kind is inspect.Parameter.VAR_POSITIONAL:
+                given += bound.arguments.get(name, ())
+            elif name in bound.arguments:
+                given.append(bound.arguments[name])
+            else:
+                given.append(OmittedArg(param.default))
+        found = argument_types(tuple(given))
+        if found is None:
+            return call_structured(self, self._request, list(self._signature.parameters), tuple(given))
+        if found not in self._functions:
+            with jit.quiet():
+                program = self._build_program(found)
+            self._texts[found] = program.text
+            self._functions[found] = jit.load(program)
+            self.reads.note(read_by(program))
+        # NumPy's numbers divide by zero as Numba's do, with inf and nan; Python's raise
+        values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, _NUMPY) for arg in given]
+        with np.errstate(all="ignore"):
+            return _converted(self._functions[found](*values), _PYTHON)
+
+    def source(self, *types_: Any) -> str:
+        """The generated source for argument types; for no types, all that was made."""
+        if not types_:
+            return "\n\n".join(self._texts.values())
+        return self._texts.get(types_) or self._build_program(types_).text
+
+    def __repr__(self) -> str:
+        return f"<tapec derivative {self.__name__}>"
+
+    def __tapec_key__(self) -> tuple[Any, ...]:
+        """What tells this derivative from others, for the cache."""
+        return self._recipe
+
+    def __reduce__(self) -> Any:
+        return reduced(self, self._recipe)
+
+
+_NUMPY: dict[type, type] = {float: np.float64, complex: np.complex128}
+_PYTHON: dict[type, type] = {numpy: python for python, numpy in _NUMPY.items()}
+
+
+def _converted(value: Any, types_: dict[type, type]) -> Any:
+    """`value` with its numbers of some types, also those in tuples, made others."""
+    if type(value) in types_:
+        return types_[type(value)](value)
+    if isinstance(value, tuple):
+        items = [_converted(item, types_) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return value
