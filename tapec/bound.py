@@ -116,6 +116,8 @@ def _is_called(f: Any) -> bool:
     """Whether `f` is an object of a class whose `__call__` has source."""
     if isinstance(f, types.FunctionType | type) or hasattr(f, "py_func") or hasattr(f, "__tapec_lower__"):
         return False
+    if type(f).__module__.partition(".")[0] == "numba":  # such as functions under @vectorize
+        return False
     return isinstance(inspect.getattr_static(type(f), "__call__", None), types.FunctionType)
 
 

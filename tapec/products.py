@@ -354,3 +354,18 @@ def _carrier(function: types.FunctionType, names: list[str]) -> types.FunctionTy
     namespace: dict[str, Any] = {}
     exec(f"def {function.__name__ if function.__name__.isidentifier() else 'f'}({', '.join(names)}): pass", namespace)
     return next(v for v in namespace.values() if isinstance(v, types.FunctionType))
+
+
+def _inside(name: str) -> Any:
+    """How `jvp` and `vjp` are lowered where differentiated code calls them."""
+
+    def lower(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        from tapec.transforms import nested_products
+
+        return getattr(nested_products, f"lower_{name}")(ev, args, kwargs, node)
+
+    return lower
+
+
+setattr(jvp, "__tapec_lower__", _inside("jvp"))  # noqa: B010
+setattr(vjp, "__tapec_lower__", _inside("vjp"))  # noqa: B010

@@ -5,12 +5,19 @@ from __future__ import annotations
 import compileall
 import gc
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tests.oracles  # noqa: F401  loads the whole runtime before a test turns the JIT off
+from tests.typed import typed
+
+# folders whose tests are about what is generated, not about machine code of it: unless they are marked `compiled`,
+# Python runs what they make, and Numba infers its types; so it is with tests elsewhere that are marked `generated`
+GENERATED_IN = {"analyses", "frontend", "optimise", "tape", "transforms"}
 
 # many tests start processes, which would compile every module anew where Python may not write what it compiles
 if sys.dont_write_bytecode:
@@ -23,6 +30,15 @@ gc.set_threshold(100_000, 50, 100)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record", action="store_true", help="write golden files instead of comparing them")
+
+
+@pytest.fixture(autouse=True)
+def by_python(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests of generated programs run them as Python."""
+    marked = {mark.name for mark in request.node.iter_markers()}
+    generated = "generated" in marked or request.path.parent.name in GENERATED_IN
+    with typed() if generated and "compiled" not in marked else nullcontext():
+        yield
 
 
 @pytest.fixture

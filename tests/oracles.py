@@ -6,23 +6,22 @@
     transpose  <u, J t> = <J' u, t> for random u and t, to 1e-10
     direction  J t against central differences of the function itself, to 1e-7
 
-Reverse mode is compiled; forward mode is run by the interpreter unless a test asks for machine code of both, for
-a compilation is what takes the time.
+Both are run by the interpreter, reverse mode with Numba's types inferred (`typed.py`), unless a test asks for machine
+code: a compilation is what takes the time.  Some cases of each kind ask for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
-from unittest import mock
+from typing import Any, Literal
 
-import numba
 import numpy as np
 
 import tapec
 import tapec_runtime
+from tests.typed import interpreted, typed
 
 # what is imported when it is first used is compiled or not by what holds then: not while `interpreted`
 for name in tapec_runtime.__all__:
@@ -30,16 +29,14 @@ for name in tapec_runtime.__all__:
 
 Args = tuple[Any, ...]
 
+# which derivatives of a check are machine code
+Compiled = Literal["", "reverse", "both"]
+
 VALUE_TOLERANCE = 1e-11
 TRANSPOSE_TOLERANCE = 1e-10
 ROUNDING_FLOOR = 1e-14
 DIFFERENCE_TOLERANCE = 1e-7
 SINGLE_TOLERANCE = 1e-4
-
-
-def interpreted() -> AbstractContextManager[Any]:
-    """A while in which derivatives that are made run as the Python they are."""
-    return mock.patch.object(numba.config, "DISABLE_JIT", True)
 
 
 class Mismatch(AssertionError):
@@ -256,7 +253,7 @@ def check(
     differences: bool = True,
     original: Callable[..., Any] | None = None,
     skip_kinks: bool = False,
-    compiled: bool = False,
+    compiled: Compiled = "",
     step: float = 1e-4,
     seed: int = 0,
     also: Callable[[Derivative], None] | None = None,
@@ -268,7 +265,7 @@ def check(
     differences  whether central differences apply (not at kinks, nor in single precision)
     original     what to take values and differences from, by default `f` run by Python
     skip_kinks   leave out central differences where two step sizes disagree
-    compiled     compile forward mode too
+    compiled     what is machine code
     also         another check of what reverse mode gave
     returns      whether central differences were compared
     """
@@ -288,13 +285,14 @@ def check(
     every = [None] * len(args)
     for position, tangent in zip(wrt, tangents, strict=True):
         every[position] = tangent
-    with nullcontext() if compiled else interpreted():
+    with nullcontext() if compiled == "both" else interpreted():
         out, out_dot = tapec.jvp(f, mine, tuple(every))
     same("value by jvp", out, wanted, tolerance)
     same("arguments after jvp", mine, after, tolerance)
 
     mine = clone(args)
-    out, gradients = reverse(f, mine, wrt, cotangent, split)
+    with nullcontext() if compiled else typed():
+        out, gradients = reverse(f, mine, wrt, cotangent, split)
     same("value by reverse", out, wanted, tolerance)
     same("arguments after reverse", mine, after, tolerance)
     for position, gradient in zip(wrt, gradients, strict=True):
@@ -339,6 +337,7 @@ class Case:
     arguments: tuple[Args, ...]
     wrt: tuple[int, ...] | None
     differences: bool
+    compiled: Compiled
 
     def __str__(self) -> str:
         return self.f.__name__
@@ -346,7 +345,7 @@ class Case:
     def check(self) -> None:
         """Check the function at each of its argument lists."""
         for args in self.arguments:
-            check(self.f, args, self.wrt, differences=self.differences)
+            check(self.f, args, self.wrt, differences=self.differences, compiled=self.compiled)
 
 
 class Cases(list[Case]):
@@ -357,10 +356,10 @@ class Cases(list[Case]):
     """
 
     def __call__(
-        self, *arguments: Args, wrt: tuple[int, ...] | None = None, differences: bool = True
+        self, *arguments: Args, wrt: tuple[int, ...] | None = None, differences: bool = True, compiled: Compiled = ""
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def add(f: Callable[..., Any]) -> Callable[..., Any]:
-            self.append(Case(f, arguments, wrt, differences))
+            self.append(Case(f, arguments, wrt, differences, compiled))
             return f
 
         return add

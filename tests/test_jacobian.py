@@ -21,6 +21,8 @@ from tapec.pipeline import build
 from tests.oracles import clone
 from tests.programs.test_programs import PROGRAMS
 
+pytestmark = pytest.mark.generated
+
 Pair = namedtuple("Pair", ["first", "second"])
 X = np.array([0.4, -0.7, 1.3])
 
@@ -120,6 +122,7 @@ def test_hessians():
     assert tapec.hessian(lambda x: np.sin(x) * x)(0.3) == pytest.approx(2 * np.cos(0.3) - 0.3 * np.sin(0.3))
 
 
+@pytest.mark.compiled
 def test_hessians_of_arrays():
     found = tapec.hessian(recurrence)(X)
     assert found.shape == (3, 3, 3)
@@ -195,6 +198,7 @@ def test_dicts_and_dataclasses():
         tapec.jacobian(lambda p: p[0] * p[1])([X, 2.0])
 
 
+@pytest.mark.compiled
 def test_dtypes_and_empty_arrays():
     single = X.astype(np.float32)
     assert tapec.jacobian(lambda x: x * x)(single).dtype == np.float32
@@ -224,6 +228,7 @@ def test_arguments_that_are_written_stay_as_they_are(layout):
         np.testing.assert_array_equal(x, kept)
 
 
+@pytest.mark.compiled
 def test_from_jitted_code():
     forward, second, product = tapec.jacobian(recurrence), tapec.hessian(mixed, (0, 1)), tapec.hvp(mixed)
 
@@ -237,6 +242,7 @@ def test_from_jitted_code():
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.compiled
 def test_inside_differentiated_code():
     def norm(x):
         return np.sum(tapec.jacobian(recurrence)(x) ** 2)
@@ -304,6 +310,7 @@ def test_a_single_run_may_draw():
     assert isinstance(found, float)
 
 
+@pytest.mark.compiled
 def test_pickling():
     made = pickle.loads(pickle.dumps(tapec.jacobian(waves)))
     np.testing.assert_array_equal(made(X), tapec.jacobian(waves)(X))

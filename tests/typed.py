@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -48,35 +48,41 @@ class _Frontend(lean.Compiler):
 
 
 @contextmanager
+def interpreted() -> Iterator[None]:
+    """A while in which derivatives that are made run as the Python they are."""
+    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", _load):
+        yield
+
+
+@contextmanager
 def typed() -> Iterator[None]:
     """A while in which derivatives that are made run as Python, after Numba has inferred the types of each call.
 
     raises  Numba's error where a call has no types
     """
-    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", _loader(jit.load)):
+    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", _loaded):
         yield
 
 
-def _loader(load: Callable[..., Any]) -> Callable[..., Any]:
-    def loaded(program: Program, module_name: str = "", path: str = "") -> Any:
-        run = load(program, module_name, path)
-        known = set()
-
-        @functools.wraps(run)
-        def checked(*args: Any) -> Any:
-            kinds = tuple(map(numba.typeof, args))
-            if kinds not in known:
-                known.add(kinds)
-                with mock.patch.object(numba.config, "DISABLE_JIT", False):
-                    _infer(load(program), program, kinds)
-            return run(*args)
-
-        return checked
-
-    return loaded
+_load = jit.load
 
 
-def _infer(function: Any, program: Program, kinds: tuple[Any, ...]) -> None:
+def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:
+    run = _load(program, module_name, path)
+    known = set()
+
+    @functools.wraps(run)
+    def checked(*args: Any) -> Any:
+        kinds = tuple(map(numba.typeof, args))
+        if kinds not in known:
+            known.add(kinds)
+            _infer(program, kinds)
+        return run(*args)
+
+    return checked
+
+
+def _infer(program: Program, kinds: tuple[Any, ...]) -> None:
     flags = {**program.options.flags, "parallel": False, "pipeline_class": _Frontend, "no_cfunc_wrapper": True}
-    with jit.quiet(), contextlib.suppress(_Inferred):
-        numba.njit(**flags)(function).compile(kinds)
+    with mock.patch.object(numba.config, "DISABLE_JIT", False), jit.quiet(), contextlib.suppress(_Inferred):
+        numba.njit(**flags)(_load(program)).compile(kinds)

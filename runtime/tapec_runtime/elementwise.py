@@ -18,7 +18,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from tapec_runtime import vectors
+from tapec_runtime import machine_loops, vectors
 from tapec_runtime.lanes import Lane
 from tapec_runtime.registration import register
 
@@ -59,11 +59,23 @@ def elementwise(
 
 def _vector_widths(codegen: Any) -> tuple[int, ...]:
     """How many float64 the vectors of the target processor hold; none without fused multiplication."""
-    triple, processor, features = codegen.magic_tuple()
+    triple, _, features = codegen.magic_tuple()
     if "+fma" in features.split(","):
-        # LLVM prefers half of what AVX-512 has on other makers' processors
-        return (4, 8) if "+avx512f" in features.split(",") and processor.startswith("znver") else (4,)
+        return (4, 8) if "+avx512f" in features.split(",") else (4,)
     return (2,) if triple.startswith(("aarch64", "arm64")) else ()
+
+
+def _widen(function: Any, blocks: list[Any]) -> None:
+    """Ask for vectors of 512 bits where formulas stand in outermost loops only.
+
+    For Intel's processors LLVM prefers half of that, which suits loads and sums; formulas take up to half the time on
+    whole vectors.  Loops inside others are often short, and vectors as long as them leave more elements over.
+    """
+    loops = machine_loops.found(machine_loops.successors(function)).values()
+    depths = {sum(block in inside for _, inside in loops) for block in blocks}
+    if depths - {0} == {1}:
+        # llvmlite's own list has no attributes with values
+        set.add(function.attributes, '"prefer-vector-width"="512"')
 
 
 class _Code:
@@ -97,6 +109,8 @@ class _Code:
         codegen, known = context.codegen(), vectors.attached(context.active_code_library)
         widths = _vector_widths(codegen)
         if known is not None and widths:
+            if 8 in widths:
+                machine_loops.when_written(builder.function, _widen, builder.block)
             narrow = 2 if element == _FLOAT else 1
             variants = [_Variant(self, symbol, element, narrow * width) for width in widths]
             for variant in variants:

@@ -7,12 +7,13 @@ ranges, each with each, and where the comparisons are many it does not run the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 
+from tapec_runtime import machine_loops
 from tapec_runtime.registration import register
 
 
@@ -36,84 +37,17 @@ def _resolve(_context: Any) -> Callable[[Any], Any]:
 
 
 def _lower(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-    function = builder.function
-    if not isinstance(function.__dict__.get("descr_body"), _Described):
-        function.descr_body = _Described(function)
-    function.descr_body.before.append(builder.block)
+    machine_loops.when_written(builder.function, _tell, builder.block)
     return args[0]
 
 
-class _Described:
-    """What writes the text of a function: the loops that follow the blocks in `before` are told of just before that.
-
-    Blocks and instructions are all there only then.
-    """
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-        self.write = function.descr_body
-        self.before: list[Any] = []
-
-    def __call__(self, buffer: list[str]) -> None:
-        if self.before:
-            _tell(self.function, self.before)
-            self.before = []
-        self.write(buffer)
-
-
 def _tell(function: Any, before: list[Any]) -> None:
-    after = {block: _successors(block) for block in function.blocks}
-    loops = _loops(after)
+    after = machine_loops.successors(function)
+    loops = machine_loops.found(after)
     for block in before:
         head = _next_head(block, after, loops)
         if head is not None:
             _annotate(function.module, *loops[head])
-
-
-def _successors(block: Any) -> list[Any]:
-    return [] if block.terminator is None else [one for one in block.terminator.operands if isinstance(one, ir.Block)]
-
-
-def _loops(after: dict[Any, list[Any]]) -> dict[Any, tuple[Any, set[Any]]]:
-    """Head -> the block that ends a trip, and all blocks of the loop; without loops that end trips in several ways."""
-    ends: dict[Any, list[Any]] = {}
-    for block, head in _backward(after):
-        ends.setdefault(head, []).append(block)
-    comes_from: dict[Any, list[Any]] = {block: [] for block in after}
-    for block, others in after.items():
-        for other in others:
-            comes_from[other].append(block)
-    found = {}
-    for head, (end, *others) in ends.items():
-        inside, pending = {head, end}, [end]
-        while pending:
-            block = pending.pop()
-            new = [one for one in comes_from[block] if block is not head and one not in inside]
-            inside.update(new)
-            pending += new
-        if not others:
-            found[head] = (end, inside)
-    return found
-
-
-def _backward(after: dict[Any, list[Any]]) -> Iterator[tuple[Any, Any]]:
-    """The jumps to a block from which the jump itself is reached."""
-    entry = next(iter(after))
-    open_blocks, seen = {entry}, {entry}
-    path = [(entry, iter(after[entry]))]
-    while path:
-        block, rest = path[-1]
-        for other in rest:
-            if other in open_blocks:
-                yield block, other
-            elif other not in seen:
-                seen.add(other)
-                open_blocks.add(other)
-                path.append((other, iter(after[other])))
-                break
-        else:
-            open_blocks.remove(block)
-            path.pop()
 
 
 def _next_head(block: Any, after: dict[Any, list[Any]], loops: dict[Any, tuple[Any, set[Any]]]) -> Any:

@@ -193,18 +193,33 @@ class Trips:
         return {cls for cls in classes if self._members[cls] <= inside}
 
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
-        """Whether one subscript tells the trips apart in all accesses of one array, or of views of it."""
+        """Whether no trip touches an element that another one stores, of one array or of views of it."""
         elements = [self.dependence.element(one.array, one.index) for one in group if one.index is not None]
         arrays = {array for array, _ in elements}
         if len(arrays) != 1 or len(elements) != len(group):
             return False
-        if any(not arrays.isdisjoint(writes(stmt)) for stmt in walk(loop.body)):
+        written = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        if not arrays.isdisjoint(written):
             return False
-        for subs in zip(*(subs for _, subs in elements), strict=True):
-            found = set(subs)
-            if len(found) == 1:
-                (one,) = found
-                if one is not None and one.base == loop.var and self.dependence.minimum(one) >= 0:
+        # an element is met by others, and by itself in other trips
+        pairs = {
+            (tuple(subs), tuple(others))
+            for one, (_, subs) in zip(group, elements, strict=True)
+            for other, (_, others) in zip(group, elements, strict=True)
+            if one.kind != "load" or other.kind != "load"
+        }
+        return all(self._apart(loop, written, subs, others) for subs, others in pairs)
+
+    def _apart(
+        self, loop: For, written: set[str], subs: tuple[Affine | None, ...], others: tuple[Affine | None, ...]
+    ) -> bool:
+        """Whether subscripts differ in different trips: one counts with the loop, or stands still in another place."""
+        for one, other in zip(subs, others, strict=True):
+            if one is None or other is None or one.base != other.base:
+                continue
+            stands = one.base != loop.var and one.base not in written
+            if (one == other and one.base == loop.var) or (stands and one.offset != other.offset):
+                if min(self.dependence.minimum(one), self.dependence.minimum(other)) >= 0:
                     return True
         return False
 

@@ -24,6 +24,7 @@ import numpy as np
 from numba.core import types as nt
 from numba.core.dispatcher import Dispatcher
 
+from tapec.frontend.vectorised import function_of
 from tapec.options import Options
 
 # Numba does not cache code with larger constants either
@@ -256,6 +257,9 @@ class Walk:
         elif isinstance(obj, Dispatcher):
             self.feed("jitted", sorted((key, repr(item)) for key, item in obj.targetoptions.items()))
             self.value(obj.py_func)
+        elif (vectorised := function_of(obj)) is not None:
+            self.feed("vectorised", tuple(obj.types) if obj._frozen else ())
+            self.value(vectorised)
         elif isinstance(obj, types.FunctionType):
             self._node(obj)
         elif isinstance(obj, types.MethodType):

@@ -69,7 +69,7 @@ def _text(expr: Expr) -> tuple[str, int]:
     if isinstance(expr, Const):
         return _literal(expr.value)
     fn, args = expr.fn, expr.args
-    if fn == "stop_gradient" or isinstance(fn, Custom):
+    if fn in ("stop_gradient", "known") or isinstance(fn, Custom):
         # the value is that of the operand, with its own binding strength
         return _text(args[0])
     if fn in _PREFIX and len(args) == 1:

@@ -18,7 +18,7 @@ from tapec.errors import UsageError
 _PROBE = """
 target triple = "{triple}"
 declare double @llvm.fma.f64(double, double, double)
-define <8 x double> @wide(<8 x double> %a, <8 x double> %b) {{
+define <8 x double> @wide(<8 x double> %a, <8 x double> %b) "prefer-vector-width"="512" {{
   %r = fadd <8 x double> %a, %b
   ret <8 x double> %r
 }}

@@ -12,9 +12,10 @@ from typing import Any
 
 import gast
 import numpy as np
+from numba.np.ufunc.gufunc import GUFunc
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, parameters, tensors
+from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, parameters, tensors, vectorised
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
@@ -189,11 +190,22 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         if ev.frame is not None and ev.frame.library:
             return call_library(ev, function, args, kwargs)
         return call_function(ev, function, args, kwargs, node)
+    under = vectorised.function_of(obj)
+    if under is not None:
+        return vectorised.call(ev, obj, under, args, kwargs, node)
     if dotted in STATIC:
         return _known_call(ev, obj, args, kwargs, node)
     method = inspect.getattr_static(type(obj), "__call__", None)
-    if isinstance(method, types.FunctionType):
+    grouped = isinstance(obj, GUFunc)
+    if isinstance(method, types.FunctionType) and not grouped:
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
+    if grouped:
+        ev.fail(
+            UnsupportedFunction,
+            f"cannot differentiate a call to `{obj.__name__}`, a function under @guvectorize",
+            node,
+            hint="call a function under @njit, in a loop over the axes that it does not know",
+        )
     ev.fail(
         UnsupportedFunction,
         f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",

@@ -100,6 +100,11 @@ def stop_gradient(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value
     return ev.materialise(elementwise.elementwise(ev, "stop_gradient", (value,), node))
 
 
+def known(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A number that has another one's value and its own derivative."""
+    return ev.op("known", *args, node=node)
+
+
 def constant(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`tapec.constant`: of its argument's dtype unless one is given, with a name of its own."""
     value = ev.materialise(args[0])

@@ -103,12 +103,13 @@ def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Any:
         return ev.assign(Op("load", (value.atom, *(i.atom for i in index))), value.type.element)
     assert isinstance(value, Lazy)
     shape = ev.broadcast_of(value)
-    return _lazy_element(ev, value, index, shape)
+    return element_at(ev, value, index, shape)
 
 
-def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broadcast) -> Any:
+def element_at(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broadcast) -> Any:
+    """The number of an operand that stands at `index` of the result, whose shape is `shape`."""
     if isinstance(value, Complex):
-        return complexes.each(ev, value, lambda part: _lazy_element(ev, part, index, shape))
+        return complexes.each(ev, value, lambda part: element_at(ev, part, index, shape))
     if isinstance(value, Sym) and isinstance(value.type, Scalar):
         return value
     if isinstance(value, Sym):
@@ -123,7 +124,7 @@ def _lazy_element(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Br
     assert isinstance(value, Lazy)
     if value.fn == "ifelse":
         return _selected(ev, value, index, shape)
-    args = [_lazy_element(ev, arg, index, shape) for arg in value.args]
+    args = [element_at(ev, arg, index, shape) for arg in value.args]
     if value.fn == "pos":
         return args[0]
     if complexes.has_complex(value.fn, tuple(args)):
@@ -151,19 +152,19 @@ def _along(ev: Evaluator, index: Sym, shape: Broadcast, array: str, axis: int) -
 
 def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadcast) -> Sym:
     """`np.where`: only the chosen side is computed, so the other one cannot spoil a derivative."""
-    test = ev.truth(_lazy_element(ev, value.args[0], index, shape))
+    test = ev.truth(element_at(ev, value.args[0], index, shape))
     if is_complex(value):
-        sides = [lambda arg=arg: _lazy_element(ev, arg, index, shape) for arg in value.args[1:]]
+        sides = [lambda arg=arg: element_at(ev, arg, index, shape) for arg in value.args[1:]]
         return complexes.converted(ev, ev.select(test, *sides, None), value.type.dtype)
     type_ = value.type.element
     if all(isinstance(arg, Sym) and isinstance(arg.type, Scalar) for arg in value.args[1:]):
-        first, second = (ev.cast(_lazy_element(ev, arg, index, shape), type_) for arg in value.args[1:])
+        first, second = (ev.cast(element_at(ev, arg, index, shape), type_) for arg in value.args[1:])
         return ev.assign(Op("ifelse", (test.atom, first.atom, second.atom)), type_)
     target = ev.define("t", type_, temporary=True)
 
     def side(arg: Value) -> Any:
         def write() -> None:
-            chosen = ev.cast(_lazy_element(ev, arg, index, shape), type_)
+            chosen = ev.cast(element_at(ev, arg, index, shape), type_)
             ev.emit(Assign(target, chosen.atom, ev.span))
 
         return write
@@ -201,7 +202,7 @@ def store_elements(ev: Evaluator, target: Sym | Complex, value: Value, accumulat
         extents = shape.extents
 
     def body(index: tuple[Sym, ...]) -> None:
-        item = _lazy_element(ev, value, index[rank - value_rank(value) :], shape)
+        item = element_at(ev, value, index[rank - value_rank(value) :], shape)
         store_at(ev, target, tuple(i.atom for i in index), item, accumulate)
 
     write_loops(ev, extents, body)
@@ -228,7 +229,7 @@ def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
         ev.dim_keys[id_of(complexes.lead(result)), axis] = key
 
     def body(index: tuple[Sym, ...]) -> None:
-        store_at(ev, result, tuple(i.atom for i in index), _lazy_element(ev, written, index, shape))
+        store_at(ev, result, tuple(i.atom for i in index), element_at(ev, written, index, shape))
 
     write_loops(ev, shape.extents, body)
     return result

@@ -188,7 +188,7 @@ def operation_type(fn: str, args: tuple[Type, ...]) -> Scalar | None:
         return Scalar("bool")
     if fn == "ifelse":
         found: Type | None = unify(args[1], args[2])
-    elif fn == "stop_gradient":
+    elif fn in ("stop_gradient", "known"):
         found = args[0]
     elif fn == "dim":
         found = Scalar("int64")

@@ -48,7 +48,7 @@ from tapec.frontend.builtins import (
     tuple_,
     zip_,
 )
-from tapec.frontend.casts import caster, constant, dtype_attribute, stop_gradient, type_
+from tapec.frontend.casts import caster, constant, dtype_attribute, known, stop_gradient, type_
 from tapec.frontend.checkpoints import checkpointed
 from tapec.frontend.conditions import where
 from tapec.frontend.creation import (
@@ -215,6 +215,7 @@ SPECIAL: dict[Any, Any] = {
     **{getattr(numba, name): caster(name) for name in DTYPES if name != "bool"},
     numba.boolean: caster("bool"),
     arrays_common.stop_gradient: stop_gradient,
+    arrays_common.known: known,
     arrays_common.runs_once: lambda ev, args, kwargs, node: number(not ev.loops),
     tapec_runtime.stop_gradient: stop_gradient,
     tapec_runtime.constant: constant,

@@ -11,6 +11,7 @@ from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
 from tapec.optimise.branches import straighten
 from tapec.optimise.carried import carry_additions
+from tapec.optimise.chains import split_chains
 from tapec.optimise.checks import check_once
 from tapec.optimise.chosen import hide_choices
 from tapec.optimise.coalesce import coalesce
@@ -48,6 +49,7 @@ from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.searches import search_tables
 from tapec.optimise.selected import select_values
 from tapec.optimise.settle import settle_stores
+from tapec.optimise.shifts import cancel_shifts
 from tapec.optimise.single import single_values
 from tapec.optimise.sink import sink_allocations
 from tapec.optimise.slices import elements_of_slices, extents_of_slices
@@ -65,6 +67,7 @@ from tapec.optimise.turned_products import turn_products
 from tapec.optimise.unroll import unroll
 from tapec.optimise.unsigned import drop_signs
 from tapec.optimise.unstepped import stencils_without_steps, without_steps
+from tapec.optimise.values import values_alone
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
 from tapec.options import DEFAULT, Options
@@ -107,6 +110,8 @@ PREPARE: tuple[Pass, ...] = (
     # after the passes that turn arrays into numbers, and say so
     known_elements,
     *CLEAN,
+    cancel_shifts,
+    *CLEAN,
     part_edges,
     *CLEAN,
     breaks_last,
@@ -131,8 +136,8 @@ SPEED: tuple[Pass, ...] = (
     multiply_matrices,
     turn_tall,
 )
-# what multiplies the memory of a trip
-SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes,)
+# what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
+SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes, split_chains)
 ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (
@@ -169,7 +174,7 @@ TELLING: dict[Pass, Telling] = {
             unroll,
         ),
         *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
-        *(refill, leave_early),
+        *(refill, leave_early, cancel_shifts, split_chains),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, multiply_matrices, turn_tall, keep_written_rows),
     )
@@ -202,7 +207,8 @@ def tidy(
     # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     left_out: dict[Pass, bool] = {carry_additions: options.parallel, multiply_matrices: options.memory is not None}
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
-    function = _run((*CLEAN, *(speed if options.fast else ())), sequential(function), constants, listener)
+    first = (values_alone, *CLEAN, *(speed if options.fast else ()))
+    function = _run(first, sequential(function), constants, listener)
     if listener is not None:
         # before loops are shared out: what is proved of all trips holds for those of a thread
         tell_vectors(function, listener)

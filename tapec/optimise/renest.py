@@ -268,8 +268,8 @@ def added(stmt: Store) -> Store:
     return replace(stmt, value=change, accumulate=True)  # type: ignore[arg-type]
 
 
-def signs(op: Op) -> Op:
-    """Minus signs where a person puts them: `a + -b` is `a - b`, and `-a / b` has the sign in front."""
+def signs(op: Op) -> Expr:
+    """Minus signs where a person puts them: `a + -b` is `a - b`, `--a` is `a`, and `-a / b` has the sign in front."""
     match op:
         case Op(fn="+", args=(first, Op(fn="neg", args=(second,)))):
             return Op("-", (first, second))
@@ -278,7 +278,9 @@ def signs(op: Op) -> Op:
         case Op(fn="-", args=(first, Op(fn="neg", args=(second,)))):
             return Op("+", (first, second))
         case Op(fn="*" | "/" as fn, args=(Op(fn="neg", args=(first,)), second)):
-            return Op("neg", (Op(fn, (first, second)),))
+            return signs(Op("neg", (signs(Op(fn, (first, second))),)))
         case Op(fn="*" | "/" as fn, args=(first, Op(fn="neg", args=(second,)))):
-            return Op("neg", (Op(fn, (first, second)),))
+            return signs(Op("neg", (signs(Op(fn, (first, second))),)))
+        case Op(fn="neg", args=(Op(fn="neg", args=(value,)),)):
+            return value
     return op

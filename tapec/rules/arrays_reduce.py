@@ -16,6 +16,7 @@ from tapec.rules.arrays_common import (
     by_lane,
     float_type,
     kept,
+    known,
     lane_size,
     runs_once,
     stop_gradient,
@@ -126,8 +127,8 @@ def _tied(a, before, inner, after, best):
             value = a[before + (place,) + after]
         else:
             value = _mean_of_ties(a, before, inner, after, best)
-        return value
-    return _mean_of_ties(a, before, inner, after, best)
+        return known(best, value)
+    return known(best, _mean_of_ties(a, before, inner, after, best))
 
 
 def _mean_of_ties(a, before, inner, after, best):

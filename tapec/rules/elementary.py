@@ -138,6 +138,7 @@ CHOOSING = table(
     rule("x if c else z", "dx if c else dz", note="none with respect to the condition"),
     rule("nan_to_num(x)", "dx if isfinite(x) else 0", note="0 where a value is replaced"),
     rule("nextafter(x, z)", "dx", also="math.nextafter", note="the next number follows x"),
+    rule("known(x, z)", "dz", note="what z is known to be: its value is x, its derivative that of z"),
     rule("cast.float64(x)", "dx", also="cast.float32", note="rounding counts as exact"),
 )
 

@@ -91,7 +91,7 @@ def function_key(name: str) -> str:
         return name
     if name in HOMES:
         return f"{HOMES[name]}.{name}"
-    if hasattr(builtins, name) or name == "stop_gradient":
+    if hasattr(builtins, name) or name in ("stop_gradient", "known"):
         return name
     return f"np.{name}"
 

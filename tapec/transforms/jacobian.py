@@ -50,16 +50,21 @@ def directed(
 ) -> Function:
     """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
     gradient = reverse(function, sources, constants, unit_seed=True, fuse=fuse).function(function.name)
-    made = forward(to_ssa(gradient, constants), sources, constants)
+    made = pushed(to_ssa(gradient, constants), sources, constants)
     last = made.body[-1]
     assert isinstance(last, Return)
-    vectors = made.params[len(gradient.params) :]
-    out = Emitter(made.types, set(made.types), last.span)
+    return replace(made, body=(*made.body[:-1], Return(last.values[1::2])))
+
+
+def pushed(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
+    """`forward` of the function, with the checks and copies that tangents of a user's need."""
+    made = forward(function, sources, constants)
+    vectors = made.params[len(function.params) :]
+    out = Emitter(made.types, set(made.types), made.body[-1].span)
     for source, vector in zip(sources, vectors, strict=True):
         _check_shape(out, source, vector)
-    product = replace(made, body=(*out.out, *made.body[:-1], Return(last.values[1::2])))
     # a tangent is written into wherever its array is; the vector stays as it is
-    return _on_copies(product, constants, vectors)
+    return _on_copies(replace(made, body=(*out.out, *made.body)), constants, vectors)
 
 
 def _check_shape(out: Emitter, source: str, vector: str) -> None:

@@ -66,7 +66,7 @@ def call_derivative(
     if kind == "hvp" and not args:
         ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
     vector = args.pop() if kind == "hvp" else None
-    parameters = _Parameters(ev)
+    parameters = Parameters(ev)
     inner_args = [parameters.bind(f"argument_{k}", arg) for k, arg in enumerate(args)]
     inner_kwargs = {key: parameters.bind(key, value) for key, value in kwargs.items()}
     single = not isinstance(wrt, tuple)
@@ -77,11 +77,11 @@ def call_derivative(
     result = ev.materialise(ev.apply(callee, inner_args, inner_kwargs, node))
     outer.extend(parameters.copies)
     ev.block, ev.dims = outer, dims
-    sources = [leaf for value in chosen for leaf in _leaves(ev, value, node)]
+    sources = [leaf for value in chosen for leaf in leaves(ev, value, node)]
     block = freeze(root)
     results: list[Atom] = []
-    structure = _flatten(ev, result, results, node)
-    core = _function(ev, with_changes(ev, block, node), parameters, tuple(results))
+    structure = flatten(ev, result, results, node)
+    core = as_function(ev, with_changes(ev, block, node), parameters, tuple(results))
     constants = frozenset(ev.constants) & set(core.params)
     if ev.prepare is not None:
         core = ev.prepare(core, constants)
@@ -107,7 +107,7 @@ def _by_sources(ev: Evaluator, found: Any, chosen: list[Value], single: bool) ->
         assert isinstance(found, Value)
         return found
     bars = {name: _by_sources(ev, one, chosen, single) for name, one in found.items()}
-    gradients = tuple(_rebuild(ev, value, bars) for value in chosen)
+    gradients = tuple(rebuild(ev, value, bars) for value in chosen)
     return gradients[0] if single else Tup(gradients)
 
 
@@ -155,18 +155,24 @@ def _product(
     """Write a Hessian-vector product; its parts by source."""
     unique = tuple(dict.fromkeys(sources))
     made = directed(core, unique, constants, ev.prepare is not None)
-    given = _leaves(ev, vector, node)
+    given = leaves(ev, vector, node)
     if len(given) != len(sources):
         ev.fail(UnsupportedSyntax, "the vector has another structure than the gradient", node)
     vectors = dict(zip(sources, given, strict=True))
+    return dict(zip(unique, splice(ev, with_tangents(ev, made, core, unique, vectors)), strict=True))
+
+
+def with_tangents(
+    ev: Evaluator, made: Function, core: Function, sources: tuple[str, ...], vectors: dict[str, str]
+) -> Function:
+    """`made`, which takes a tangent for each of `sources` behind the parameters of `core`, given those in `vectors`."""
     dots = made.params[len(core.params) :]
     bound = tuple(
-        Assign(dot, Name(vectors[source]), ev.span) for source, dot in zip(unique, dots, strict=True)
+        Assign(dot, Name(vectors[source]), ev.span) for source, dot in zip(sources, dots, strict=True)
     )
     params = (*core.params, *(name for name in vectors.values() if name not in core.params))
     types = {**made.types, **{name: ev.types[name] for name in vectors.values()}}
-    whole = Function(made.name, tuple(dict.fromkeys(params)), (*bound, *made.body), types)
-    return dict(zip(unique, splice(ev, whole), strict=True))
+    return Function(made.name, tuple(dict.fromkeys(params)), (*bound, *made.body), types)
 
 
 def splice(ev: Evaluator, function: Function) -> list[Value]:
@@ -199,7 +205,7 @@ def note_memory(ev: Evaluator, block: Block) -> None:
             ev.roots[name] = ev.roots.get(name, frozenset()) | (known or frozenset({name}))
 
 
-class _Parameters:
+class Parameters:
     """Names of their own for the arguments, so that the derivative can be taken by them."""
 
     def __init__(self, ev: Evaluator) -> None:
@@ -225,7 +231,7 @@ class _Parameters:
         return Sym(Name(name), value.type)
 
 
-def _function(ev: Evaluator, block: Block, parameters: _Parameters, results: tuple[Atom, ...]) -> Function:
+def as_function(ev: Evaluator, block: Block, parameters: Parameters, results: tuple[Atom, ...]) -> Function:
     """The block as a function of its parameters and of every name it reads from outside."""
     body = (*block, Return(results))
     inside = {name for stmt in walk(block) for name in writes(stmt)}
@@ -262,27 +268,27 @@ def parameter_names(callee: Value) -> list[str]:
     return []
 
 
-def _leaves(ev: Evaluator, value: Value, node: Any) -> list[str]:
+def leaves(ev: Evaluator, value: Value, node: Any) -> list[str]:
     if isinstance(value, Tup):
-        return [leaf for item in value.items for leaf in _leaves(ev, item, node)]
+        return [leaf for item in value.items for leaf in leaves(ev, item, node)]
     if isinstance(value, Complex):
-        return [leaf for part in parts(value) for leaf in _leaves(ev, part, node)]
+        return [leaf for part in parts(value) for leaf in leaves(ev, part, node)]
     if isinstance(value, Sym) and isinstance(value.atom, Name) and value.type.is_float:
         return [value.atom.id]
     ev.fail(NotDifferentiable, f"{describe(value)} has no derivative", node, hint="pass it as a float")
 
 
-def _flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
+def flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
     """Collect the leaves of a result; a function that rebuilds it from new leaves."""
     if isinstance(value, Sym):
         position = len(leaves)
         leaves.append(value.atom)
         return lambda new: new[position]
     if isinstance(value, Complex):
-        first, second = (_flatten(ev, part, leaves, node) for part in (value.re, value.im))
+        first, second = (flatten(ev, part, leaves, node) for part in (value.re, value.im))
         return lambda new: _joined(ev, first(new), second(new))
     if isinstance(value, Tup):
-        parts = [_flatten(ev, item, leaves, node) for item in value.items]
+        parts = [flatten(ev, item, leaves, node) for item in value.items]
         return lambda new: Tup(tuple(part(new) for part in parts), value.cls)
     if isinstance(value, Lst):
         ev.fail(UnsupportedSyntax, "a derivative of a function that returns a list", node)
@@ -295,10 +301,10 @@ def _joined(ev: Evaluator, re: Value, im: Value) -> Value:
     return joined(ev, re, im) if isinstance(re.type, Array) else Complex(re, im)
 
 
-def _rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
+def rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
     if isinstance(value, Tup):
-        return Tup(tuple(_rebuild(ev, item, bars) for item in value.items), value.cls)
+        return Tup(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
     if isinstance(value, Complex):
-        return _joined(ev, *(_rebuild(ev, part, bars) for part in parts(value)))
+        return _joined(ev, *(rebuild(ev, part, bars) for part in parts(value)))
     assert isinstance(value, Sym) and isinstance(value.atom, Name)
     return bars[value.atom.id]

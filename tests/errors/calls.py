@@ -6,6 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 import scipy.special
+from numba import guvectorize, vectorize
 
 from tests.errors import Refusals
 
@@ -287,3 +288,48 @@ def any_of_calls(x):
         return value > 1.0
 
     return x if any(large(value) for value in (x, x * x)) else x * x
+
+
+@vectorize
+def larger(x, y):
+    return x if x > y else y
+
+
+@vectorize(["float32(float32)"])
+def single(x):
+    return x * x
+
+
+@vectorize
+def both(x):
+    return x, x
+
+
+@guvectorize("(n)->(n)")
+def reversed_rows(x, out):
+    out[:] = x[::-1]
+
+
+@refused(VECTOR)
+def out_of_a_vectorised_function(x):
+    return larger(x, 2.0, out=x)[0]
+
+
+@refused(VECTOR)
+def arguments_of_a_vectorised_function(x):
+    return larger(x)[0]
+
+
+@refused(VECTOR)
+def no_signature_that_fits(x):
+    return single(x)[0]
+
+
+@refused(VECTOR)
+def vectorised_tuples(x):
+    return both(x)[0]
+
+
+@refused(VECTOR)
+def a_generalised_function(x):
+    return reversed_rows(x)[0]

@@ -163,6 +163,7 @@ def test_arrays_that_do_not_fit_are_refused_as_before():
         tapec.grad(camera, wrt=(0, 1))(np.ones((2, 7)), np.ones((2, 2)))
 
 
+@pytest.mark.compiled
 def test_the_primal_agrees():
     rng = np.random.default_rng(2)
     args = rng.normal(size=(4, 7)), rng.normal(size=(4, 3))

@@ -159,6 +159,24 @@ def test_minus_signs_stand_where_a_person_puts_them():
             return y - x * y / x
         """,
     )
+    check(
+        renest,
+        before="""
+        def f(x, y):
+            t = -x
+            t_1 = -y
+            t_2 = t * t_1
+            t_3 = -x
+            t_4 = t_3 / y
+            t_5 = -t_4
+            t_6 = t_2 + t_5
+            return t_6
+        """,
+        after="""
+        def f(x, y):
+            return x * y + x / y
+        """,
+    )
 
 
 def test_an_update_of_an_element_is_written_as_one():

@@ -116,6 +116,7 @@ def places(table, numbers):
     return left, [tapec_runtime.searchsorted_right(table, number) for number in numbers]
 
 
+@pytest.mark.compiled
 def test_the_places_are_numpys():
     numbers = np.array([-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, np.inf, np.nan])
     whole = np.array([-1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 3.0, np.inf, np.nan, np.nan])
@@ -133,6 +134,7 @@ def test_the_places_are_numpys():
             assert plain == wanted
 
 
+@pytest.mark.compiled
 def test_places_of_more_numbers_than_there_are_and_of_many(rng: np.random.Generator):
     table, numbers = np.sort(rng.normal(size=50)), rng.normal(size=200)
     found = tapec_runtime.places(table, numbers, 210, False)

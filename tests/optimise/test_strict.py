@@ -120,6 +120,7 @@ def test_an_index_out_of_range():
         tapec.grad(beyond, boundscheck=True)(X)
 
 
+@pytest.mark.compiled
 def test_a_derivative_that_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("TAPEC_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TAPEC_CACHE", "1")

@@ -443,3 +443,29 @@ def classes_of_named_tuples(p, a):
 @case(Doubled(A, 0.3), GA)
 def classes_above_named_tuples(p, a):
     return p(a) + p.square(a[0]) * p.steepness + Doubled(a).bias
+
+
+@numba.vectorize
+def vectorised(x, y):
+    return x * y + math.sin(x) if x > y else y
+
+
+@numba.vectorize(["float32(float32, float32)", "float64(float64, float64)"])
+def vectorised_with_signatures(x, y):
+    total = 0.0
+    for _ in range(3):
+        total += math.sqrt(x * x + total + 1.0)
+    return total * y
+
+
+@numba.vectorize
+def vectorised_complex(z):
+    return z * z.conjugate() * z
+
+
+@case(A, GA, M)
+def functions_under_vectorize(a, b, m):
+    total = vectorised(a[0], 2.0) + vectorised(m, a).sum() + vectorised(2.0, a * b)[1]
+    for i in range(2):
+        total += vectorised_with_signatures(m[:, i:], 2).sum() * vectorised(b[::-1], m[:, :1])[i, i]
+    return total + np.abs(vectorised_complex(a + 1j * b)).sum()

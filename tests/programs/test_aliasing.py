@@ -48,7 +48,7 @@ def overlapping_views(a):
     return a.copy()
 
 
-@cases((arr(6),))
+@cases((arr(6),), compiled="both")
 def overlapping_slice_store(a):
     a[1:] = a[:-1]
     a[:3] += a[3:] * a[:3]
@@ -56,7 +56,7 @@ def overlapping_slice_store(a):
     return a.copy()
 
 
-@cases((arr(5), 0, 3), (arr(5), 2, 2))
+@cases((arr(5), 0, 3), (arr(5), 2, 2), compiled="reverse")
 def element_copied_to_element(a, i, j):
     a[i] = a[j]
     a[j] = a[i] * a[i]
@@ -64,7 +64,7 @@ def element_copied_to_element(a, i, j):
     return a.copy()
 
 
-@cases((arr(4), 3), (arr(4), 0), (arr(4), 4))
+@cases((arr(4), 3), (arr(4), 0), (arr(4), 4), compiled="reverse")
 def swapped_arrays(x, n):
     a = x.copy()
     b = np.ones(x.size)
@@ -105,7 +105,7 @@ def scaled_sum(a, c):
     return s
 
 
-@cases((arr(3), 1.3))
+@cases((arr(3), 1.3), compiled="reverse")
 def called_twice_with_argument_overwritten(a, c):
     first = scaled_sum(a, c)
     a[1] = first * c
@@ -131,7 +131,7 @@ def index_from_active_data(a):
     return out
 
 
-@cases((arr(4), 2, True), (arr(4), 2, False))
+@cases((arr(4), 2, True), (arr(4), 2, False), compiled="reverse")
 def array_chosen_by_branch(a, n, flag):
     b = np.full(4, 0.5)
     if flag:
@@ -154,7 +154,7 @@ def fresh_array_each_trip(a, n):
     return x
 
 
-@cases((arr(2, 3), 4), (arr(2, 3), 0))
+@cases((arr(2, 3), 4), (arr(2, 3), 0), compiled="reverse")
 def array_rebound_to_other_sizes(m, n):
     x = m[0]
     for _ in range(n):
@@ -162,7 +162,7 @@ def array_rebound_to_other_sizes(m, n):
     return x
 
 
-@cases((arr(3, 3),))
+@cases((arr(3, 3),), compiled="reverse")
 def row_views_in_a_loop(m):
     for i in range(1, 3):
         row = m[i]
@@ -240,7 +240,7 @@ def swapped_elements(a):
     return a.copy()
 
 
-@cases((arr(3, 2),))
+@cases((arr(3, 2),), compiled="reverse")
 def accumulate_at_repeated_place(m):
     acc = np.zeros(2)
     for i in range(3):

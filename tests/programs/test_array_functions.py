@@ -11,7 +11,7 @@ from tests.oracles import Case, Cases, arr, check
 cases = Cases()
 
 
-@cases((arr(2, 3),))
+@cases((arr(2, 3),), compiled="reverse")
 def sums(a):
     return (
         np.sum(a) * 2.0,
@@ -35,7 +35,7 @@ def products_and_extremes(a):
     return np.prod(a), a.prod(), np.max(a), a.max(), np.min(a), a.min(), np.amax(a), np.amin(a), a[np.argmax(a) // 3, 0]
 
 
-@cases((arr(5),))
+@cases((arr(5),), compiled="both")
 def cumulative(a):
     return np.cumsum(a), a.cumsum() ** 2, np.cumprod(a), a.cumprod()
 
@@ -52,7 +52,7 @@ def matrix_products(a, m, n, b):
     return np.dot(a, m), m @ n, a @ m @ n @ b, np.dot(n, b), np.vdot(a, a), np.outer(a, b), m.dot(n), a.dot(a)
 
 
-@cases((arr(3, 2), arr(2, 3), arr(3)))
+@cases((arr(3, 2), arr(2, 3), arr(3)), compiled="reverse")
 def matrix_products_of_views(m, n, a):
     return m.T @ n.T, m[:, 0] @ a, np.dot(n[:, ::2], m[::2]), (m @ n)[1] @ m
 
@@ -108,7 +108,7 @@ def rearrangements(c, a):
     )
 
 
-@cases((arr(3), arr(3, 3)))
+@cases((arr(3), arr(3, 3)), compiled="reverse")
 def diagonals(c, a):
     return np.diag(c), np.diag(a), np.diag(a, 1) ** 2, np.trace(a), np.tril(a), np.triu(a, 1), np.kron(c, c)
 
@@ -122,7 +122,7 @@ def interpolation(x, knots, values):
     return np.interp(x, knots, values), s
 
 
-@cases((arr(4), 1.0))
+@cases((arr(4), 1.0), compiled="reverse")
 def selections(a, x):
     k = np.argsort(a)
     order = a[k] * np.arange(4)

@@ -56,7 +56,7 @@ def arr_of(a):
     return np.outer(a, a)
 
 
-@cases((arr(4), np.array([2, 0]), arr(2)))
+@cases((arr(4), np.array([2, 0]), arr(2)), compiled="reverse")
 def integer_array_store(a, pick, b):
     a[pick] = b * a[1]
     a[pick] += b
@@ -78,7 +78,7 @@ def mask_index(a, mask):
     return a[mask] * 2.0, a[a > 1.0] ** 2, a[~mask].sum()
 
 
-@cases((arr(4), MASK, 1.7))
+@cases((arr(4), MASK, 1.7), compiled="both")
 def mask_store(a, mask, x):
     a[mask] = x * a[1]
     a[a > 1.6] = 0.25
@@ -98,7 +98,7 @@ def written_between_two_expressions(a, b):
     return c[0] + np.sum(d * d)
 
 
-@cases((arr(1), arr(3)), (arr(3), arr(3)))
+@cases((arr(1), arr(3)), (arr(3), arr(3)), compiled="reverse")
 def written_in_a_loop_between_sums(a, b):
     total = np.sum(a * b)
     for _ in range(3):
@@ -139,7 +139,7 @@ def stores_of_columns_and_rows(m, column, row):
     return m * row
 
 
-@cases((arr(2, 3, 4), arr(2)))
+@cases((arr(2, 3, 4), arr(2)), compiled="reverse")
 def stores_into_a_face(a, b):
     a[:, 1] += b[:, None]
     a[0, ...] -= a[1, :, 0][:, None]
@@ -168,7 +168,7 @@ def linspaces(lo, hi):
     return np.linspace(lo, hi, 4) ** 2, np.full(2, lo) * hi, np.arange(1.0, 3.0) * lo
 
 
-@cases((arr(3), 1.4))
+@cases((arr(3), 1.4), compiled="reverse")
 def array_copies(a, x):
     b = np.array(a)
     c = np.asarray(a)
@@ -222,7 +222,7 @@ def element_access_forms(a, b):
     return s + b[:1].item()
 
 
-@cases((np.zeros((0, 3)), np.zeros(0)))
+@cases((np.zeros((0, 3)), np.zeros(0)), compiled="reverse")
 def zero_size_arrays(a, b):
     return a * 2.0, (a * a).sum() + b.sum(), np.cumsum(b), np.concatenate((b, b))
 

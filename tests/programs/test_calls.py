@@ -42,7 +42,7 @@ def starred(first, *rest):
     return s * len(rest)
 
 
-@cases((1.2, 0.7, 0.9))
+@cases((1.2, 0.7, 0.9), compiled="reverse")
 def star_arguments(x, y, z):
     pair = (y, z)
     return starred(x, *pair) + starred(x, y, z, x) + starred(z, *(x, x))
@@ -58,7 +58,7 @@ def nested_functions_and_lambdas(x, y):
     return inside(x) + inside(square(y), k=3)
 
 
-@cases((1.2,))
+@cases((1.2,), compiled="both")
 def functions_as_arguments(x):
     def twice(g, v):
         return g(g(v))
@@ -137,7 +137,7 @@ def with_alias(x, k=2):
     return x * k
 
 
-@cases((1.2,))
+@cases((1.2,), compiled="reverse")
 def calls_to_decorated_functions(x):
     return with_fastmath(x) + with_signature(x) * with_options(x) + with_signatures(x) * applied(x) + with_alias(x, k=3)
 

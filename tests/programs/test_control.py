@@ -50,7 +50,7 @@ def loop_that_may_not_run(a, n):
     return s + a[0]
 
 
-@cases((arr(5), 1.0), (arr(5), 99.0), (arr(5), -1.0))
+@cases((arr(5), 1.0), (arr(5), 99.0), (arr(5), -1.0), compiled="reverse")
 def break_after_writes(a, limit):
     out = np.zeros(a.size)
     s = 0.0
@@ -141,7 +141,7 @@ def for_else(a, limit):
     return s
 
 
-@cases((1.5, 3.0), (1.5, 500.0))
+@cases((1.5, 3.0), (1.5, 500.0), compiled="reverse")
 def while_else(x, limit):
     s = x
     n = 0
@@ -213,7 +213,7 @@ def while_inside_for(x, n, m):
     return s
 
 
-@cases((30.0, 1.5), (1.0, 1.5))
+@cases((30.0, 1.5), (1.0, 1.5), compiled="both")
 def while_on_active_condition(x, r):
     n = 0
     while x > 2.0:
@@ -235,7 +235,7 @@ def break_from_inner_loop_alone(x, m):
     return s
 
 
-@cases((arr(6),))
+@cases((arr(6),), compiled="reverse")
 def several_exits(a):
     s = 1.0
     for i in range(6):
@@ -274,12 +274,12 @@ def fold(a, lo, hi):
     return left * right + left
 
 
-@cases((arr(5),), (arr(1),))
+@cases((arr(5),), (arr(1),), compiled="reverse")
 def recursion_over_an_array(a):
     return fold(a, 0, a.size)
 
 
-@cases((0.3, 0.0), (0.0, 0.0), (-0.2, 1.0), wrt=(0,))
+@cases((0.3, 0.0), (0.0, 0.0), (-0.2, 1.0), wrt=(0,), compiled="reverse")
 def untaken_branch_is_not_finite(x, y):
     return (math.sqrt(x) if x > 0.1 else 3.0 * x) + (1.0 / y if y != 0.0 else y)
 
@@ -295,7 +295,7 @@ def conditional_assignment_chain(x, y):
     return best - other * other
 
 
-@cases((1.7,))
+@cases((1.7,), compiled="reverse")
 def guard_that_raises(x):
     if x < 0.0:
         raise ValueError("x must not be negative")
@@ -323,7 +323,7 @@ def integer_accumulator_becomes_float(a, n):
     return s + a[0]
 
 
-@cases((arr(4),))
+@cases((arr(4),), compiled="reverse")
 def state_machine(a):
     state = 0
     s = 1.0

@@ -16,12 +16,12 @@ cases = Cases()
 Point = namedtuple("Point", ["x", "y"])
 
 
-@cases((1.3, 0.6))
+@cases((1.3, 0.6), compiled="reverse")
 def arithmetic(x, y):
     return x + y * x - y / x + (-x) ** 2 + +y + x**3 - y**x + x // 0.4 + x % 0.4 + 7 % y
 
 
-@cases((1.3, 5, 3))
+@cases((1.3, 5, 3), compiled="both")
 def integer_arithmetic(x, n, m):
     k = (n & m) + (n | m) * 2 - (n ^ m) + (n << 1) + (n >> 1) + ~m + n // m + n % m + n**m + -n
     return x * k + (n / m) * x
@@ -99,7 +99,7 @@ def named_tuples(x, y):
     return p.x * q.x + p[1] + q.y**2
 
 
-@cases((Point(1.3, 0.4),))
+@cases((Point(1.3, 0.4),), compiled="reverse")
 def named_tuple_argument(p):
     return p.x * p.x * p.y
 
@@ -150,7 +150,7 @@ def ranges(a):
     return s
 
 
-@cases((1.2,))
+@cases((1.2,), compiled="reverse")
 def for_over_tuples(x):
     s = 0.0
     for c in (1.0, 2.5, x):
@@ -160,7 +160,7 @@ def for_over_tuples(x):
     return s
 
 
-@cases((arr(4), 2.0))
+@cases((arr(4), 2.0), compiled="reverse")
 def list_comprehensions_and_append(a, x):
     squares = [v * x for v in a if v > 0.5]
     rows = []
@@ -209,7 +209,7 @@ def prints_and_passes(x):
     return y
 
 
-@cases((arr(5),))
+@cases((arr(5),), compiled="reverse")
 def parallel_range(a):
     out = np.empty(5)
     s = 0.0
@@ -219,7 +219,7 @@ def parallel_range(a):
     return out * s
 
 
-@cases((1.2, 3))
+@cases((1.2, 3), compiled="reverse")
 def variable_changes_type(x, n):
     v = n
     v = v * x
@@ -270,7 +270,7 @@ def inactive_by_nature(x, y):
     return x * int(y) + np.floor(x) * y + (x > y) * x + round(y) * x + math.trunc(x) * x
 
 
-@cases((2.6, -1.3))
+@cases((2.6, -1.3), compiled="reverse")
 def builtins(x, y):
     return abs(y) * max(x, y, 1.0) + min(x, y) + pow(x, 3) + float(x) * sum((x, y)) + bool(x) * x + divmod(x, 0.7)[1]
 
@@ -281,7 +281,7 @@ def matching_types(x, y):
     return (x + one) * y * np.float64(2) + np.int64(y)
 
 
-@cases((1.2, 2, -0.4))
+@cases((1.2, 2, -0.4), compiled="reverse")
 def scalar_functions(x, n, y):
     s = math.copysign(x, y) + math.radians(x) * np.degrees(y) + math.erf(x) * math.lgamma(x) + math.gamma(x)
     s += math.hypot(x, y) * math.ceil(x) + math.fabs(y) + np.fmod(x, 0.5) + math.pow(x, y) + math.log10(x)

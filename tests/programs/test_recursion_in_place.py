@@ -162,7 +162,7 @@ def test_reverse_agrees_with_forward_and_differences(f, sizes):
 
 @pytest.mark.parametrize("k", [0, 1, 3])
 def test_an_argument_written_by_recursion_within_a_loop(k):
-    check(argument_written, (np.array([0.3, 0.5, 0.2, 0.4]), k))
+    check(argument_written, (np.array([0.3, 0.5, 0.2, 0.4]), k), compiled="reverse")
 
 
 def test_sharing_memory_with_what_is_written_is_an_error():
@@ -170,6 +170,7 @@ def test_sharing_memory_with_what_is_written_is_an_error():
         tapec.grad(use_overlapping)(np.arange(1.0, 4.0))
 
 
+@pytest.mark.generated
 @pytest.mark.parametrize(("f", "size"), [(filled, 4), (mutual, 2)])
 def test_second_derivatives(f, size):
     x = np.random.default_rng(3).uniform(0.2, 0.8, size)

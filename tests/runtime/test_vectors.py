@@ -64,3 +64,31 @@ def test_no_flag_of_the_caller_reaches_a_formula():
     for bitcode in _library(_single).tapec_vectors._definitions.values():
         text = str(binding.parse_bitcode(bitcode))
         assert "fadd" in text and "reassoc" not in text and "contract" not in text
+
+
+@njit(**FLAGS)
+def _outermost(x, y):
+    for i in range(x.shape[0]):
+        y[i] = tapec_runtime.exp(x[i])
+
+
+@njit(**FLAGS)
+def _inner(x, y):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = tapec_runtime.exp(x[i, j])
+
+
+@pytest.mark.skipif(_vector_widths(CODEGEN) != (4, 8), reason="no vectors of 512 bits")
+def test_outermost_loops_get_the_widest_vectors():
+    _outermost.compile(VECTOR)
+    _inner.compile((float64[:, ::1], float64[:, ::1]))
+    assert "load <8 x double>" in _outermost.inspect_llvm(VECTOR)
+    (text,) = _inner.inspect_llvm().values()
+    assert "load <4 x double>" in text and "load <8 x double>" not in text
+    for count in (0, 1, 7, 8, 9, 41):
+        x = np.linspace(-750.0, 720.0, count)
+        found = np.empty_like(x)
+        _outermost(x, found)
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(found, np.exp(x), rtol=1e-15)

@@ -10,6 +10,8 @@ import pytest
 import tapec
 from tapec import GradientTape, UnconnectedGradients, Variable, constant, function
 
+pytestmark = pytest.mark.compiled
+
 Pair = namedtuple("Pair", ["first", "second"])
 
 

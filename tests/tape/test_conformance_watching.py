@@ -8,6 +8,8 @@ import pytest
 import tapec
 from tapec import GradientTape, Variable, constant
 
+pytestmark = pytest.mark.compiled
+
 
 def test_a_constant_is_watched_only_by_watch():
     x = constant(3.0)

@@ -6,6 +6,10 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.compiled
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tapes.md"
 
 

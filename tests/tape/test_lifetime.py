@@ -9,8 +9,11 @@ import tracemalloc
 import weakref
 
 import numpy as np
+import pytest
 
 from tapec import GradientTape, Variable, constant
+
+pytestmark = pytest.mark.compiled
 
 
 class Holder:

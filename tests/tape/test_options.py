@@ -11,6 +11,8 @@ import pytest
 from tapec import GradientTape, constant, function
 from tapec.errors import UsageError
 
+pytestmark = pytest.mark.compiled
+
 X = np.linspace(0.1, 1.0, 20)
 
 

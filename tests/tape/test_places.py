@@ -16,6 +16,8 @@ import pytest
 from tapec import GradientTape, constant
 from tapec.errors import LoweringError
 
+pytestmark = pytest.mark.compiled
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -16,6 +16,8 @@ from tapec.errors import LoweringError
 from tapec.tape import plan as plans
 from tapec.tape import reply
 
+pytestmark = pytest.mark.compiled
+
 ROUNDS = 5
 
 

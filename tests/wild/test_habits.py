@@ -58,7 +58,7 @@ def for_else_and_while_else(x):
     return s
 
 
-@cases((arr(8),))
+@cases((arr(8),), compiled="both")
 def overlapping_slices(a):
     a[1:5] = a[0:4]
     a[::-1] += a[:] * 0.5
@@ -96,7 +96,7 @@ def linear_algebra(a, b):
     return np.log(np.diag(low)).sum() + np.trace(inv) + s * ld + np.outer(b, b)[0, 1] + np.cross(b, a[0])[2]
 
 
-@cases((arr(4),), (arr(2),), (arr(0),))
+@cases((arr(4),), (arr(2),), (arr(0),), compiled="reverse")
 def early_return_in_nested_loops(x):
     for i in range(len(x)):
         for j in range(i + 1, len(x)):
@@ -140,7 +140,7 @@ def flags_and_masks(x):
     return total + x[rest].sum() * np.count_nonzero(rest) + (x * seen).sum()
 
 
-@cases((arr(4), arr(4)))
+@cases((arr(4), arr(4)), compiled="reverse")
 def closures_that_accumulate(a, b):
     log = []
 
@@ -225,7 +225,7 @@ def deletes_and_reuses(x):
     return x * tmp
 
 
-@cases((arr(5), arr(3)), (arr(2), arr(3)))
+@cases((arr(5), arr(3)), (arr(2), arr(3)), compiled="reverse")
 def swaps_by_length(a, b):
     if a.size < b.size:
         a, b = b, a
@@ -279,7 +279,7 @@ def called_for_effect(v):
     return v.sum()
 
 
-@cases((arr(4),))
+@cases((arr(4),), compiled="reverse")
 def unpacks_arrays(x):
     a, b, c, d = x
     (p, q), r = (a * b, c), d

@@ -83,7 +83,7 @@ def out_argument(a, w):
     return res
 
 
-@cases((arr(4), 1.3))
+@cases((arr(4), 1.3), compiled="reverse")
 def signatures_and_aliases(x, y):
     tot = 0
     for i in range(x.shape[0] - 1):
@@ -222,7 +222,7 @@ def modes(x, mode):
     return f
 
 
-@cases((arr(8),))
+@cases((arr(8),), compiled="reverse")
 def integers_become_floats(x):
     s = 0
     p = 1
@@ -263,7 +263,7 @@ def function_arguments(x, mu, s):
     return _apply(_gauss, x, mu, s).sum() + _apply(lambda v, k: v**k, x, 2)[1]
 
 
-@cases((arr(5),))
+@cases((arr(5),), compiled="both")
 def parallel(x):
     n = x.size
     out = np.zeros(n)
@@ -298,7 +298,7 @@ def determinant_by_hand(m):
     )
 
 
-@cases((arr(9), 2), (arr(9), 5))
+@cases((arr(9), 2), (arr(9), 5), compiled="reverse")
 def in_place_filter(y, order):
     n = len(y)
     for _ in range(order):
@@ -316,7 +316,7 @@ def trapezoid(x, y):
     return np.sum(0.5 * (y[1:] + y[:-1]) * np.diff(x))
 
 
-@cases((arr(4), np.array([2, 0, 3, 0])))
+@cases((arr(4), np.array([2, 0, 3, 0])), compiled="reverse")
 def scatter(v, idx):
     out = np.zeros(5)
     for i in range(idx.shape[0]):

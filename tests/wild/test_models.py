@@ -67,7 +67,12 @@ def _payoff(s, k, call=True):
     return max(s - k, 0.0) if call else max(k - s, 0.0)
 
 
-@cases((100.0, 95.0, 0.2, 0.05, 1.0, 20, True), (100.0, 105.0, 0.3, 0.01, 0.5, 21, False), differences=False)
+@cases(
+    (100.0, 95.0, 0.2, 0.05, 1.0, 20, True),
+    (100.0, 105.0, 0.3, 0.01, 0.5, 21, False),
+    differences=False,
+    compiled="reverse",
+)
 def american(s0, k, sigma, r, t, n, call):
     dt = t / n
     u = math.exp(sigma * math.sqrt(dt))
@@ -118,7 +123,7 @@ def implied_vol(price):
     return vol
 
 
-@cases((arr(6), 0.1, 0.85, 0.05))
+@cases((arr(6), 0.1, 0.85, 0.05), compiled="both")
 def garch(ret, alpha, beta, omega):
     n = ret.size
     h = np.empty(n)
@@ -185,7 +190,7 @@ def kmeans_inertia(x, centers):
     return inertia
 
 
-@cases((arr(5), arr(5)))
+@cases((arr(5), arr(5)), compiled="reverse")
 def dtw(a, b):
     n, m = len(a), len(b)
     D = np.full((n + 1, m + 1), np.inf)
@@ -235,7 +240,7 @@ def quaternion_rotation(v, pts, q3):
     return R @ v + (pts @ R.T).sum(axis=0)
 
 
-@cases((np.float32([0.5, 1.5, 2.5]), np.float32(0.3)))
+@cases((np.float32([0.5, 1.5, 2.5]), np.float32(0.3)), compiled="reverse")
 def single_precision(x, c):
     s = np.float32(0)
     for i in range(x.shape[0]):
@@ -244,7 +249,7 @@ def single_precision(x, c):
     return y.astype(np.float64).sum() + float64(c) * int32(2.7)
 
 
-@cases((arr(6),))
+@cases((arr(6),), compiled="reverse")
 def list_of_pieces(x):
     pieces = []
     cur = 0.0
@@ -334,7 +339,7 @@ def binary_search(x):
     return total
 
 
-@cases((arr(5), 2))
+@cases((arr(5), 2), compiled="reverse")
 def recursion_over_halves(x, depth):
     return halves(x, 0, len(x), depth)
 

@@ -14,13 +14,11 @@ import tapec_runtime
 def softmax_entropy_jvp(z, label, z_dot):
     """The value of `softmax_entropy` and its tangent, for given tangents of its arguments."""
     top = z[0]
-    top_dot = z_dot[0]
     z_n0 = z.shape[0]
     # for i in range(1, z.size):
     for i in range(1, z_n0):
         if z[i] > top:
             top = z[i]
-            top_dot = z_dot[i]
     # for i in range(z.size):
     total = 0.0
     total_dot = 0.0
@@ -28,8 +26,7 @@ def softmax_entropy_jvp(z, label, z_dot):
         # total += math.exp(z[i] - top)
         t = tapec_runtime.exp(z[i] - top)
         total += t
-        total_dot += t * (z_dot[i] - top_dot)
+        total_dot += t * z_dot[i]
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
-    t_1 = total_dot / total + top_dot - z_dot[label]
-    return result, t_1
+    return result, total_dot / total - z_dot[label]

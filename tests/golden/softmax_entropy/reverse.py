@@ -15,24 +15,20 @@ import tapec_runtime
 def softmax_entropy_value_and_grad(z, label):
     """The value of `softmax_entropy` and its gradient with respect to `z`."""
     # forward sweep
-    n = z.shape[0]
     top = z[0]
-    t_store = np.empty(max(n - 1, 0), dtype=np.bool_)
+    n = z.shape[0]
     # for i in range(1, z.size):
     for i in range(1, n):
-        # if z[i] > top:
-        t = z[i] > top
-        t_store[i - 1] = t
-        if t:
+        if z[i] > top:
             top = z[i]
     # for i in range(z.size):
     total = 0.0
-    t_1_store = np.empty(n)
+    t_store = np.empty(n)
     for i in range(n):
         # total += math.exp(z[i] - top)
-        t_1 = tapec_runtime.exp(z[i] - top)
-        t_1_store[i] = t_1
-        total += t_1
+        t = tapec_runtime.exp(z[i] - top)
+        t_store[i] = t
+        total += t
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
 
@@ -40,22 +36,9 @@ def softmax_entropy_value_and_grad(z, label):
     z_bar = np.zeros(n)
     # return math.log(total) + top - z[label]
     z_bar[label] -= 1.0
-    t_2 = 1.0 / total
+    t_1 = 1.0 / total
     # for i in range(z.size):
-    top_bar = 1.0
     for i in range(n):
         # total += math.exp(z[i] - top)
-        t_3 = t_1_store[i] * t_2
-        z_bar[i] += t_3
-        top_bar -= t_3
-    # for i in range(1, z.size):
-    for i in range(n - 1, 0, -1):
-        # if z[i] > top:
-        if t_store[np.uint64(i - 1)]:
-            # top = z[i]
-            z_bar[i] += top_bar
-            top_bar = 0.0
-            break
-    # top = z[0]
-    z_bar[0] += top_bar
+        z_bar[i] += t_store[i] * t_1
     return result, (z_bar,)
