@@ -21,7 +21,7 @@ from tools.fuzz_writer import Writer
 EXTENTS = (1, 2, 3, 4, 5, 6, 9, 17)
 WIDE = (63, 64, 65, 130)
 MATRIX = 3
-PARAMETERS = ("n", "steps", "x1", "a1", "a2", "a3", "m1", "k1")
+PARAMETERS = ("count", "steps", "x1", "a1", "a2", "a3", "m1", "k1")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class LoopProgram(FuzzProgram):
     least: int = 1
 
     def arguments(self) -> tuple[Any, ...]:
-        """Fresh arguments: `n` and `steps`, a number, three vectors of `n`, a matrix of `n` rows, places in vectors."""
+        """Fresh arguments: two integers, a number, three vectors of as many elements, a matrix of rows, places in vectors."""
         rng = np.random.default_rng(self.seed)
         n = max(int(rng.choice(EXTENTS if self.seed % 8 else WIDE)), self.least)
         vectors = [rng.uniform(-1.0, 1.0, n) for _ in range(3)]
@@ -56,6 +56,7 @@ class Loops(Writer):
 
     def program(self) -> str:
         """The lines of its body."""
+        self.emit(1, f"n = {self.pick('count', 'a1.shape[0]', 'a1.shape[0]', 'len(a2)')}")
         self.emit(1, "s = 0.1 * x1")
         for _ in range(self.rng.randint(1, 2)):
             self.make(1)
@@ -193,7 +194,11 @@ class Loops(Writer):
             self.emit(depth + 1, f"s += {last}[0] * {names[0]}[-1] * 0.1")
         i, self.vectors = self.new("i"), [*names[:-1], *names[:-1], *names, self.rng.choice(before)]
         low, high = self.header(depth + 1, i)
-        self.emit(depth + 2, f"{last}[{i}] {self.pick('=', '=', '=', '+=')} {self.expression(i, low, high)}")
+        value = self.expression(i, low, high)
+        if self.chance(0.7):
+            p, q, r = (f"{names[-2]}[{i}{way}]" for way in (f" - {low}" if low else "", "", f" + {high}" if high else ""))
+            value = self.pick(f"{p} * {q} + 0.3 * {r} * {q}", f"{q} * {q} - 0.2 * {p} * {r}", f"{p} * ({r} - {q})")
+        self.emit(depth + 2, f"{last}[{i}] {self.pick('=', '=', '=', '+=')} {value}")
         if self.chance(0.4):
             self.emit(depth + 1, f"{last}[{self.pick('0', '-1', 'n - 1')}] = {self.pick(f'{names[0]}[0] * 0.9', f'{last}[0]', 'x1')}")
         if self.chance(0.3):

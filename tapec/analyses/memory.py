@@ -20,7 +20,7 @@ ALLOCATIONS = frozenset({"empty", "zeros"})
 
 
 def is_memory(type_: Type | None) -> bool:
-    return isinstance(type_, Array | Stack)
+    return type(type_) is Array or type(type_) is Stack
 
 
 class Aliases:
@@ -102,12 +102,20 @@ class Memory:
     stores: dict[str, list[Stmt]] = field(default_factory=dict)
     homes: dict[str, Region] = field(default_factory=dict)
     _dependence: Dependence | None = None
+    # answers of `stable`, which is asked for every use of a value
+    _stable: dict[tuple[int, str], bool] = field(default_factory=dict)
 
     def stable(self, stmt: Stmt, array: str) -> bool:
         """Whether no store can follow `stmt` on the memory of `array` that `stmt` sees.
 
         For a load of one element: on that element.
         """
+        found = self._stable.get((id(stmt), array))
+        if found is None:
+            found = self._stable[id(stmt), array] = self._is_stable(stmt, array)
+        return found
+
+    def _is_stable(self, stmt: Stmt, array: str) -> bool:
         cls = self.aliases.find(array)
         home = self.homes[cls]
         here = self.regions.of[id(stmt)]

@@ -21,10 +21,10 @@ class Region:
     parent: Region | None
     owner: Stmt | None
     depth: int
+    is_loop: bool = field(init=False)
 
-    @property
-    def is_loop(self) -> bool:
-        return isinstance(self.owner, For | Loop)
+    def __post_init__(self) -> None:
+        self.is_loop = isinstance(self.owner, For | Loop)
 
     def ancestors(self) -> Iterator[Region]:
         """This region and those around it, innermost first."""
@@ -38,7 +38,11 @@ class Region:
         return [region for region in self.ancestors() if region.is_loop]
 
     def inside(self, other: Region) -> bool:
-        return other in self.ancestors()
+        """Whether this region is another one, or somewhere in it."""
+        region: Region | None = self
+        while region is not None and region.depth > other.depth:
+            region = region.parent
+        return region is other
 
 
 @dataclass
@@ -86,17 +90,24 @@ def regions(function: Function) -> Regions:
 
 
 def _visit(result: Regions, region: Region) -> None:
+    of, place, homes = result.of, result.place, result.home
     for stmt in region.block:
-        result.of[id(stmt)] = region
-        result.place[id(stmt)] = len(result.place)
-        inner = tuple(Region(block, region, stmt, region.depth + 1) for block in blocks(stmt))
-        result.body[id(stmt)] = inner
+        key = id(stmt)
+        of[key] = region
+        place[key] = len(place)
+        inside = blocks(stmt)
+        inner = tuple([Region(block, region, stmt, region.depth + 1) for block in inside]) if inside else ()
+        result.body[key] = inner
         # a loop's variable belongs to its body
-        home = inner[0] if isinstance(stmt, For) else region
+        home = inner[0] if type(stmt) is For else region
         for name in writes(stmt):
-            result.defs.setdefault(name, []).append(stmt)
-            known = result.home.get(name)
-            result.home[name] = home if known is None else common(known, home)
+            known = homes.get(name)
+            if known is None:
+                homes[name] = home
+                result.defs.setdefault(name, []).append(stmt)
+            else:
+                homes[name] = home if known is home else common(known, home)
+                result.defs[name].append(stmt)
         for child in inner:
             _visit(result, child)
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tapec.analyses.dependence import Affine, Dependence
-from tapec.analyses.memory import VIEWS, Aliases, aliases, is_memory
-from tapec.analyses.regions import Regions, regions
-from tapec.analyses.rotation import rotating
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import VIEWS, Aliases, is_memory
+from tapec.analyses.regions import Regions
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -63,18 +63,22 @@ class Trips:
 
     def __init__(self, function: Function) -> None:
         self.types = function.types
-        self.aliases: Aliases = aliases(function)
-        self.regions: Regions = regions(function)
-        self.dependence = Dependence(self.regions)
-        self._buffers = rotating(function, self.regions)
-        self._readers: dict[str, list[Stmt]] = {}
-        self._members: dict[str, set[str]] = {}
-        for name, type_ in function.types.items():
-            if is_memory(type_):
-                self._members.setdefault(self.aliases.find(name), set()).add(name)
-        for stmt in walk(function.body):
-            for name in set(reads(stmt)):
-                self._readers.setdefault(name, []).append(stmt)
+        self._facts = facts(function)
+
+    @property
+    def aliases(self) -> Aliases:
+        """Classes of arrays that may share memory."""
+        return self._facts.aliases
+
+    @property
+    def regions(self) -> Regions:
+        """Where statements and names live."""
+        return self._facts.regions
+
+    @property
+    def dependence(self) -> Dependence:
+        """What is known of subscripts."""
+        return self._facts.dependence
 
     # order
 
@@ -125,7 +129,7 @@ class Trips:
         return all(id(stmt) in inside for stmt in self.regions.defs[name])
 
     def _read_outside(self, name: str, inside: set[int]) -> bool:
-        return any(id(stmt) not in inside for stmt in self._readers.get(name, ()))
+        return any(id(stmt) not in inside for stmt in self._facts.readers.get(name, ()))
 
     def sum_of(self, name: str, inside: set[int]) -> set[str] | None:
         """The names that hold partial sums of `name` in a loop; None if it is more than added to.
@@ -135,7 +139,7 @@ class Trips:
         type_ = self.types[name]
         found, pending = {name}, [name]
         while pending:
-            for stmt in self._readers.get(pending.pop(), ()):
+            for stmt in self._facts.readers.get(pending.pop(), ()):
                 if id(stmt) not in inside:
                     continue
                 if not isinstance(stmt, Assign) or not self._adds(stmt.value, found, type_):
@@ -184,13 +188,13 @@ class Trips:
         """Whether two arrays may share memory at a time when both are set."""
         if self.aliases.find(first) != self.aliases.find(second):
             return False
-        return first == second or self._buffers.get(first, 0) != self._buffers.get(second, 1)
+        return first == second or self._facts.buffers.get(first, 0) != self._facts.buffers.get(second, 1)
 
     def _made_in(self, body: Block) -> set[str]:
         """Classes of which every name is set inside `body`: each trip has memory of its own."""
         inside = {name for stmt in walk(body) for name in writes(stmt) if is_memory(self.types.get(name))}
         classes = {self.aliases.find(name) for name in inside}
-        return {cls for cls in classes if self._members[cls] <= inside}
+        return {cls for cls in classes if self._facts.members[cls] <= inside}
 
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
         """Whether no trip touches an element that another one stores, of one array or of views of it."""
@@ -218,9 +222,9 @@ class Trips:
             if one is None or other is None or one.base != other.base:
                 continue
             stands = one.base != loop.var and one.base not in written
-            if (one == other and one.base == loop.var) or (stands and one.offset != other.offset):
-                if min(self.dependence.minimum(one), self.dependence.minimum(other)) >= 0:
-                    return True
+            known = min(self.dependence.minimum(one), self.dependence.minimum(other)) >= 0
+            if known and ((one == other and one.base == loop.var) or (stands and one.offset != other.offset)):
+                return True
         return False
 
     def own(self, array: str, body: Block) -> bool:
@@ -314,4 +318,3 @@ class Trips:
             if len(defs) == 1 and isinstance(defs[0], Assign):
                 return defs[0].value
         return None
-

@@ -25,6 +25,7 @@ from tapec.frontend.open_blocks import OpenTrip
 from tapec.frontend.running import Decider, Live
 from tapec.frontend.source import FunctionSource
 from tapec.frontend.values import (
+    ARGUMENT_TEXT,
     Contents,
     Items,
     Lst,
@@ -261,6 +262,8 @@ class Evaluator:
     def fail(
         self, cls: type[TapecError], message: str, node: Any = None, reason: str = "", hint: str = ""
     ) -> NoReturn:
+        if ARGUMENT_TEXT in message:
+            hint = 'it may be compared; for more write it into the call: `lambda x: f(x, "text")`'
         raise cls(message, self.where(node), reason, hint)
 
     # deciding

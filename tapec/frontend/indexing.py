@@ -31,6 +31,7 @@ from tapec.frontend.values import (
     is_array,
     is_complex_array,
     is_scalar,
+    known_text,
     number,
     plain_number,
     static_int,
@@ -78,11 +79,7 @@ def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any,
             ev.fail(TypeMismatch, f"the dict has no key {index.obj!r}", node, hint=f"it has {known}")
         return items[keys.index(index.obj)]
     if isinstance(index, Slice):
-        parts = [None if part is None else static_int(part) for part in (index.lower, index.upper, index.step)]
-        given = [part for part in (index.lower, index.upper, index.step) if part is not None]
-        if any(static_int(part) is None for part in given):
-            ev.fail(UnsupportedSyntax, "a slice of a tuple needs constant bounds", node)
-        return Tup(items[slice(*parts)])
+        return Tup(items[_bounds(ev, index, "a tuple", node)])
     position = static_int(index)
     if position is not None:
         if not -len(items) <= position < len(items):
@@ -98,6 +95,15 @@ def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any,
     negative = ev.op("<", sym, number(0))
     wrapped = ev.op("ifelse", negative, ev.op("+", sym, number(len(items))), sym)
     return _choose(ev, items, wrapped, 0, node)
+
+
+def _bounds(ev: Evaluator, index: Slice, what: str, node: Any) -> slice:
+    """The slice, of what is known while compiling."""
+    given = (index.lower, index.upper, index.step)
+    parts = [None if part is None else static_int(part) for part in given]
+    if any(part is not None and known is None for part, known in zip(given, parts, strict=True)):
+        ev.fail(UnsupportedSyntax, f"a slice of {what} needs constant bounds", node)
+    return slice(*parts)
 
 
 def _choose(ev: Evaluator, items: tuple[Value, ...], index: Sym, position: int, node: Any) -> Value:
@@ -174,6 +180,9 @@ def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """Subscripts of known Python objects, such as a module's dict of constants."""
     if not isinstance(owner, Static):
         ev.fail(UnsupportedSyntax, f"cannot index {describe(owner)}", node)
+    text = known_text(owner)
+    if text is not None and isinstance(index, Slice):
+        return Static(text[_bounds(ev, index, "text", node)])
     key: Any = static_int(index)
     if key is None and isinstance(index, Static):
         key = index.obj

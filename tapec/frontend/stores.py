@@ -173,6 +173,25 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
     update_array(ev, target, fn, make(), node)
 
 
+def update_at(ev: Evaluator, function: Any, owner: Value, index: Value, value: Value, node: Any) -> None:
+    """`function.at(owner, index, value)`: unlike `owner[index] += value` it counts a place as often as it is given."""
+    owner, value = _writable(ev, owner, node), ev.materialise(value)
+    if isinstance(value, Tup | Lst):
+        value = ev.as_array(value, node)
+    subs = expanded(ev, owner, index, node)
+    _refuse_complex(ev, owner, value, node)
+    places = advanced(ev, owner, subs, node) if any(is_advanced(sub) for sub in subs) else None
+    if places is None or is_mask(places[2]):
+        store(ev, owner, index, ev.call_object(function, [ev.load(owner, index, node), value], {}, node), node)
+        return
+    base, axis, array = places
+    value = separate(ev, owner, value)
+    if isinstance(array, tuple):
+        ev.call_library("update_points", (Static(function), base, Tup(array), value))
+    else:
+        ev.call_library("update_rows", (Static(function), base, array, number(axis), value))
+
+
 def _same_kind(value: Value, element: Value) -> bool:
     """Whether a number can be added to an element of a float array in place, without a conversion."""
     if isinstance(element, Complex):

@@ -14,6 +14,7 @@ from tapec.frontend.detached import detach
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.memory import dim
 from tapec.frontend.open_blocks import OpenIf
+from tapec.frontend.stores import update_at
 from tapec.frontend.values import (
     NONE,
     Lst,
@@ -225,16 +226,22 @@ def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwarg
         first, second = (_array(ev, arg, node) for arg in args)
         spread = Tup((Static(Ellipsis), *(NONE,) * _rank(second)))
         return ev.call_object(function, [ev.load(first, spread, node), second], {}, node)
+    if name == "at" and len(args) == 3 == function.nin + 1 and not kwargs:
+        update_at(ev, function, *args, node)
+        return NONE
     given = dict(zip(("array", "axis"), args, strict=False)) | kwargs
     axis = given.get("axis", number(0))
     table: dict[Any, Any] = {"reduce": _REDUCTIONS, "accumulate": _RUNNING}.get(name, {})
     if function in table:
         rest = {key: value for key, value in given.items() if key not in ("array", "axis")}
         return ev.call_object(table[function], [given["array"]], {"axis": axis, **rest}, node)
-    if name != "reduce" or function.nin != 2 or given.keys() - {"array", "axis"}:
+    bodies = {"reduce": arrays_tensor.folded, "accumulate": arrays_tensor.running}
+    if name not in bodies or function.nin != 2 or given.keys() - {"array", "axis"}:
         ev.fail(UnsupportedFunction, f"cannot differentiate `np.{function.__name__}.{name}`", node)
     array = _array(ev, given["array"], node)
-    return ev.inline_library(arrays_tensor.folded, [Static(function), array, axis], {}, node)
+    if name == "accumulate" and not array.type.is_float and function not in (np.maximum, np.minimum):
+        ev.fail(UnsupportedFunction, f"`np.{function.__name__}.accumulate` of {array.type}", node, hint="write a loop")
+    return ev.inline_library(bodies[name], [Static(function), array, axis], {}, node)
 
 
 SPECIAL: dict[Any, Any] = {

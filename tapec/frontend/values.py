@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tapec.syntax.core import Atom, Const
-from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Type
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Text, Type
 
 if TYPE_CHECKING:
     from tapec.frontend.evaluator import Frame
@@ -348,9 +348,15 @@ def static_int(value: Value) -> int | None:
     return None
 
 
+# what an error calls a string that is no constant
+ARGUMENT_TEXT = "text that is an argument"
+
+
 def describe(value: Value) -> str:
     """A value in an error message."""
     match value:
+        case Sym(type=Text()):
+            return ARGUMENT_TEXT
         case Sym(type=type_) | Lazy(type=type_):
             return str(type_)
         case Complex():

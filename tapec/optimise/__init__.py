@@ -6,6 +6,7 @@ Passes for speed change the order of statements and of sums; the others keep eve
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
@@ -35,6 +36,7 @@ from tapec.optimise.joined import copy_joined
 from tapec.optimise.kept_rows import keep_written_rows
 from tapec.optimise.lanes import in_lanes
 from tapec.optimise.lengths import square_lengths
+from tapec.optimise.liveness import distinct
 from tapec.optimise.loop_products import multiply_matrices
 from tapec.optimise.neighbours import join_neighbours
 from tapec.optimise.parallel import on_threads, sequential
@@ -232,6 +234,7 @@ def _run(
 ) -> Function:
     # what CLEAN has left: where the passes in between find nothing to do, it need not look again
     clean: Block | None = None
+    function = replace(function, body=distinct(function.body))
     for change in passes:
         if change in CLEAN and function.body == clean:
             continue
@@ -240,7 +243,9 @@ def _run(
             made = change(function, constants)
         else:
             made = telling(function, constants, listener)
+        # the object stays while the program does: analyses know it again; facts are kept by statement
+        body = function.body if made.body == function.body else distinct(made.body)
+        function = made if made.body is body else replace(made, body=body)
         if change is CLEAN[-1]:
-            clean = made.body
-        function = made
+            clean = body
     return function

@@ -16,7 +16,8 @@ next value of a recurrence is made of is brought into the form of one product an
 loop waits for no other trip then, and LLVM runs it on vectors.  What no loop keeps is computed in both.
 
 Needs a proof that no trip reads what an earlier one has stored, apart from the element that is carried, and that the
-trips of what is left may run in any order, along rows.  Loops of few trips, and those whose trips do little else, stay.
+trips of what is left may run in any order, along rows.  Only in loops around: out of the caches, writing and reading the
+buffers takes longer than waiting.  Loops of few trips stay, and those whose trips do little else or wait a short time.
 """
 
 from __future__ import annotations
@@ -58,8 +59,11 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
 _SHORT = 8
-# operations from one value of a recurrence to the next one, those beside it, and recurrences that one loop may have
-_LONG, _LEAST, _MOST = 3, 6, 3
+# cycles from one value of a recurrence to the next one, operations beside it, and recurrences that one loop may have
+_LONG, _LEAST, _MOST = 16, 6, 3
+# how long operations take, and all others
+_CYCLES = {"/": 14, "neg": 1, "ifelse": 2}
+_SUM = 4
 
 
 def split_chains(
@@ -102,9 +106,10 @@ class _Chains:
     def loop(self, loop: For, around: tuple[For | Loop, ...]) -> list[Stmt]:
         """What takes a loop's place."""
         counted = literal_range(loop)
-        # what threads keep would be in one buffer
+        # what threads keep would be in one buffer; buffers of a loop that runs once may not fit the caches
         threads = any(isinstance(one, For) and one.parallel for one in around)
-        plain = loop.step in (Const(1), Const(-1)) and not threads and loop.slots is None
+        again = len(around) > 1 and not threads
+        plain = loop.step in (Const(1), Const(-1)) and again and loop.slots is None
         stands = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
         if not plain or not stands or (counted is not None and len(counted) <= _SHORT):
             return [loop]
@@ -273,9 +278,7 @@ class _Split:
             a.base == b.base != self.loop.var and a.offset != b.offset for a, b in zip(one, other, strict=True)
         )
 
-    def outside(
-        self, index: tuple[Atom, ...], bound: Atom, more: int, stmt: Stmt, out: list[Stmt]
-    ) -> tuple[Atom, ...]:
+    def outside(self, index: tuple[Atom, ...], bound: Atom, more: int, stmt: Stmt, out: list[Stmt]) -> tuple[Atom, ...]:
         """Subscripts of the trip `bound + more`, for a statement outside of the loop."""
         found: list[Atom] = []
         for sub in index:
@@ -284,8 +287,11 @@ class _Split:
             moves = affine.base == self.loop.var
             base = bound if moves else Const(0) if affine.base is None else Name(affine.base)
             offset = affine.offset + (more if moves else 0)
-            whole = isinstance(base, Const) and isinstance(base.value, int)
-            found.append(Const(base.value + offset) if whole else moved(self.fresh, base, offset, stmt, out))
+            if isinstance(base, Const):
+                assert isinstance(base.value, int)
+                found.append(Const(base.value + offset))
+            else:
+                found.append(moved(self.fresh, base, offset, stmt, out))
         return tuple(found)
 
     # order
@@ -336,12 +342,14 @@ class _Split:
         return seen & handed_on
 
     def depending(self, name: str) -> dict[str, int]:
-        """What is computed from a variable of the trip before, and after how many operations."""
-        found = {name: 0}
+        """What is computed from a variable of the trip before, and after how many cycles."""
+        # a value that waits for memory takes as long as after another sum
+        found = {name: 0 if name in self.trips.types else _SUM}
         for stmt in self.rest:
-            steps = [found[one] for one in reads(stmt) if one in found]
-            if isinstance(stmt, Assign) and steps:
-                found[stmt.target] = max(steps) + isinstance(stmt.value, Op)
+            waits = [found[one] for one in reads(stmt) if one in found]
+            if isinstance(stmt, Assign) and waits:
+                takes = _CYCLES.get(stmt.value.fn, _SUM) if isinstance(stmt.value, Op) else 0
+                found[stmt.target] = max(waits) + takes
         return found
 
     def chain(self, name: str) -> bool:
@@ -357,9 +365,9 @@ class _Split:
         if line is None or line.weight is None:
             return False
         var = Name(self.fresh(self.loop.var, INT64))
-        known = {one.id: var for one in (ahead.known[self.loop.var],) if isinstance(one, Name)}
-        alone = Part(ahead.stmts, known, self.fresh)
         place = ahead.known[self.loop.var]
+        assert isinstance(place, Name)
+        alone = Part(ahead.stmts, {place.id: var}, self.fresh)
         kept: list[Stmt] = []
         for atom in {one: None for one in (line.weight, line.rest) if one is not None}:
             if not ahead.is_cheap(atom) and isinstance(atom, Name):
@@ -371,7 +379,6 @@ class _Split:
         own = self.buffer(name)
         steps = [Store(own, (var,), Name(name), False, last.span), *self.step(name, line, alone, last)]
         if kept:
-            assert isinstance(place, Name)
             self.out.append(replace(self.loop, var=place.id, body=(*ahead.stmts, *kept)))
         self.out.append(replace(self.loop, var=var.id, body=tuple(steps)))
         before = self.fresh(name, FLOAT64)

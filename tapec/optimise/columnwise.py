@@ -102,14 +102,14 @@ class Matrices:
         made = self.trips.definition(Name(array))
         return isinstance(made, Op) and made.fn in ALLOCATIONS
 
-    def own(self) -> Iterator[tuple[str, Assign]]:
-        """The matrices that can be turned."""
+    def own(self, most: int = 2) -> Iterator[tuple[str, Assign]]:
+        """The matrices that can be turned, and arrays of them up to a rank of `most`."""
         for stmt in walk(self.function.body):
             if not isinstance(stmt, Assign) or not self.is_made(stmt.target):
                 continue
             type_ = self.function.types[stmt.target]
             rank = type_.ndim if isinstance(type_, Array) else 0
-            if rank == 2 and self.trips.aliases.find(stmt.target) not in self.refused and not _small(stmt.value):
+            if 2 <= rank <= most and self.trips.aliases.find(stmt.target) not in self.refused and not _small(stmt.value):
                 yield stmt.target, stmt
 
     # how loops walk
@@ -165,12 +165,13 @@ def _is_line(parts: list[Expr]) -> bool:
 
 def _small(made: Expr) -> bool:
     """Whether an allocation is known to have few elements."""
-    sizes = [arg.value for arg in made.args[1:] if isinstance(arg, Const)] if isinstance(made, Op) else []
-    return len(sizes) == 2 and math.prod(size for size in sizes if isinstance(size, int)) <= _FEW
+    assert isinstance(made, Op)
+    sizes = [arg.value for arg in made.args[1:] if isinstance(arg, Const)]
+    return len(sizes) == len(made.args) - 1 and math.prod(size for size in sizes if isinstance(size, int)) <= _FEW
 
 
 class Turned:
-    """The statements with matrices turned; `names` are their new names."""
+    """The statements with matrices turned, in arrays of more axes the last two; `names` are their new names."""
 
     def __init__(self, names: dict[str, str], types: dict[str, Type]) -> None:
         self.names = names
@@ -181,17 +182,21 @@ class Turned:
 
     def statement(self, stmt: Stmt) -> Stmt:
         match stmt:
-            case Assign(target=target, value=Op(fn=fn, args=(dtype, first, second))) if target in self.names:
-                return replace(stmt, target=self.names[target], value=Op(fn, (dtype, second, first)))
+            case Assign(target=target, value=Op(fn=fn, args=(dtype, *before, first, second))) if target in self.names:
+                return replace(stmt, target=self.names[target], value=Op(fn, (dtype, *before, second, first)))
+            case Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=int() as axis)))) if array in self.names:
+                type_ = self.types[array]
+                assert isinstance(type_, Array)
+                turned = {type_.ndim - 1: type_.ndim - 2, type_.ndim - 2: type_.ndim - 1}.get(axis, axis)
+                return replace(stmt, value=Op("dim", (Name(self.names[array]), Const(turned))))
             case Assign(target=target, value=Op(fn=fn, args=(Name(id=array), *args))) if array in self.names:
-                if fn == "dim":
-                    args = [Const(0 if axis == Const(1) else 1) for axis in args]
-                new = Op(fn, (Name(self.names[array]), *reversed(args)))
+                args[-2:] = reversed(args[-2:])
+                new = Op(fn, (Name(self.names[array]), *args))
                 if fn == "view":
                     line = self.types[target]
                     assert isinstance(line, Array)
-                    self.types[target] = replace(line, layout="A" if args[1] == _ALL else "C")
+                    self.types[target] = replace(line, layout="A" if args[0] == _ALL else "C")
                 return replace(stmt, value=new)
-            case Store(array=array, index=(first, second)) if array in self.names:
-                return replace(stmt, array=self.names[array], index=(second, first))
+            case Store(array=array, index=(*before, first, second)) if array in self.names:
+                return replace(stmt, array=self.names[array], index=(*before, second, first))
         return map_blocks(stmt, self.block)

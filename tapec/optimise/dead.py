@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.dependence import Affine, Dependence
-from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, aliases, is_memory
-from tapec.analyses.regions import regions
+from tapec.analyses.dependence import Affine
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, is_memory
 from tapec.optimise.liveness import Names, distinct
 from tapec.syntax.core import (
     Assign,
@@ -55,23 +55,27 @@ def drop_dead(function: Function, constants: frozenset[str] = frozenset()) -> Fu
 
 class _Dead:
     def __init__(self, function: Function, constants: frozenset[str]) -> None:
-        self.function = function
-        self.dependence: Dependence | None = None
+        self.facts = facts(function)
         self.types: dict[str, Type] = function.types
-        self.aliases: Aliases = aliases(function)
+        self.aliases: Aliases = self.facts.aliases
         self.names = Names()
+        self.keys: dict[str, str] = {}
         self.visible = self.names.mask(
             self.key(name) for name in (*function.params, *constants) if is_memory(self.types.get(name))
         )
-        # of the function's own statements, each of which is an object of its own: what it reads; for a loop, the
-        # contents that trips keep apart, and what was needed at its head when it was visited last
+        # of the function's own statements, each of which is an object of its own: what it reads, the contents that it
+        # touches; for a loop, the contents that trips keep apart, and what was needed at its head at the last visit
         self.read: dict[int, Live] = {}
         self.own: dict[int, Live] = {}
+        self.touched: dict[int, tuple[tuple[str, tuple[Expr, ...]], ...]] = {}
         self.heads: dict[int, Live] = {}
 
     def key(self, name: str) -> str:
         """The liveness of an array's contents is that of its class."""
-        return f"[{self.aliases.find(name)}]"
+        found = self.keys.get(name)
+        if found is None:
+            found = self.keys[name] = f"[{self.aliases.find(name)}]"
+        return found
 
     def bit(self, name: str) -> Live:
         return self.names.bit(name)
@@ -100,18 +104,19 @@ class _Dead:
     def block(self, block: Block, live: Live) -> tuple[Block, Live]:
         out: list[Stmt] = []
         for stmt in reversed(block):
+            if type(stmt) is Assign:
+                # most statements are
+                bit = self.bit(stmt.target)
+                if live & bit or _takes(stmt.value):
+                    live = live & ~bit | self.reads(stmt)
+                    out.append(stmt)
+                continue
             kept, live = self.statement(stmt, live)
             out.extend(reversed(kept))
         return tuple(reversed(out)), live
 
     def statement(self, stmt: Stmt, live: Live) -> tuple[list[Stmt], Live]:
         match stmt:
-            case Assign(target=target):
-                # a list grows shorter, and a draw advances a stream, for all that come later
-                takes = isinstance(stmt.value, Op) and (stmt.value.fn == "pop" or stmt.value.fn.startswith("np.random"))
-                if not live & self.bit(target) and not takes:
-                    return [], live
-                return [stmt], live & ~self.bit(target) | self.reads(stmt)
             case Call(targets=targets):
                 # draws advance a stream; some callees write into what they are given
                 random = stmt.function.startswith("np.random")
@@ -177,13 +182,15 @@ class _Dead:
     def apart(self, stmt: For) -> Live:
         """Contents that no trip leaves to another: every access has the loop's variable as one subscript."""
         places: dict[str, set[tuple[str, int]]] = {}
+        var = stmt.var
         for inner in walk(stmt.body):
-            if stmt.var in writes(inner):
+            if var in writes(inner):
                 return 0
             for array, index in self.accesses(inner):
-                here = {(array, k) for k, sub in enumerate(index) if sub == Name(stmt.var)}
                 key = self.key(array)
-                places[key] = places.get(key, here) & here
+                if places.get(key, True):
+                    here = {(array, k) for k, sub in enumerate(index) if type(sub) is Name and sub.id == var}
+                    places[key] = places.get(key, here) & here
             for name in writes(inner):
                 if is_memory(self.types.get(name)):
                     places[self.key(name)] = set()
@@ -193,12 +200,16 @@ class _Dead:
 
     def natural(self, counter: str) -> bool:
         """Whether a loop's variable is known not to be negative."""
-        if self.dependence is None:
-            self.dependence = Dependence(regions(self.function))
-        return self.dependence.minimum(Affine(counter, 0)) >= 0
+        return self.facts.dependence.minimum(Affine(counter, 0)) >= 0
 
-    def accesses(self, stmt: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
+    def accesses(self, stmt: Stmt) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
         """The arrays that a statement reads or writes, each with its subscripts; none for a whole array."""
+        found = self.touched.get(id(stmt))
+        if found is None:
+            found = self.touched[id(stmt)] = tuple(self._accesses(stmt))
+        return found
+
+    def _accesses(self, stmt: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
         match stmt:
             case Store(array=array, index=index):
                 yield array, index
@@ -225,3 +236,8 @@ class _Dead:
         if useless:
             return [], live
         return [Loop(body, stmt.span)], head
+
+
+def _takes(value: Expr) -> bool:
+    """Whether a list grows shorter, or a draw advances a stream, for all that come later."""
+    return type(value) is Op and (value.fn == "pop" or value.fn.startswith("np.random"))

@@ -107,9 +107,12 @@ _OF_NAMES = {fn: tuple(row for row in rows if not row.literal) for fn, rows in _
 
 def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
     """`op`, or something simpler that has the same value and type; `adjoint` says what it is for."""
-    if any(isinstance(arg, Op) for arg in op.args):
-        return op
-    literal = _constant(op)
+    literal_operand = False
+    for arg in op.args:
+        if type(arg) is Op:
+            return op
+        literal_operand = literal_operand or type(arg) is Const
+    literal = _constant(op) if literal_operand else None
     if literal is not None:
         return literal
     if op.fn.startswith("cast."):
@@ -130,7 +133,6 @@ def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
         for zero, other in ((op.args[0], op.args[1]), (op.args[1], op.args[0])):
             if _is_single_zero(zero, facts) and _typed(other, _FLOAT32, facts):
                 return other
-    literal_operand = any(isinstance(arg, Const) for arg in op.args)
     for row in (_TABLE if literal_operand else _OF_NAMES).get(op.fn, ()):
         if row.kind == "adjoint" and not adjoint:
             continue

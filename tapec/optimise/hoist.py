@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.memory import Aliases, aliases, is_memory
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import Aliases, is_memory
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
@@ -46,7 +47,7 @@ class _Hoist:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
         self.types = function.types
-        self.aliases: Aliases = aliases(function)
+        self.aliases: Aliases = facts(function).aliases
         self.members: dict[str, set[str]] = {}
         for name, type_ in function.types.items():
             if is_memory(type_):

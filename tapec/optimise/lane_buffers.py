@@ -7,8 +7,8 @@
             s = s * x[i] + y[j]                       s = s * x[i] + y[j]
 
 Lanes (`lanes.py`) touch neighbours then, where each of them would touch a row of its own.  Done for matrices of the
-function's own, whose elements are asked for by the number of the trip and something else, everywhere, if all loops
-that do so run in lanes thereby.
+function's own, and arrays of matrices, whose elements are asked for by the number of the trip and something else,
+everywhere, if all loops that do so run in lanes thereby.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from tapec.syntax.core import Assign, Block, Expr, For, Function, Name, Op, Stmt
 
 # whether a loop of a function runs in lanes
 Runs = Callable[[For, Trips, Fresh], bool]
+# axes of a buffer: more than values of nested loops have
+_MOST = 8
 _Access = tuple[str, tuple[Expr, ...], tuple[For, ...]]
 
 
 def with_lanes_last(function: Function, runs: Runs) -> Function:
     """The function with such matrices; see the module."""
     matrices = Matrices(function)
-    own = {name for name, _ in matrices.own()}
+    own = {name for name, _ in matrices.own(_MOST)}
     if not own:
         return function
     loops: dict[str, set[str]] = {}
@@ -71,7 +73,8 @@ def _accesses(block: Block, around: tuple[For, ...]) -> Iterator[_Access]:
 
 def _trip(index: tuple[Expr, ...], around: tuple[For, ...]) -> str | None:
     """The variable of the loop whose trips have the rows, if loops inside it go through each."""
-    if len(index) != 2 or not isinstance(row := index[0], Name) or row.id in names_in(index[1]):
+    row, column = index[-2:]
+    if not isinstance(row, Name) or row.id in names_in(column):
         return None
     outer = [place for place, loop in enumerate(around) if loop.var == row.id]
     return row.id if outer and outer[0] < len(around) - 1 else None

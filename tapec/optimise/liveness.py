@@ -21,6 +21,7 @@ from tapec.syntax.core import (
     Stmt,
     map_blocks,
     reads,
+    same,
     writes,
 )
 
@@ -98,14 +99,14 @@ class Liveness:
 
 
 def distinct(block: Block, seen: set[int] | None = None) -> Block:
-    """The same block with every statement an object of its own."""
+    """The same block with every statement an object of its own; itself if that is so already."""
     seen = set() if seen is None else seen
     out: list[Stmt] = []
     for stmt in block:
-        if isinstance(stmt, If | For | Loop):
+        if type(stmt) is If or type(stmt) is For or type(stmt) is Loop:
             stmt = map_blocks(stmt, lambda block: distinct(block, seen))
-        elif id(stmt) in seen:
+        if id(stmt) in seen:
             stmt = replace(stmt)
         seen.add(id(stmt))
         out.append(stmt)
-    return tuple(out)
+    return block if same(block, found := tuple(out)) else found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from functools import lru_cache
 
 from tapec.syntax.core import For, Function, Stmt, walk, writes
 from tapec.syntax.types import Type
@@ -23,11 +24,9 @@ class Vocabulary:
     """The identifiers of the user's lines and parameters."""
 
     def __init__(self, function: Function) -> None:
-        self.words = set(function.params)
         texts = {stmt.span.text for stmt in walk(function.body) if stmt.span is not None}
-        for text in texts:
-            self.words.update(_WORD.findall(text))
-        self.words.difference_update(keyword.kwlist)
+        self.words = set(function.params).union(*map(_words, texts))
+        self._stems: dict[str, str] = {}
         self._own = set(function.params)
         for stmt in walk(function.body):
             for name in writes(stmt):
@@ -55,12 +54,17 @@ class Vocabulary:
         return stem in self.words
 
     def _plain(self, name: str) -> str:
-        while name not in self.words:
-            found = _VERSION.match(name)
-            if found is None:
-                break
-            name = found.group(1)
-        return name
+        found = self._stems.get(name)
+        if found is None:
+            shorter = _VERSION.match(name) if name not in self.words else None
+            found = self._stems[name] = name if shorter is None else self._plain(shorter.group(1))
+        return found
+
+
+@lru_cache(4096)
+def _words(line: str) -> frozenset[str]:
+    """The identifiers of a line of the user's: each pass reads the same lines."""
+    return frozenset(_WORD.findall(line)).difference(keyword.kwlist)
 
 
 def _sets(stmt: Stmt, stem: str, line: str) -> bool:
@@ -70,6 +74,7 @@ def _sets(stmt: Stmt, stem: str, line: str) -> bool:
     return re.search(rf"\b{stem}\b\s*(?:,.*)?(?:[-+*/%|&^@]|//|\*\*)?=(?!=)", line) is not None
 
 
+@lru_cache(4096)
 def is_adjoint(name: str) -> bool:
     """Whether a name is that of an adjoint or tangent."""
     found = _VERSION.match(name)

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tapec.analyses.memory import aliases, is_memory
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import is_memory
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
@@ -50,7 +51,7 @@ def privatise(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with scratch arrays made inside the top-level loops that use them; see the module."""
-    classes = aliases(function)
+    classes = facts(function).aliases
     sizes: dict[str, int] = {}
     for name, type_ in function.types.items():
         if is_memory(type_):

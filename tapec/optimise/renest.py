@@ -17,7 +17,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, aliases, is_memory
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, is_memory
 from tapec.optimise.names import Vocabulary
 from tapec.syntax.core import (
     Assign,
@@ -82,7 +83,7 @@ Waiting = dict[str, _Pending]
 class _Renest:
     def __init__(self, function: Function) -> None:
         self.types = function.types
-        self.aliases: Aliases = aliases(function)
+        self.aliases: Aliases = facts(function).aliases
         self.words = Vocabulary(function)
         self.uses: Counter[str] = Counter()
         self.sets: Counter[str] = Counter(function.params)

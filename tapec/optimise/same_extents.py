@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS
-from tapec.analyses.regions import Regions, regions
+from tapec.analyses.regions import Regions
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Stmt, map_blocks
 
 
 def extents_of_one_size(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such extents known; see the module."""
-    worker = Extents(function, regions(function))
+    worker = Extents(function, facts(function).regions)
     return replace(function, body=worker.block(function.body))
 
 

@@ -16,7 +16,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.memory import aliases, is_memory
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import is_memory
 from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
@@ -45,7 +46,7 @@ Place = tuple[int, ...]
 
 def small_arrays(function: Function) -> dict[str, Place]:
     """The extents of the arrays that are small, known by one name alone and used element by element."""
-    classes = aliases(function)
+    classes = facts(function).aliases
     shared: dict[str, int] = {}
     for name, type_ in function.types.items():
         if is_memory(type_):

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from tapec.analyses.memory import aliases, is_memory
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import is_memory
 from tapec.optimise.common import Available
 from tapec.optimise.fold import fold
 from tapec.optimise.liveness import Liveness, distinct
@@ -86,7 +87,7 @@ class _Single:
         self.taken = set(function.types)
         self.used = {*function.params, *constants}
         self.made: list[str] = []
-        self.aliases = aliases(function)
+        self.aliases = facts(function).aliases
         self.classes = {name: self.aliases.find(name) for name in self.types}
         self.available = Available(self.types, self.classes)
         self.live = Liveness(function)
@@ -155,9 +156,10 @@ class _Single:
         return env.get(value.id, value) if isinstance(value, Name) else value
 
     def expr(self, value: Expr, env: Env, adjoint: bool = False) -> Expr:
-        if isinstance(value, Op):
-            return fold(Op(value.fn, tuple(self.expr(arg, env) for arg in value.args)), self, adjoint)
-        return self.atom(value, env)
+        if not isinstance(value, Op):
+            return self.atom(value, env)
+        args = tuple([env.get(arg.id, arg) if type(arg) is Name else self.expr(arg, env) for arg in value.args])
+        return fold(value if args == value.args else Op(value.fn, args), self, adjoint)
 
     def array(self, name: str, env: Env) -> str:
         found = env.get(name, Name(name))
@@ -276,10 +278,10 @@ class _Single:
         """The variables where the other side of a test raises: with its outcome, and the integer that it found."""
         if any(isinstance(stmt, Break) for stmt in other):
             return env
-        known = {test: Const(outcome)} | self.equal(test, outcome)
-        return {name: known.get(atom, atom) if isinstance(atom, Name) else atom for name, atom in env.items()}
+        known = {test.id: Const(outcome)} | self.equal(test, outcome)
+        return {name: known.get(atom.id, atom) if type(atom) is Name else atom for name, atom in env.items()}
 
-    def equal(self, test: Name, outcome: bool) -> dict[Name, Const]:
+    def equal(self, test: Name, outcome: bool) -> dict[str, Const]:
         """The integer variable whose value a test with that outcome tells."""
         made = self.definitions.get(test.id)
         if isinstance(made, Op) and made.fn == "not" and isinstance(made.args[0], Name):
@@ -288,7 +290,7 @@ class _Single:
             return {}
         for one, other in (made.args, made.args[::-1]):
             if isinstance(one, Name) and isinstance(other, Const) and type(other.value) is int:
-                return {one: other} if self.types.get(one.id) == INT64 else {}
+                return {one.id: other} if self.types.get(one.id) == INT64 else {}
         return {}
 
     def chosen(self, test: Name, env: Env, side: bool) -> Env:
@@ -301,7 +303,7 @@ class _Single:
             return dict(env)
         known = {merged.id: ways[not side] for merged, ways in choices.items() if isinstance(merged, Name)}
         # names are many, and strings are quicker to look up than nodes
-        return {name: known.get(atom.id, atom) if isinstance(atom, Name) else atom for name, atom in env.items()}
+        return {name: known.get(atom.id, atom) if type(atom) is Name else atom for name, atom in env.items()}
 
     def merge(self, stmt: If, test: Name, env: Env, one: tuple[Env, list[Stmt]], other: tuple[Env, list[Stmt]]) -> Env:
         (first, first_out), (second, second_out) = one, other

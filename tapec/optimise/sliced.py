@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tapec.analyses.dependence import Affine, Dependence
+from tapec.analyses.dependence import Affine
+from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS
-from tapec.analyses.regions import regions
 from tapec.optimise.names import Fresh
 from tapec.optimise.same_extents import Extents
 from tapec.syntax.core import (
@@ -78,8 +78,8 @@ class Slices:
     """Visits the statements of a function, and knows at each what slices there are, and what is known of extents."""
 
     def __init__(self, function: Function) -> None:
-        self.regions = regions(function)
-        self.dependence = Dependence(self.regions)
+        self.regions = facts(function).regions
+        self.dependence = facts(function).dependence
         self.same = Extents(function, self.regions)
         self.fresh = Fresh(function.types)
         self.slices: dict[str, Slice] = {}

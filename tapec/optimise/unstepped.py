@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tapec.analyses.regions import Regions, regions
+from tapec.analyses.facts import facts
+from tapec.analyses.regions import Regions
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -60,7 +61,7 @@ def _changed(function: Function, worker: _Unstepped) -> Function:
 
 class _Unstepped:
     def __init__(self, function: Function) -> None:
-        self.regions: Regions = regions(function)
+        self.regions: Regions = facts(function).regions
         self.fresh = Fresh(function.types)
         self.readers: dict[str, list[int]] = {}
         for stmt in walk(function.body):

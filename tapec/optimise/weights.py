@@ -76,7 +76,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Line:
-    """A number as `weight * c + rest`; None is zero.  Where `chosen`, a weight of zero may mean that `c` is not used."""
+    """A number as `weight * c + rest`; None is zero.  If `chosen`, a weight of zero may mean that `c` is not used."""
 
     weight: Atom | None
     rest: Atom | None
@@ -155,8 +155,8 @@ class Weights:
         return Line(sum_of(one.weight, other.weight), sum_of(one.rest, other.rest), chosen)
 
     def scaled(self, line: Line, fn: str, factor: Atom, span: Span | None) -> Line:
-        weight, rest = (None if atom is None else self.times(atom, fn, factor, span) for atom in (line.weight, line.rest))
-        return Line(weight, rest, line.chosen)
+        both = (None if atom is None else self.times(atom, fn, factor, span) for atom in (line.weight, line.rest))
+        return Line(*both, line.chosen)
 
     def times(self, atom: Atom, fn: str, factor: Atom, span: Span | None) -> Atom:
         if isinstance(atom, Const) and isinstance(factor, Const) and fn == "*":

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules.arrays_common import AXES, common_dtype
+from tapec.rules.arrays_common import AXES, common_dtype, within
 from tapec.rules.arrays_shape import broadcast_shapes
 
 
@@ -137,3 +137,19 @@ def folded(function, a, axis):
     return result
 
 
+
+
+def running(function, a, axis):
+    """`function.accumulate(a, axis)` of an elementwise function of two numbers of one dtype."""
+    place = within(axis, a.ndim)
+    shape = a.shape
+    out = np.empty(shape, a.dtype)
+    for i in np.ndindex(shape[:place]):
+        for k in np.ndindex(shape[place + 1 :]):
+            if shape[place] > 0:
+                total = a[i + (0,) + k]
+                out[i + (0,) + k] = total
+                for j in range(1, shape[place]):
+                    total = function(total, a[i + (j,) + k])
+                    out[i + (j,) + k] = total
+    return out

@@ -137,6 +137,30 @@ def scatter_points(a, indices, values):  # type: ignore[no-untyped-def]
         a[_point(indices, k)] = _pick(values, steps, k[offset:])
 
 
+def update_rows(function, a, index, axis, values):  # type: ignore[no-untyped-def]
+    """`function.at(a, (..., index), values)` with an integer array at position `axis`: repeated indices all count."""
+    shape = a.shape
+    target = shape[:axis] + index.shape + shape[axis + 1 :]
+    steps = _steps(target, values)
+    offset = len(target) - np.ndim(values)
+    for before in np.ndindex(shape[:axis]):
+        for k in np.ndindex(index.shape):
+            for after in np.ndindex(shape[axis + 1 :]):
+                full = before + k + after
+                place = before + (index[k],) + after
+                a[place] = function(a[place], _pick(values, steps, full[offset:]))
+
+
+def update_points(function, a, indices, values):  # type: ignore[no-untyped-def]
+    """`function.at(a, (i, j, ...), values)` with one integer array per axis, all of one shape."""
+    shape = indices[0].shape
+    steps = _steps(shape, values)
+    offset = len(shape) - np.ndim(values)
+    for k in np.ndindex(shape):
+        place = _point(indices, k)
+        a[place] = function(a[place], _pick(values, steps, k[offset:]))
+
+
 def _point(indices, k):  # type: ignore[no-untyped-def]
     point: tuple[Any, ...] = ()
     for index in indices:
@@ -197,6 +221,8 @@ INTERNAL: dict[str, Callable[..., Any]] = {
         scatter_mask,
         gather_points,
         scatter_points,
+        update_rows,
+        update_points,
         grown,
         copied,
     )

@@ -27,6 +27,7 @@ trip of a loop a name therefore keeps its value until the copies that end the tr
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -239,28 +240,26 @@ def reads(stmt: Stmt) -> Iterator[str]:
     """The names a statement itself reads; not those of its blocks."""
     if type(stmt) is Assign:
         return names_in(stmt.value)
-    found: list[str] = []
+    found = [stmt.array] if type(stmt) is Store else [stmt.stack] if type(stmt) is Push else []
     for part in _parts_read(stmt):
-        if type(part) is str:
-            found.append(part)
-        elif type(part) is Name:
+        if type(part) is Name:
             found.append(part.id)
         elif type(part) is Op:
             _add_names(part, found)
     return iter(found)
 
 
-def _parts_read(stmt: Stmt) -> tuple[Expr | str, ...]:
-    """What a statement itself reads: expressions, and names of arrays and lists."""
+def _parts_read(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that a statement itself reads."""
+    if type(stmt) is Store:
+        return (*stmt.index, stmt.value)
+    if type(stmt) is If:
+        return (stmt.test,)
     match stmt:
-        case Store(array=array, index=index, value=value):
-            return (array, *index, value)
-        case If(test=test):
-            return (test,)
         case For(start=start, stop=stop, step=step, slots=slots):
             return (start, stop, step) if slots is None else (start, stop, step, slots)
-        case Push(stack=stack, value=value):
-            return (stack, value)
+        case Push(value=value):
+            return (value,)
         case Raise(args=args) | Print(args=args) | Call(args=args) | Return(values=args):
             return args
     return ()
@@ -293,13 +292,21 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
 
 
 def map_blocks(stmt: Stmt, change: Callable[[Block], Block]) -> Stmt:
-    """The statement with the blocks directly inside it changed; one without blocks as it is."""
-    match stmt:
-        case If(body=body, orelse=orelse):
-            return replace(stmt, body=change(body), orelse=change(orelse))
-        case For(body=body) | Loop(body=body):
-            return replace(stmt, body=change(body))
+    """The statement with the blocks directly inside it changed; one without blocks, or with the same ones, as it is."""
+    if type(stmt) is If:
+        body, orelse = change(stmt.body), change(stmt.orelse)
+        if same(body, stmt.body) and same(orelse, stmt.orelse):
+            return stmt
+        return If(stmt.test, body, orelse, stmt.span)
+    if type(stmt) is For or type(stmt) is Loop:
+        body = change(stmt.body)
+        return stmt if same(body, stmt.body) else replace(stmt, body=body)
     return stmt
+
+
+def same(first: Block, second: Block) -> bool:
+    """Whether two blocks are made of the same objects."""
+    return first is second or (len(first) == len(second) and all(map(operator.is_, first, second)))
 
 
 def literal_range(loop: For) -> range | None:

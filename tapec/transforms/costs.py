@@ -50,6 +50,9 @@ class Costs:
         # arrays whose stores the reverse sweep undoes
         self.put_back: frozenset[str] = frozenset()
         self._kept: set[str] = set()
+        # by region, for the loops that are replayed and fused so far
+        self._chains: dict[int, tuple[Region, ...]] = {}
+        self._chains_for: tuple[int, frozenset[int]] = (0, frozenset())
         self._done: set[tuple[str, int]] = set()
 
     def root(self, region: Region) -> Region:
@@ -61,8 +64,16 @@ class Costs:
 
     def chain(self, region: Region) -> tuple[Region, ...]:
         """The loop bodies around a region up to its root, outermost first."""
-        root = self.root(region)
-        return tuple(r for r in reversed(region.loops()) if r is not root and r.inside(root))
+        # asked for every operand of every value; loops are only ever added to those that are replayed
+        decided = (len(self.plan.replayed), self.plan.fused)
+        if decided != self._chains_for:
+            self._chains, self._chains_for = {}, decided
+        found = self._chains.get(id(region))
+        if found is None:
+            root = self.root(region)
+            found = tuple(r for r in reversed(region.loops()) if r is not root and r.inside(root))
+            self._chains[id(region)] = found
+        return found
 
     def _same_in(self, name: str, loop: Region, depth: int = 0) -> bool:
         """Whether a value is the same in all trips of a loop, the loops around it standing still."""

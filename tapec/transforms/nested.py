@@ -166,6 +166,8 @@ def with_tangents(
     ev: Evaluator, made: Function, core: Function, sources: tuple[str, ...], vectors: dict[str, str]
 ) -> Function:
     """`made`, which takes a tangent for each of `sources` behind the parameters of `core`, given those in `vectors`."""
+    # names that passes gave to what the function computes, such as `t`, may be those of tangents
+    made = to_ssa(made, avoid=frozenset(vectors.values()) - frozenset(made.params))
     dots = made.params[len(core.params) :]
     bound = tuple(
         Assign(dot, Name(vectors[source]), ev.span) for source, dot in zip(sources, dots, strict=True)

@@ -1,7 +1,7 @@
 """`jvp` and `vjp` inside lowered code.
 
-A `jvp` is written where it stands.  A pullback differentiates the sum of its cotangent's products with the result, where
-it is called: the function is lowered once more there, so nothing that it reads may have changed in between.
+A `jvp` is written where it stands.  A pullback differentiates the sum of its cotangent's products with the result,
+where it is called: the function is lowered once more there, so nothing that it reads may have changed in between.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator, Frame
+from tapec.frontend.memory import dim
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_none
-from tapec.frontend.memory import dim
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -82,17 +82,19 @@ def _pair(ev: Evaluator, primal: Value, tangent: Value, vectors: dict[str, str],
         tangent = _in_dtype(ev, tangent, primal, "a tangent", node)
         vectors.update(zip(leaves(ev, primal, node), leaves(ev, _bound(ev, tangent), node), strict=True))
         return
-    ev.fail(TypeMismatch, f"the tangent of {describe(primal)} is {describe(tangent)}", node)
+    hint = "pass numbers, arrays, and tuples of those"
+    ev.fail(TypeMismatch, f"the tangent of {describe(primal)} is {describe(tangent)}", node, hint=hint)
 
 
-def _in_dtype(ev: Evaluator, seed: Value, like: Any, what: str, node: Any) -> Any:
+def _in_dtype(ev: Evaluator, seed: Any, like: Any, what: str, node: Any) -> Any:
     """A tangent or cotangent in the dtype of what it belongs to."""
-    ours, theirs = (getattr(one.type, "ndim", 0) for one in (like, seed))  # type: ignore[attr-defined]
+    ours, theirs = (getattr(one.type, "ndim", 0) for one in (like, seed))
     if ours != theirs or (isinstance(seed, Complex) and not isinstance(like, Complex)):
         ev.fail(TypeMismatch, f"{what} of {describe(like)} is {describe(seed)}", node)
     dtype = Static(np.dtype(like.type.dtype))
     if is_array(seed) or (isinstance(seed, Complex) and seed.is_array):
-        return seed if seed.type.dtype == like.type.dtype else ev.materialise(ev.method(seed, "astype", [dtype], {}, node))
+        same = seed.type.dtype == like.type.dtype
+        return seed if same else ev.materialise(ev.method(seed, "astype", [dtype], {}, node))
     return ev.call_object(dtype.obj.type, [seed], {}, node)
 
 
@@ -114,14 +116,24 @@ def lower_vjp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
     result = ev.materialise(ev.apply(callee, primals, {}, node))
     run = with_changes(ev, freeze(ev.block[start:]), node)
     if any(_draws(stmt) for stmt in walk(run)):
-        ev.fail(UnsupportedSyntax, "`vjp` of a function that draws random numbers, in differentiated code", node,
-                reason="a pullback would draw others", hint="draw them before")
+        ev.fail(
+            UnsupportedSyntax,
+            "`vjp` of a function that draws random numbers, in differentiated code",
+            node,
+            reason="a pullback would draw others",
+            hint="draw them before",
+        )
     inside = {name for stmt in walk(run) for name in writes(stmt)}
     read = {name for stmt in walk(run) for name in reads(stmt)} - inside
     roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in read))
     if _changes(ev, run, roots):
-        ev.fail(UnsupportedSyntax, "`vjp` of a function that writes into what it reads, in differentiated code", node,
-                reason="a pullback runs it again", hint="let it write into a copy")
+        ev.fail(
+            UnsupportedSyntax,
+            "`vjp` of a function that writes into what it reads, in differentiated code",
+            node,
+            reason="a pullback runs it again",
+            hint="let it write into a copy",
+        )
     return Tup((result, Static(_Pullback(callee, tuple(primals), wrt, moment, ev.block, len(ev.block), roots))))
 
 
@@ -130,8 +142,12 @@ def _is_float(ev: Evaluator, value: Value, node: Any) -> bool:
     if isinstance(value, Tup):
         kinds = {_is_float(ev, item, node) for item in value.items if not is_none(item)}
         if len(kinds) > 1:
-            ev.fail(NotDifferentiable, "an argument of `vjp` has floats beside other values", node,
-                    hint="pass what is not differentiated as an argument of its own")
+            ev.fail(
+                NotDifferentiable,
+                "an argument of `vjp` has floats beside other values",
+                node,
+                hint="pass what is not differentiated as an argument of its own",
+            )
         return kinds == {True}
     if isinstance(value, Lst):
         ev.fail(UnsupportedSyntax, "a list as an argument of `vjp`, in differentiated code", node, hint="pass a tuple")
@@ -194,11 +210,21 @@ class _Pullback:
         if len(args) != 1 or kwargs:
             ev.fail(TypeMismatch, "a pullback takes one cotangent, by position", node)
         if ev.block is not self.block:
-            ev.fail(UnsupportedSyntax, "a pullback is called in a branch or loop that `vjp` is outside of", node,
-                    reason="it runs the function again, which may have other values there", hint="call `vjp` there, too")
+            ev.fail(
+                UnsupportedSyntax,
+                "a pullback is called in a branch or loop that `vjp` is outside of",
+                node,
+                reason="it runs the function again, which may have other values there",
+                hint="call `vjp` there, too",
+            )
         if _changes(ev, with_changes(ev, freeze(ev.block[self.end :]), node), self.roots):
-            ev.fail(UnsupportedSyntax, "what a pullback needs was written into behind its `vjp`", node,
-                    reason="it runs the function again", hint="call it before, or write into a copy")
+            ev.fail(
+                UnsupportedSyntax,
+                "what a pullback needs was written into behind its `vjp`",
+                node,
+                reason="it runs the function again",
+                hint="call it before, or write into a copy",
+            )
         weighted = Static(_Weighted(self.callee, ev.materialise(args[0])))
         if not self.wrt:
             return Tup((NONE,) * len(self.primals))
@@ -226,7 +252,7 @@ class _Weighted:
             total = ev.binary("+", total, term, node)
         return total
 
-    def _terms(self, ev: Evaluator, result: Value, seed: Value, node: Any) -> list[Value]:
+    def _terms(self, ev: Evaluator, result: Value, seed: Any, node: Any) -> list[Value]:
         if isinstance(result, Tup) and isinstance(seed, Tup) and len(result.items) == len(seed.items):
             pairs = zip(result.items, seed.items, strict=True)
             return [term for one, other in pairs for term in self._terms(ev, one, other, node)]

@@ -237,3 +237,86 @@ def unknown_memory(x):
     while s > 0.01:
         s = np.sin(s) * x[1]
     return s
+
+
+@refused(1.0)
+def tangents_that_are_no_tuple(x):
+    return tapec.jvp(square, x, 1.0)[1]
+
+
+@refused(VECTOR)
+def a_tangent_of_another_rank(x):
+    return tapec.jvp(square, (x,), (1.0,))[1].sum()
+
+
+@refused(1.0)
+def a_tangent_in_a_dict(x):
+    return tapec.jvp(lambda p: p["a"], ({"a": x},), ({"a": 1.0},))[1]
+
+
+@refused(1.0)
+def tangent_of_an_integer(x):
+    return x * tapec.jvp(int, (x,), (1.0,))[1]
+
+
+@refused(1.0)
+def option_of_a_pullback(x):
+    return tapec.vjp(square, x, wrt=0)[0]
+
+
+@refused(VECTOR)
+def mixture_in_a_pullback(x):
+    return tapec.vjp(sum, (x[0], 1))[0]
+
+
+@refused(1.0)
+def list_in_a_pullback(x):
+    return tapec.vjp(sum, [x, x])[0]
+
+
+@refused(VECTOR)
+def pullback_of_random_draws(x):
+    return tapec.vjp(lambda y: y * np.random.normal(0.0, 1.0), x)[0].sum()
+
+
+@refused(VECTOR)
+def pullback_of_a_function_that_writes(x):
+    def doubled(y):
+        y *= 2.0
+        return y * y
+
+    return tapec.vjp(doubled, x * 1.0)[0].sum()
+
+
+@refused(VECTOR)
+def pullback_of_what_was_overwritten(x):
+    y = x * 1.0
+    value, pullback = tapec.vjp(square, y)
+    y[0] = 2.0
+    return pullback(value)[0].sum()
+
+
+@refused(VECTOR)
+def pullback_in_a_branch(x):
+    value, pullback = tapec.vjp(square, x)
+    return pullback(value)[0].sum() if x[0] > 0 else value.sum()
+
+
+@refused(1.0)
+def pullback_of_two_cotangents(x):
+    return tapec.vjp(square, x)[1](1.0, 2.0)[0]
+
+
+@refused(1.0)
+def pullback_of_a_tuple(x):
+    return tapec.vjp(square, x)[1]((1.0, 2.0))[0]
+
+
+@refused(VECTOR)
+def cotangent_of_another_rank(x):
+    return tapec.vjp(square, x)[1](1.0)[0].sum()
+
+
+@refused(1.0)
+def pullback_of_an_integer(x):
+    return tapec.vjp(int, x)[1](1)[0]

@@ -32,6 +32,7 @@ def name(function):
     return f"{getattr(function, '__module__', '')}.{function.__name__}"
 
 
+@pytest.mark.compiled
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="Numba types some of them by compiling")
 @pytest.mark.parametrize("count", [1, 2])
 def test_every_entry(count):

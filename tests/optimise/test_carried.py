@@ -111,6 +111,7 @@ def downhill(x):
     return total
 
 
+@pytest.mark.compiled
 def test_results_are_the_same_for_all_lengths():
     with interpreted():
         for f, dtype in ((valley, np.float64), (downhill, np.float64), (valley, np.float32)):

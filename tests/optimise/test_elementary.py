@@ -105,6 +105,7 @@ def losses(x, w):
 
 
 @pytest.mark.parametrize("kind", [float64, float32])
+@pytest.mark.compiled
 def test_gradients_agree_with_the_c_librarys(kind):
     from tapec.backend.jit import compile_function
     from tapec.backend.signature import arguments

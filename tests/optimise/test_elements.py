@@ -86,6 +86,7 @@ def eliminate(a, b):
     return np.sum(b * b)
 
 
+@pytest.mark.compiled
 def test_gradients_of_an_elimination_are_those_of_the_textbook_adjoint():
     rng = np.random.default_rng(4)
     args = rng.normal(size=(5, 5)) + 5.0 * np.eye(5), rng.normal(size=5)

@@ -113,6 +113,7 @@ def chosen(x, y, w):
     return (first * first * 3.0).sum() + w[0]
 
 
+@pytest.mark.compiled
 def test_results_are_the_same_for_operands_of_all_extents():
     rng = np.random.default_rng(1)
     with interpreted():

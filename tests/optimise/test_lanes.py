@@ -359,7 +359,7 @@ def test_rows_of_samples_have_gradients():
         (remembered, (3,)),
         (overwritten, (np.linspace(0.5, 1.5, 4),)),
         (scattered, (np.linspace(0.5, 1.5, 4), np.arange(70) * 7 % 4)),
-        (swapped, (5,)),
+        pytest.param(swapped, (5,), marks=pytest.mark.compiled),
         (iterated, ()),
         (nested_sums, (np.linspace(-1.0, 1.0, 5),)),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tapec
 from tapec.optimise.lengths import square_lengths
@@ -72,6 +73,7 @@ def test_other_powers_keep_their_root():
     check(square_lengths, before=text, after=text)
 
 
+@pytest.mark.compiled
 def test_the_gradient_at_the_origin_is_zero():
     gradient = tapec.grad(lambda x, y: np.hypot(x, y) ** 2, (0, 1))
     assert gradient(0.0, 0.0) == (0.0, 0.0)

@@ -59,6 +59,7 @@ def sums(n):
     return total, tapec_runtime.unforeseen(np.int32(7))
 
 
+@pytest.mark.compiled
 def test_the_number_is_the_same():
     assert sums(4) == (3210, 7)
     assert tapec_runtime.unforeseen(3) == 3

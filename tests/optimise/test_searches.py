@@ -36,6 +36,7 @@ def interpolated(values, knots, at):
     return total
 
 
+@pytest.mark.compiled
 def test_a_search_from_the_right():
     text = tapec.emit(interpolated, signature="f8[:], f8[:], f8[:]")
     assert "tapec_runtime.places(knots, at, at_n0, True)" in text

@@ -12,6 +12,9 @@ import pytest
 import tapec
 from tapec.errors import UsageError
 
+# what is promised of machine code
+pytestmark = pytest.mark.compiled
+
 RANDOM = np.random.default_rng(11)
 X = RANDOM.normal(size=37)
 
@@ -120,7 +123,6 @@ def test_an_index_out_of_range():
         tapec.grad(beyond, boundscheck=True)(X)
 
 
-@pytest.mark.compiled
 def test_a_derivative_that_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("TAPEC_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TAPEC_CACHE", "1")

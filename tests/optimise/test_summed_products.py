@@ -101,6 +101,7 @@ def test_the_gradient_of_what_is_taken_from_all_rows_stays_the_same(rng: np.rand
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.compiled
 def test_an_infinite_factor_of_no_rows_leaves_the_gradient_zero():
     with interpreted():
         found = tapec.grad(shifted, 1)(np.empty((0, 2)), np.ones(2), np.full((2, 2), np.inf))

@@ -127,6 +127,7 @@ def wave(speed, start, steps, slots):
     return (now * now)[: rows // 2].sum()
 
 
+@pytest.mark.compiled
 def test_ten_thousand_steps_of_the_wave_equation_within_twenty_snapshots():
     # without the JIT, only that it runs
     side, slots, steps = 24, 20, 10 if numba.config.DISABLE_JIT else 10_000
@@ -150,6 +151,7 @@ def test_ten_thousand_steps_of_the_wave_equation_within_twenty_snapshots():
 # beside gradients
 
 
+@pytest.mark.compiled
 def test_an_ordinary_range_in_jitted_code():
     assert list(tapec.checkpointed(range(2, 9, 3), slots=1)) == [2, 5, 8]
     assert numba.njit(numbers)(X, 4, 2) == pytest.approx(numbers(X, 4, 2), rel=1e-14)

@@ -47,7 +47,11 @@ def independent(x, n):
     return s
 
 
-@pytest.mark.parametrize("f", [steps, two_loops, fresh_arrays, independent], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f",
+    [pytest.param(steps, marks=pytest.mark.compiled), two_loops, fresh_arrays, independent],
+    ids=lambda f: f.__name__,
+)
 def test_the_gradient_is_the_same(f):
     free = tapec.value_and_grad(f)
     limited = [tapec.value_and_grad(f, memory=limit) for limit in ("3kB", "20kB", "1GB")]
@@ -66,6 +70,7 @@ def test_a_loop_that_stores_nothing_stays():
     assert text == tapec.emit(independent, signature="f8[::1], i8")
 
 
+@pytest.mark.compiled
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="memory of compiled code")
 def test_memory_stays_below_the_limit():
     derivative = tapec.grad(steps, memory="100kB")
@@ -80,6 +85,7 @@ def test_memory_stays_below_the_limit():
     assert peak < 100_000 + 20 * X.nbytes
 
 
+@pytest.mark.compiled
 def test_a_limit_that_is_too_small():
     derivative = tapec.grad(steps, memory=500)
     with pytest.raises(MemoryError, match=r"the loop at line \d+, steps, has no room for a snapshot"):
