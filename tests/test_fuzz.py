@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from tests.oracles import float_vector, interpreted
-from tools import fuzz, fuzz_vectors
+from tools import fuzz
 from tools.fuzz_programs import generate
 
 # one for each level of optimisation that is compared
 COMPILED = (1, 2)
 INTERPRETED, COUNT = 10, 20
-VECTORS = range(16, 20)
+OTHERS = [("vectors", seed) for seed in range(16, 20)] + [("loops", seed) for seed in (1, 2)]
 
 
 @pytest.mark.parametrize("seed", COMPILED)
@@ -39,11 +39,11 @@ def test_seeds_in_the_interpreter(tmp_path: Path):
     assert f"next seed {INTERPRETED + COUNT}" in found.stdout
 
 
-def test_whole_arrays_in_the_interpreter(tmp_path: Path):
+def test_other_grammars_in_the_interpreter(tmp_path: Path):
     with interpreted():
-        for seed in VECTORS:
-            outcome = fuzz.run_seed(seed, tmp_path, "vectors")
-            assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{fuzz_vectors.generate(seed).source}"
+        for grammar, seed in OTHERS:
+            outcome = fuzz.run_seed(seed, tmp_path, grammar)
+            assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{fuzz.GRAMMARS[grammar](seed).source}"
 
 
 def test_a_seed_means_one_program():

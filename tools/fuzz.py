@@ -1,6 +1,6 @@
 """Check random programs: `python -m tools.fuzz --minutes N [--seed S] [--grammar vectors]`.
 
-Each seed gives a program (see `fuzz_programs`, and `fuzz_vectors` for whole arrays) that is held to what
+Each seed gives a program (see `fuzz_programs`, `fuzz_vectors` for whole arrays, `fuzz_loops`) that is held to what
 `tests.oracles.check` asks: Numba's value, reverse against forward to 1e-10, forward against central differences.
 Further checks cost more than they find, so each is for seeds of its own: what stands after each stage of the
 pipeline is run (`tests.stages`), other levels of optimisation and other options give what level 2 gives, second
@@ -36,13 +36,14 @@ from tapec.errors import CompilationError, TapecError
 from tests.levels import check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.stages import check_stages
-from tools import fuzz_programs, fuzz_vectors
+from tools import fuzz_loops, fuzz_programs, fuzz_vectors
 from tools.fuzz_conditions import harsh
 from tools.fuzz_programs import FuzzProgram
 
 GRAMMARS: dict[str, Callable[[int], FuzzProgram]] = {
     "programs": fuzz_programs.generate,
     "vectors": fuzz_vectors.generate,
+    "loops": fuzz_loops.generate,
 }
 # what gives the same derivatives, apart from levels 0 and 1
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -241,14 +242,14 @@ def shrink(source: str, args: Args, folder: Path, kind: str, seconds: float, see
             rejected = 0
 
 
-def _conditions() -> AbstractContextManager[None]:
-    return harsh() if getattr(config, "DISABLE_JIT", 0) else nullcontext()
+def _conditions(seed: int) -> AbstractContextManager[None]:
+    return harsh(side_by_side=seed % 2 == 0) if getattr(config, "DISABLE_JIT", 0) else nullcontext()
 
 
 def run_seed(seed: int, folder: Path, grammar: str = "programs") -> Outcome:
     """Generate and check the program of a seed."""
     program = GRAMMARS[grammar](seed)
-    with warnings.catch_warnings(), _conditions():
+    with warnings.catch_warnings(), _conditions(seed):
         warnings.simplefilter("ignore")
         return examine(program.source, program.arguments(), folder, seed)
 
@@ -258,7 +259,7 @@ def report_failure(
 ) -> Path:
     """Shrink the program of a failing seed and write it, with the reason, to a file."""
     program = GRAMMARS[grammar](seed)
-    with warnings.catch_warnings(), _conditions():
+    with warnings.catch_warnings(), _conditions(seed):
         warnings.simplefilter("ignore")
         source = shrink(program.source, program.arguments(), folder, outcome.kind, seconds, seed)
     target.mkdir(parents=True, exist_ok=True)

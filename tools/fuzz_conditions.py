@@ -5,13 +5,14 @@ another order, and no two may write one element.  Of loops that LLVM is told are
 another one has stored; it is told of all that are, however few arrays they have.  Trips run side by side wherever that
 is proved to be right, worth it or not, and four at a time, so that a loop of five trips has a full block of lanes and a
 rest.  Products of small matrices are left to BLAS, and matrices with more rows than columns are kept in transpose.
+Recurrences in loops are split off however short they are.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest import mock
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from tapec.backend import jit
 from tapec.backend.program import Program
-from tapec.optimise import independent, lanes, loop_products, parallel, tall
+from tapec.optimise import chains, independent, lanes, loop_products, parallel, tall
 from tapec.syntax.core import Const
 
 
@@ -131,18 +132,21 @@ def _harshly(program: Program, *where: str) -> Any:
 
 
 @contextmanager
-def harsh() -> Iterator[None]:
-    """Such conditions for what is generated meanwhile."""
+def harsh(side_by_side: bool = True) -> Iterator[None]:
+    """Such conditions for what is generated meanwhile; trips need not be side by side, which other passes wait for."""
     with (
         mock.patch.object(jit, "load", _harshly),
-        mock.patch.object(lanes, "gains", lambda *_: True),
-        mock.patch.object(lanes, "few", lambda *_: False),
+        mock.patch.object(lanes, "gains", lambda *_: True) if side_by_side else nullcontext(),
+        mock.patch.object(lanes, "few", lambda *_: False) if side_by_side else nullcontext(),
         mock.patch.object(lanes, "_LANES", Const(4)),
         mock.patch.object(independent, "_ONCE", -1),
         mock.patch.object(independent, "_REPEATED", -1),
         mock.patch.object(loop_products, "LEAST", 1),
         mock.patch.object(loop_products, "WORK", 1),
         mock.patch.object(tall, "TIMES", 1),
+        mock.patch.object(chains, "_LONG", 0),
+        mock.patch.object(chains, "_LEAST", 0),
+        mock.patch.object(chains, "_SHORT", 0),
         mock.patch.object(parallel, "_SHORT", 1),
         mock.patch.object(parallel, "_LONG", 64),
     ):

@@ -31,7 +31,7 @@ class LoopProgram(FuzzProgram):
     least: int = 1
 
     def arguments(self) -> tuple[Any, ...]:
-        """Fresh arguments: two integers, a number, three vectors of as many elements, a matrix of rows, places in vectors."""
+        """Fresh arguments: `n`, a number of steps, a number, three vectors, a matrix of `n` rows, places in vectors."""
         rng = np.random.default_rng(self.seed)
         n = max(int(rng.choice(EXTENTS if self.seed % 8 else WIDE)), self.least)
         vectors = [rng.uniform(-1.0, 1.0, n) for _ in range(3)]
@@ -77,7 +77,7 @@ class Loops(Writer):
         for piece in self.rng.choices([make for _, make in pieces], weights, k=self.rng.choice([1, 1, 2, 2, 3])):
             piece(1)
         for name in self.own[-2:]:
-            self.emit(1, self.pick(f"s += np.sum({name} * {name}) * 0.1", f"s += np.sum({name}) * {name}[n // 2] * 0.1"))
+            self.emit(1, f"s += np.sum({name}{self.pick(f' * {name}', f') * ({name}[n // 2]')}) * 0.1")
         self.emit(1, f"return {self.rng.choice(['s', 's', 's', f'{self.own[0]}, s', self.own[-1]])}")
         return "\n".join(self.lines)
 
@@ -89,9 +89,17 @@ class Loops(Writer):
     def pick(self, *items: str) -> str:
         return self.rng.choice(items)
 
+    def vector(self) -> str:
+        return self.rng.choice(self.vectors)
+
+    def sign(self) -> str:
+        """How an element is set."""
+        return self.pick("=", "+=")
+
     def make(self, depth: int) -> None:
-        name, old = self.new("u"), self.rng.choice(self.vectors)
-        made = self.pick(f"{old}.copy()", f"0.5 * {old}", "np.zeros(n)", "np.ones(n)", f"np.sin({old})", f"{old}[::-1] * x1")
+        name, old = self.new("u"), self.vector()
+        ways = "{0}.copy()", "0.5 * {0}", "np.zeros(n)", "np.ones(n)", "np.sin({0})", "{0}[::-1] * x1"
+        made = self.pick(*ways).format(old)
         self.emit(depth, f"{name} = {made}")
         self.vectors.append(name)
         self.own.append(name)
@@ -100,7 +108,7 @@ class Loops(Writer):
         """An element around `i`, or a number."""
         if self.chance(0.15):
             return self.pick("x1", "0.7", "s" if self.chance(0.3) else "x1")
-        v = self.rng.choice(self.vectors)
+        v = self.vector()
         if self.chance(0.1):
             return f"{v}[{self.pick('0', '-1', f'n - 1 - {i}', f'k1[{i}]')}]"
         offset = self.rng.randint(-low, high)
@@ -155,10 +163,10 @@ class Loops(Writer):
             self.emit(depth, f"{into}[{place}] {self.pick('=', '+=', '=')} {value}")
         elif kind < 0.55:
             self.emit(depth, f"if {self.test(i, low, high)}:")
-            self.emit(depth + 1, f"{into}[{place}] {self.pick('=', '+=')} {value}")
+            self.emit(depth + 1, f"{into}[{place}] {self.sign()} {value}")
             if self.chance(0.7):
                 self.emit(depth, "else:" if self.chance(0.7) else f"elif {self.test(i, low, high)}:")
-                self.emit(depth + 1, f"{into}[{self.pick(place, i)}] {self.pick('=', '+=')} {self.expression(i, low, high)}")
+                self.emit(depth + 1, f"{into}[{self.pick(place, i)}] {self.sign()} {self.expression(i, low, high)}")
         elif kind < 0.7:
             self.emit(depth, f"s += 0.1 * ({value})")
             if high and self.chance(0.4):
@@ -171,9 +179,10 @@ class Loops(Writer):
             t = self.new("t")
             self.emit(depth, f"{t} = {value}")
             self.emit(depth, f"{into}[{i}] = 0.5 * {t}")
-            self.emit(depth, f"{other}[{self.pick(i, f'({i} + 1) % n', f'k1[{i}]')}] {self.pick('=', '+=')} 0.3 * {t}")
+            self.emit(depth, f"{other}[{self.pick(i, f'({i} + 1) % n', f'k1[{i}]')}] {self.sign()} 0.3 * {t}")
         else:
-            self.emit(depth, f"{into}[({i} + {self.pick('1', 'n - 1', '2')}) % n] {self.pick('=', '+=')} 0.5 * ({value})")
+            around = f"({i} + {self.pick('1', 'n - 1', '2')}) % n"
+            self.emit(depth, f"{into}[{around}] {self.sign()} 0.5 * ({value})")
 
     # pieces
 
@@ -187,7 +196,8 @@ class Loops(Writer):
         """Time steps: buffers change places, or are copied back."""
         names = [self.new("w") for _ in range(self.rng.choice([2, 2, 2, 3]))]
         for name in names:
-            self.emit(depth, f"{name} = {self.pick('{0}.copy()', '0.5 * {0}', 'np.zeros(n)').format(self.rng.choice(self.vectors))}")
+            made = self.pick("{0}.copy()", "0.5 * {0}", "np.zeros(n)").format(self.vector())
+            self.emit(depth, f"{name} = {made}")
         last, before = names[-1], self.vectors
         self.emit(depth, f"for {self.new('k')} in range(steps):")
         if self.chance(0.15):
@@ -196,11 +206,13 @@ class Loops(Writer):
         low, high = self.header(depth + 1, i)
         value = self.expression(i, low, high)
         if self.chance(0.7):
-            p, q, r = (f"{names[-2]}[{i}{way}]" for way in (f" - {low}" if low else "", "", f" + {high}" if high else ""))
+            ways = f" - {low}" if low else "", "", f" + {high}" if high else ""
+            p, q, r = (f"{names[-2]}[{i}{way}]" for way in ways)
             value = self.pick(f"{p} * {q} + 0.3 * {r} * {q}", f"{q} * {q} - 0.2 * {p} * {r}", f"{p} * ({r} - {q})")
         self.emit(depth + 2, f"{last}[{i}] {self.pick('=', '=', '=', '+=')} {value}")
         if self.chance(0.4):
-            self.emit(depth + 1, f"{last}[{self.pick('0', '-1', 'n - 1')}] = {self.pick(f'{names[0]}[0] * 0.9', f'{last}[0]', 'x1')}")
+            edge = self.pick(f"{names[0]}[0] * 0.9", f"{last}[0]", "x1")
+            self.emit(depth + 1, f"{last}[{self.pick('0', '-1', 'n - 1')}] = {edge}")
         if self.chance(0.3):
             own, self.own = self.own, names
             self.stencil(depth + 1)
@@ -216,7 +228,7 @@ class Loops(Writer):
 
     def slices(self, depth: int) -> None:
         self.least = max(self.least, 3)
-        u, v, w = (self.rng.choice(self.vectors) for _ in range(3))
+        u, v, w = (self.vector() for _ in range(3))
         into = self.rng.choice(self.own)
         self.emit(
             depth,
@@ -231,12 +243,12 @@ class Loops(Writer):
         )
 
     def search(self, depth: int) -> None:
-        i, k, v = self.new("i"), self.new("k"), self.rng.choice(self.vectors)
+        i, k, v = self.new("i"), self.new("k"), self.vector()
         self.emit(depth, f"for {i} in range(n):")
         side = self.pick("", ", side='right'")
         self.emit(depth + 1, f"{k} = np.searchsorted(TABLE, {v}[{i}]{self.pick('', ' + x1')}{side})")
         self.emit(depth + 1, f"{k} = min(max({k}, 1), {len(KNOTS) - 1})")
-        self.emit(depth + 1, f"s += 0.1 * ({v}[{i}] - TABLE[{k} - 1]) ** 2 * {self.rng.choice(self.vectors)}[{i}]")
+        self.emit(depth + 1, f"s += 0.1 * ({v}[{i}] - TABLE[{k} - 1]) ** 2 * {self.vector()}[{i}]")
         if self.chance(0.4):
             self.emit(depth + 1, f"{self.rng.choice(self.own)}[{i}] = 0.5 * TABLE[{k}] * {v}[{i}]")
 
@@ -259,14 +271,15 @@ class Loops(Writer):
     def recurrence(self, depth: int) -> None:
         """A recurrence in each trip, which may keep what it goes through."""
         i, j, p = self.new("i"), self.new("j"), self.new("p")
-        v, w, kept = self.rng.choice(self.vectors), self.rng.choice(self.vectors), self.new("g")
+        v, w, kept = self.vector(), self.vector(), self.new("g")
         keeps = self.chance(0.5)
         if keeps:
             self.emit(depth, f"{kept} = np.zeros((n, 4))")
         self.emit(depth, f"for {i} in range({self.pick('n', 'n', 'n - 1')}):")
         self.emit(depth + 1, f"{p} = {v}[{i}]")
         self.emit(depth + 1, f"for {j} in range({self.pick('4', '4', 'min(n, 4)', f'min({i}, 4)')}):")
-        self.emit(depth + 2, f"{p} = {self.pick(f'0.5 * {p} * {p} + {v}[{i}]', f'{p} * x1 + 0.3 * math.sin({p})', f'0.4 * {p} * {w}[{i}] + 0.1')}")
+        following = f"0.5 * {p} * {p} + {v}[{i}]", f"{p} * x1 + 0.3 * math.sin({p})", f"0.4 * {p} * {w}[{i}] + 0.1"
+        self.emit(depth + 2, f"{p} = {self.pick(*following)}")
         if self.chance(0.2):
             self.emit(depth + 2, f"if {p} > 0.9:")
             self.emit(depth + 3, "break")
@@ -285,12 +298,13 @@ class Loops(Writer):
         self.emit(depth + 1, f"for {i} in range(n):")
         self.emit(depth + 2, f"{t} += {q}[{i}, {j}] * m1[{i}, {j} - 1]")
         self.emit(depth + 1, f"for {i} in range(n):")
-        self.emit(depth + 2, f"{q}[{i}, {j}] {self.pick('-= 0.2 *', '= 0.5 *', '+= 0.1 *')} {t} * {self.rng.choice(self.vectors)}[{i}]")
+        way = self.pick("-= 0.2 *", "= 0.5 *", "+= 0.1 *")
+        self.emit(depth + 2, f"{q}[{i}, {j}] {way} {t} * {self.vector()}[{i}]")
         self.emit(depth, f"s += np.sum({q} * {q}) * 0.1")
 
     def chosen(self, depth: int) -> None:
         """Arrays that a branch has chosen, in an expression or a loop."""
-        c, u, v = self.new("c"), self.rng.choice(self.vectors), self.rng.choice(self.vectors)
+        c, u, v = self.new("c"), self.vector(), self.vector()
         self.emit(depth, f"if {self.pick('x1 > 0.0', 'steps > 2', f'np.sum({u}) > 0.0')}:")
         self.emit(depth + 1, f"{c} = {self.pick(u, f'{u} * x1', f'{u}[:1]', f'{u}.copy()')}")
         self.emit(depth, "else:")
@@ -300,7 +314,7 @@ class Loops(Writer):
     def march(self, depth: int) -> None:
         """A walk whose length nobody knows before."""
         t, y, k = self.new("t"), self.new("y"), self.new("k")
-        v = self.rng.choice(self.vectors)
+        v = self.vector()
         self.emit(depth, f"{t}, {y} = {self.pick('0.0', '0.1 * s')}, x1")
         self.emit(depth, f"while {t} < {self.pick('2.0', '0.5 * steps')}:")
         self.emit(depth + 1, f"{k} = int(math.floor({y} * 2.0 + {t}))")
@@ -310,7 +324,7 @@ class Loops(Writer):
         self.emit(depth + 1, f"{t} += {self.pick('0.31', '0.17 + 0.1 * abs(x1)')}")
 
     def whole(self, depth: int) -> None:
-        u, v = self.rng.choice(self.vectors), self.rng.choice(self.vectors)
+        u, v = self.vector(), self.vector()
         d = self.new("d")
         self.emit(depth, f"{d} = {u} * {v} - {self.pick('x1', '0.3', v)}")
         self.emit(

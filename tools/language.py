@@ -190,7 +190,7 @@ def page() -> str:
         "cmath": names("cmath", complex_calls.SPECIAL),
         "complex_elementwise": names("np", complex_functions()),
         "complex_arrays": names("np", complex_calls.functions()),
-        "static": ", ".join(f"`{name}`" for name in sorted(STATIC)),
+        "static": ", ".join(f"`{name.removeprefix('builtins.')}`" for name in sorted(STATIC)),
         "refused": refused([*statements, *expressions]),
         "functions": table(("function", "reason"), [(f"`{name}`", reason) for name, reason in sorted(REFUSED.items())]),
         "errors": table(("error", ""), classes()),

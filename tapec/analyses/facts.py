@@ -12,7 +12,7 @@ from tapec.analyses.dependence import Dependence
 from tapec.analyses.memory import Aliases, aliases, is_memory
 from tapec.analyses.regions import Regions, regions
 from tapec.analyses.rotation import rotating
-from tapec.syntax.core import Function, Stmt, reads, walk
+from tapec.syntax.core import Block, Function, Stmt, reads, walk
 
 
 class Facts:
@@ -20,10 +20,15 @@ class Facts:
 
     readers[name]   the statements that read a name
     members[class]  the names of a class of arrays that may share memory
+    commuting[id(loop)]
+                    whether trips can run in any order, of loops of the function that were asked about
+    made[id(body)]  a block that was asked about, and the classes that each run of it has memory of its own for
     """
 
     def __init__(self, function: Function) -> None:
         self.function = function
+        self.commuting: dict[int, bool] = {}
+        self.made: dict[int, tuple[Block, frozenset[str]]] = {}
 
     @cached_property
     def aliases(self) -> Aliases:

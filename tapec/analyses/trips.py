@@ -24,13 +24,11 @@ from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
-    Break,
     Call,
     Const,
     Expr,
     For,
     Function,
-    Loop,
     Name,
     Op,
     Print,
@@ -39,12 +37,14 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    may_leave,
     reads,
     walk,
     writes,
 )
 from tapec.syntax.types import Scalar
 
+_EFFECTS = (Raise, Print, Push, Call, Return)
 _NO_CONTENTS = frozenset({"dim", "stride", "empty", "zeros", *VIEWS})
 
 
@@ -84,20 +84,24 @@ class Trips:
 
     def commute(self, loop: For) -> bool:
         """Whether the trips of a loop can run in any order, up to the order of summation."""
-        return self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
+        known = self._facts.commuting.get(id(loop))
+        if known is None:
+            known = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
+            # other statements may come to have the identity of one that is gone
+            if id(loop) in self.regions.of:
+                self._facts.commuting[id(loop)] = known
+        return known
 
     def free_of_effects(self, body: Block) -> bool:
         """Whether the order in which a block's runs happen shows in values alone."""
-        depth = {id(s) for inner in walk(body) if isinstance(inner, For | Loop) for s in walk(inner.body)}
+        if may_leave(body):
+            return False
         for stmt in walk(body):
-            if isinstance(stmt, Raise | Print | Push | Call | Return):
-                return False
-            if isinstance(stmt, Break) and id(stmt) not in depth:
-                return False
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
-                fn = stmt.value.fn
-                if fn == "pop" or fn.startswith("np.random"):
+            if type(stmt) is Assign:
+                if type(stmt.value) is Op and (stmt.value.fn == "pop" or stmt.value.fn.startswith("np.random")):
                     return False
+            elif isinstance(stmt, _EFFECTS):
+                return False
         return True
 
     def handed_on(self, loop: For) -> str | None:
@@ -177,12 +181,18 @@ class Trips:
 
     def groups(self, body: Block) -> list[list[Access]]:
         """The accesses of a block, those that may touch the same memory together."""
-        found: list[list[Access]] = []
+        # a few arrays have many accesses
+        found: list[tuple[set[str], list[Access]]] = []
         for access in self.accesses(body):
-            touching = [g for g in found if any(self.may_share(access.array, one.array) for one in g)]
-            joined = [access] if not touching else [*(a for g in touching for a in g), access]
-            found = [g for g in found if g not in touching] + [joined]
-        return found
+            apart, arrays, joined = [], {access.array}, []
+            for group in found:
+                if any(self.may_share(access.array, array) for array in group[0]):
+                    arrays |= group[0]
+                    joined += group[1]
+                else:
+                    apart.append(group)
+            found = [*apart, (arrays, [*joined, access])]
+        return [group for _, group in found]
 
     def may_share(self, first: str, second: str) -> bool:
         """Whether two arrays may share memory at a time when both are set."""
@@ -190,11 +200,16 @@ class Trips:
             return False
         return first == second or self._facts.buffers.get(first, 0) != self._facts.buffers.get(second, 1)
 
-    def _made_in(self, body: Block) -> set[str]:
+    def _made_in(self, body: Block) -> frozenset[str]:
         """Classes of which every name is set inside `body`: each trip has memory of its own."""
+        known = self._facts.made.get(id(body))
+        if known is not None and known[0] is body:
+            return known[1]
         inside = {name for stmt in walk(body) for name in writes(stmt) if is_memory(self.types.get(name))}
         classes = {self.aliases.find(name) for name in inside}
-        return {cls for cls in classes if self._facts.members[cls] <= inside}
+        found = frozenset(cls for cls in classes if self._facts.members[cls] <= inside)
+        self._facts.made[id(body)] = body, found
+        return found
 
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
         """Whether no trip touches an element that another one stores, of one array or of views of it."""

@@ -90,7 +90,8 @@ def _keep(ev: Evaluator, ident: str, value: Value) -> None:
 def store_attribute(ev: Evaluator, owner: Value, name: str, value: Value, node: Any) -> None:
     """`owner.name = value`, in a running program."""
     if ev.live is None:
-        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node)
+        hint = "keep it in a variable, or take the gradient by a tape, which follows what becomes of objects"
+        ev.fail(UnsupportedSyntax, "cannot assign to an attribute", node, hint=hint)
     ev.live.store_attribute(owner, name, ev.materialise(value), node)
 
 

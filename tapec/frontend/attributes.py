@@ -23,6 +23,7 @@ from tapec.frontend.values import (
     Lazy,
     Method,
     Record,
+    Slice,
     Static,
     Sym,
     Tup,
@@ -211,6 +212,9 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | No
         return Tup(tuple(wrap(ev, item, node, ("item", obj, k)) for k, item in enumerate(obj)), cls)
     if isinstance(obj, complex):
         return complexes.literal(obj)
+    if isinstance(obj, slice):
+        parts = (None if part is None else wrap(ev, part, node) for part in (obj.start, obj.stop, obj.step))
+        return Slice(*(part if part is None else ev.scalar(part, node) for part in parts))
     container = known.constant(ev, obj, node) if ev.live is None else None
     return Static(obj) if container is None else container
 

@@ -206,6 +206,15 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
             node,
             hint="call a function under @njit, in a loop over the axes that it does not know",
         )
+    initialise = inspect.getattr_static(obj, "__init__", None) if isinstance(obj, type) else None
+    if ev.live is None and isinstance(initialise, types.FunctionType):
+        ev.fail(
+            UnsupportedFunction,
+            f"cannot make an object of `{obj.__qualname__}` in a function that is differentiated",
+            node,
+            reason="objects are arguments, or made in tapes and functions under tapec.function",
+            hint="use a named tuple or a dict, or take the gradient by a tape",
+        )
     ev.fail(
         UnsupportedFunction,
         f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",

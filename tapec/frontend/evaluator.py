@@ -255,9 +255,10 @@ class Evaluator:
 
     def where(self, node: Any = None) -> Span | None:
         """The user's line for `node`; inside library code, the line of the call."""
-        if node is None or self.frame is None or self.frame.library or not hasattr(node, "lineno"):
+        frame = self.frame
+        if node is None or frame is None or frame.library or frame.source.is_of_python or not hasattr(node, "lineno"):
             return self.span
-        return self.frame.source.span(node)
+        return frame.source.span(node)
 
     def fail(
         self, cls: type[TapecError], message: str, node: Any = None, reason: str = "", hint: str = ""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from typing import Any
+
+import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts
@@ -30,6 +34,7 @@ from tapec.frontend.values import (
     describe,
     is_array,
     is_complex_array,
+    is_none,
     is_scalar,
     known_text,
     number,
@@ -38,6 +43,9 @@ from tapec.frontend.values import (
 )
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar
+
+# `np.s_[1:3]` is the subscript itself
+_IndexExpression = type(np.s_)
 
 
 def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
@@ -183,9 +191,15 @@ def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     text = known_text(owner)
     if text is not None and isinstance(index, Slice):
         return Static(text[_bounds(ev, index, "text", node)])
-    key: Any = static_int(index)
-    if key is None and isinstance(index, Static):
-        key = index.obj
+    if isinstance(owner.obj, _IndexExpression):
+        return index
+    method = inspect.getattr_static(type(owner.obj), "__getitem__", None)
+    if isinstance(method, types.FunctionType):
+        return ev.call_object(method, [owner, index], {}, node)
+    key: Any = index.obj if isinstance(index, Static) else static_int(index)
+    if key is None and not is_none(index):
+        hint = "where the keys are numbers, keep the items in an array or a tuple"
+        ev.fail(UnsupportedSyntax, f"cannot index {describe(owner)} by what only the run knows", node, hint=hint)
     try:
         return ev.wrap(owner.obj[key], node, ("item", owner.obj, key))
     except (TypeError, KeyError, IndexError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -263,6 +265,9 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             _refuse_template(ev, obj, node)
             return number(len(obj))
     own = ev.live.operator("__len__", [value], node) if ev.live is not None else None
+    method = inspect.getattr_static(type(value.obj), "__len__", None) if isinstance(value, Static) else None
+    if own is None and isinstance(method, types.FunctionType):
+        own = ev.call_object(method, [value], {}, node)
     if own is not None:
         return ev.scalar(own, node)
     ev.fail(UnsupportedSyntax, f"{describe(value)} has no length", node)

@@ -31,6 +31,8 @@ def attribute(ev: Evaluator, owner: Record, attr: str, node: Any) -> Value:
     cls = owner.cls.object_class
     if attr.startswith("__") and not attr.endswith("__"):
         attr = _mangled(owner, attr)
+    if attr == "__class__":
+        return Static(cls)
     found = inspect.getattr_static(cls, attr, _ABSENT)
     if hasattr(type(found), "__set__"):
         return of_class(ev, owner, cls, found, attr, node)

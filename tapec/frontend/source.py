@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import linecache
+import os
 import types
 import weakref
 from collections.abc import Mapping
@@ -15,6 +16,9 @@ from typing import Any
 import gast
 
 from tapec.errors import SourceUnavailable, Span
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -33,6 +37,11 @@ class FunctionSource:
     file: str
     lines: tuple[str, ...]
     name: str
+
+    @functools.cached_property
+    def is_of_python(self) -> bool:
+        """Whether it belongs to Python's library or to tapec: errors in it name the line that calls it."""
+        return self.file.startswith(_OF_PYTHON) and "site-packages" not in self.file.removeprefix(_OWN)
 
     def span(self, node: Any) -> Span:
         """The span of a node; for one over several lines, its first line."""

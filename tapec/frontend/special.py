@@ -77,10 +77,12 @@ from tapec.frontend.values import (
     Complex,
     Dct,
     Lst,
+    Slice,
     Sym,
     Tup,
     Value,
     is_array,
+    is_none,
     is_scalar,
     number,
 )
@@ -147,7 +149,15 @@ def write_out(ev: Evaluator, out: Value, value: Value, node: Any) -> None:
     stores.write_into(ev, out, value, node)
 
 
+def slice_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`slice(stop)`, `slice(start, stop, step)`."""
+    given = [None if is_none(arg) else ev.scalar(arg, node) for arg in args]
+    lower, upper, step = (None, *given, None) if len(given) == 1 else (*given, None, None)[:3]
+    return Slice(lower, upper, step)
+
+
 SPECIAL: dict[Any, Any] = {
+    slice: slice_,
     np.zeros: zeros,
     np.empty: empty,
     np.ones: ones,

@@ -14,6 +14,7 @@ from tapec.optimise.branches import straighten
 from tapec.optimise.carried import carry_additions
 from tapec.optimise.chains import split_chains
 from tapec.optimise.checks import check_once
+from tapec.optimise.choices import choose_numbers
 from tapec.optimise.chosen import hide_choices
 from tapec.optimise.coalesce import coalesce
 from tapec.optimise.columns import products_in_rows
@@ -33,6 +34,7 @@ from tapec.optimise.filled_choices import fill_choices
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.independent import tell_independent
 from tapec.optimise.joined import copy_joined
+from tapec.optimise.joined_products import join_products
 from tapec.optimise.kept_rows import keep_written_rows
 from tapec.optimise.lanes import in_lanes
 from tapec.optimise.lengths import square_lengths
@@ -115,6 +117,7 @@ PREPARE: tuple[Pass, ...] = (
     cancel_shifts,
     *CLEAN,
     part_edges,
+    choose_numbers,
     *CLEAN,
     breaks_last,
 )
@@ -134,6 +137,7 @@ SPEED: tuple[Pass, ...] = (
     fill_choices,
     join_neighbours,
     reuse_memory,
+    join_products,
     sum_before_products,
     multiply_matrices,
     turn_tall,
@@ -176,7 +180,7 @@ TELLING: dict[Pass, Telling] = {
             unroll,
         ),
         *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
-        *(refill, leave_early, cancel_shifts, split_chains),
+        *(refill, leave_early, cancel_shifts, split_chains, join_products),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, multiply_matrices, turn_tall, keep_written_rows),
     )

@@ -16,8 +16,8 @@ next value of a recurrence is made of is brought into the form of one product an
 loop waits for no other trip then, and LLVM runs it on vectors.  What no loop keeps is computed in both.
 
 Needs a proof that no trip reads what an earlier one has stored, apart from the element that is carried, and that the
-trips of what is left may run in any order, along rows.  Only in loops around: out of the caches, writing and reading the
-buffers takes longer than waiting.  Loops of few trips stay, and those whose trips do little else or wait a short time.
+trips of what is left may run in any order, along rows.  Only inside other loops: a buffer that does not fit the caches
+takes longer than waiting.  Loops of few trips stay, and those whose trips do little else or wait a short time.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
 from tapec.optimise.dead import drop_dead
 from tapec.optimise.gathered import moved
+from tapec.optimise.handed_on import Elements
 from tapec.optimise.names import Fresh
 from tapec.optimise.ranges import extent_of
 from tapec.optimise.single import single_values
@@ -153,6 +154,7 @@ class _Split:
         self.buffers: list[str] = []
         self.longest = 0
         self.inside = {name for stmt in loop.body for name in writes(stmt)} | {loop.var}
+        self.elements = Elements(self.trips, loop)
         self.left_over = {name for name in self.inside - {loop.var} if self.trips.left_over(loop, {name})}
 
     def split(self) -> bool:
@@ -190,7 +192,7 @@ class _Split:
 
     def through_memory(self, group: list[Access]) -> str | None:
         """A variable in place of the element that a trip adds to for the next one, which reads it."""
-        pair = self.pair(group)
+        pair = self.elements.pair(group)
         if pair is None:
             return None
         load, add, cleared = pair
@@ -229,55 +231,6 @@ class _Split:
         self.after.append(If(Name(runs), tuple(end), (), self.loop.span))
         return name
 
-    def pair(self, group: list[Access]) -> tuple[Assign, Store, bool] | None:
-        """The load and the addition of such an element, and whether the load's element is set in its trip.
-
-        Nothing else in the loop may meet the row of the elements.
-        """
-        array = group[0].array
-        type_ = self.fresh.types[array]
-        if any(one.array != array for one in group) or array in self.inside:
-            return None
-        if not isinstance(type_, Array) or type_.dtype != "float64":
-            return None
-        places = [self.place(one) for one in group]
-        direction = 1 if self.loop.step == Const(1) else -1
-        for one, read in zip(group, places, strict=True):
-            for other, added in zip(group, places, strict=True):
-                if one.kind != "load" or other.kind != "add" or read is None or added is None:
-                    continue
-                steps = [b.offset - a.offset for a, b in zip(read, added, strict=True) if b.base == self.loop.var]
-                bases = [a.base for a in read] == [b.base for b in added]
-                if not bases or steps != [direction] or not self.same_row(read, added):
-                    continue
-                beside = [k for k, place in enumerate(places) if place is None or not self.apart(place, read)]
-                cleared = [group[k] for k in beside if group[k] is not one and group[k] is not other]
-                if all(k.kind == "store" and k.index == one.index for k in cleared) and all(
-                    self.loop.body.index(k.stmt) > self.loop.body.index(one.stmt) for k in cleared
-                ):
-                    assert isinstance(one.stmt, Assign) and isinstance(other.stmt, Store)
-                    value = other.stmt.value
-                    if isinstance(value, Const) or self.fresh.types[value.id] == FLOAT64:
-                        return one.stmt, other.stmt, bool(cleared)
-        return None
-
-    def same_row(self, one: list[Affine], other: list[Affine]) -> bool:
-        return all(a == b for a, b in zip(one, other, strict=True) if a.base != self.loop.var)
-
-    def place(self, access: Access) -> list[Affine] | None:
-        """Subscripts of which each counts with the loop, or stands still; none is negative."""
-        found = [self.trips.subscript(sub) for sub in access.index or ()]
-        known = [one for one in found if one is not None]
-        still = all(one.base == self.loop.var or one.base not in self.inside for one in known)
-        counted = all(self.trips.dependence.minimum(one) >= 0 for one in known)
-        return known if len(known) == len(found) and still and counted else None
-
-    def apart(self, one: list[Affine], other: list[Affine]) -> bool:
-        """Whether elements are in different rows, whatever the trips."""
-        return len(one) == len(other) and any(
-            a.base == b.base != self.loop.var and a.offset != b.offset for a, b in zip(one, other, strict=True)
-        )
-
     def outside(self, index: tuple[Atom, ...], bound: Atom, more: int, stmt: Stmt, out: list[Stmt]) -> tuple[Atom, ...]:
         """Subscripts of the trip `bound + more`, for a statement outside of the loop."""
         found: list[Atom] = []
@@ -306,24 +259,11 @@ class _Split:
         stores = [one for one in accesses if one.kind != "load"]
         return not any(
             self.trips.may_share(load.array, store.array)
-            and not self.before_store(load, store, order[id(load.stmt)] < order[id(store.stmt)])
+            and not self.elements.before_store(load, store, order[id(load.stmt)] < order[id(store.stmt)])
             for load in accesses
             if load.kind == "load"
             for store in stores
         )
-
-    def before_store(self, load: Access, store: Access, earlier: bool) -> bool:
-        """Whether a load never comes to an element after a store did."""
-        read, written = self.place(load), self.place(store)
-        if load.array != store.array or load.array in self.inside or read is None or written is None:
-            return False
-        direction = 1 if self.loop.step == Const(1) else -1
-        later = [
-            (b.offset - a.offset) * direction
-            for a, b in zip(read, written, strict=True)
-            if a.base == b.base == self.loop.var
-        ]
-        return self.apart(read, written) or any(ahead < 0 or (ahead == 0 and earlier) for ahead in later)
 
     # one recurrence
 
@@ -436,14 +376,10 @@ class _Split:
             return False
         own = set(self.buffers)
         body = tuple(stmt for stmt in self.rest if own.isdisjoint(reads(stmt)))
-        return all(self.along_row(one) for one in self.trips.accesses(body)) and all(
+        return all(self.elements.along_row(one) for one in self.trips.accesses(body)) and all(
             {one.kind for one in group} == {"load"} or self.trips.elements_apart(self.loop, group)
             for group in self.trips.groups(body)
         )
-
-    def along_row(self, access: Access) -> bool:
-        place = self.place(access)
-        return place is not None and all(one.base != self.loop.var for one in place[:-1])
 
 
 def _takes_long(value: Expr) -> bool:

@@ -109,7 +109,8 @@ class Matrices:
                 continue
             type_ = self.function.types[stmt.target]
             rank = type_.ndim if isinstance(type_, Array) else 0
-            if 2 <= rank <= most and self.trips.aliases.find(stmt.target) not in self.refused and not _small(stmt.value):
+            refused = self.trips.aliases.find(stmt.target) in self.refused
+            if 2 <= rank <= most and not refused and not _small(stmt.value):
                 yield stmt.target, stmt
 
     # how loops walk

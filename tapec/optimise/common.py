@@ -79,10 +79,12 @@ class Available:
         fn = value.fn
         parts: list[str | Const] = []
         names: list[str] = []
+        scalars = True
         for arg in value.args:
             if isinstance(arg, Name):
                 parts.append(arg.id)
                 names.append(arg.id)
+                scalars = scalars and type(self.types.get(arg.id)) is Scalar
             elif isinstance(arg, Const):
                 parts.append(arg)
             else:
@@ -94,6 +96,6 @@ class Available:
             if array not in self.classes:
                 return None  # set on another way only: nothing is known of its memory
             return fn, *parts, self._versions.get(self.classes[array], 0)
-        if fn != "dim" and not all(isinstance(self.types.get(name), Scalar) for name in names):
+        if fn != "dim" and not scalars:
             return None
         return fn, *parts

@@ -183,12 +183,15 @@ class _Dead:
         """Contents that no trip leaves to another: every access has the loop's variable as one subscript."""
         places: dict[str, set[tuple[str, int]]] = {}
         var = stmt.var
-        for inner in walk(stmt.body):
-            if var in writes(inner):
-                return 0
+        stmts = tuple(walk(stmt.body))
+        # of what nobody stores in the loop nothing can be dropped
+        stored = {self.key(inner.array) for inner in stmts if type(inner) is Store}
+        if not stored or any(var in writes(inner) for inner in stmts):
+            return 0
+        for inner in stmts:
             for array, index in self.accesses(inner):
                 key = self.key(array)
-                if places.get(key, True):
+                if key in stored and places.get(key, True):
                     here = {(array, k) for k, sub in enumerate(index) if type(sub) is Name and sub.id == var}
                     places[key] = places.get(key, here) & here
             for name in writes(inner):

@@ -12,6 +12,7 @@ import ast
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from tapec.rules.formula import SIGNS
@@ -67,10 +68,15 @@ class _Row:
     def wanted(self) -> Scalar:
         return INT64 if self.kind == "int" else FLOAT64
 
-    @property
-    def literal(self) -> bool:
-        """Whether an operand must be a number of the pattern's."""
-        return any(isinstance(arg, Const) for arg in self.pattern.args)
+    @cached_property
+    def literal(self) -> int | None:
+        """The place of the operand that must be a number of the pattern's."""
+        return next((place for place, arg in enumerate(self.pattern.args) if isinstance(arg, Const)), None)
+
+    def possible(self, op: Op) -> bool:
+        """Whether that operand is the number."""
+        place = self.literal
+        return place is None or op.args[place] == self.pattern.args[place]
 
 
 def _read_table(text: str) -> dict[str, tuple[_Row, ...]]:
@@ -102,7 +108,8 @@ def _read(node: ast.expr) -> Expr:
 
 _TABLE = _read_table(_ROWS)
 # most operations have no literal operand, and then few rows come into question
-_OF_NAMES = {fn: tuple(row for row in rows if not row.literal) for fn, rows in _TABLE.items()}
+_OF_NAMES = {fn: tuple(row for row in rows if row.literal is None) for fn, rows in _TABLE.items()}
+_SINGLE_ZERO = Op("cast.float32", (Const(0.0),))
 
 
 def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
@@ -134,7 +141,7 @@ def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
             if _is_single_zero(zero, facts) and _typed(other, _FLOAT32, facts):
                 return other
     for row in (_TABLE if literal_operand else _OF_NAMES).get(op.fn, ()):
-        if row.kind == "adjoint" and not adjoint:
+        if (row.kind == "adjoint" and not adjoint) or not row.possible(op):
             continue
         bound: dict[str, Expr] = {}
         if _matches(row.pattern, op, bound, facts) and all(_typed(e, row.wanted, facts) for e in bound.values()):
@@ -145,7 +152,7 @@ def fold(op: Op, facts: Facts, adjoint: bool = False) -> Expr:
 
 def _is_single_zero(expr: Expr, facts: Facts) -> bool:
     made = facts.definition(expr) if isinstance(expr, Name) else None
-    return made == Op("cast.float32", (Const(0.0),))
+    return made == _SINGLE_ZERO
 
 
 def _typed(expr: Expr, wanted: Scalar, facts: Facts) -> bool:

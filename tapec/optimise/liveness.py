@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tapec.syntax.core import (
+    Assign,
     Block,
     Break,
     For,
@@ -19,6 +20,7 @@ from tapec.syntax.core import (
     Loop,
     Raise,
     Stmt,
+    Store,
     map_blocks,
     reads,
     same,
@@ -68,15 +70,17 @@ class Liveness:
 
     def _block(self, block: Block, live: int, at_break: int) -> int:
         for stmt in reversed(block):
-            self.after[id(stmt)] = live
-            live = self._statement(stmt, live, at_break)
+            key = id(stmt)
+            self.after[key] = live
+            own = self._own.get(key)
+            if own is None:
+                own = self._own[key] = self.names.mask(reads(stmt)), ~self.names.mask(writes(stmt))
+            read, unset = own
+            plain = type(stmt) is Assign or type(stmt) is Store
+            live = live & unset | read if plain else self._statement(stmt, live, at_break, read, unset)
         return live
 
-    def _statement(self, stmt: Stmt, live: int, at_break: int) -> int:
-        own = self._own.get(id(stmt))
-        if own is None:
-            own = self._own[id(stmt)] = self.names.mask(reads(stmt)), ~self.names.mask(writes(stmt))
-        read, unset = own
+    def _statement(self, stmt: Stmt, live: int, at_break: int, read: int, unset: int) -> int:
         match stmt:
             case If(body=body, orelse=orelse):
                 return self._block(body, live, at_break) | self._block(orelse, live, at_break) | read

@@ -31,7 +31,7 @@ class Vocabulary:
         for stmt in walk(function.body):
             for name in writes(stmt):
                 stem = self._plain(name)
-                if stem in _GENERIC and stmt.span is not None and _sets(stmt, stem, stmt.span.text):
+                if stem in _GENERIC and stmt.span is not None and _sets(isinstance(stmt, For), stem, stmt.span.text):
                     self._own.add(name)
 
     def split(self, name: str) -> tuple[str, str]:
@@ -67,9 +67,10 @@ def _words(line: str) -> frozenset[str]:
     return frozenset(_WORD.findall(line)).difference(keyword.kwlist)
 
 
-def _sets(stmt: Stmt, stem: str, line: str) -> bool:
-    """Whether a line of the user's seems to assign a name."""
-    if isinstance(stmt, For):
+@lru_cache(4096)
+def _sets(counted: bool, stem: str, line: str) -> bool:
+    """Whether a line of the user's, of a loop that is `counted` or another statement, seems to assign a name."""
+    if counted:
         return re.search(rf"\bfor\b.*\b{stem}\b.*\bin\b", line) is not None
     return re.search(rf"\b{stem}\b\s*(?:,.*)?(?:[-+*/%|&^@]|//|\*\*)?=(?!=)", line) is not None
 

@@ -85,6 +85,7 @@ class _Renest:
         self.types = function.types
         self.aliases: Aliases = facts(function).aliases
         self.words = Vocabulary(function)
+        self.unsigned = {name for name, type_ in function.types.items() if str(type_).startswith("uint")}
         self.uses: Counter[str] = Counter()
         self.sets: Counter[str] = Counter(function.params)
         for stmt in walk(function.body):
@@ -228,7 +229,7 @@ class _Renest:
         return expr
 
     def _unsigned(self, expr: Expr) -> bool:
-        return any(str(self.types.get(name)).startswith("uint") for name in names_in(expr))
+        return bool(self.unsigned) and not self.unsigned.isdisjoint(names_in(expr))
 
     def take(self, name: str, waiting: Waiting, room: list[int]) -> Expr | None:
         """The waiting value of a name, if it fits."""

@@ -112,6 +112,9 @@ class _Single:
             own.classes.update(dict.fromkeys(self.aliases.find(n) for n in arrays))
         for body in blocks(stmt):
             for inner in body:
+                if type(inner) is Assign:
+                    own.names[inner.target] = None
+                    continue
                 found = self._collect(inner)
                 own.names |= found.names
                 own.classes |= found.classes
@@ -226,10 +229,10 @@ class _Single:
             return
         new = self.define(stmt.target)
         self.definitions[new] = value
+        env[stmt.target] = name = Name(new)
         if key is not None:
-            self.available.put(key, Name(new))
+            self.available.put(key, name)
         out.append(Assign(new, value, stmt.span))
-        env[stmt.target] = Name(new)
 
     def _names_it(self, target: str, known: Atom) -> bool:
         """Whether a copy gives a value of the compiler's a name of the user's."""

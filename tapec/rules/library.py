@@ -134,7 +134,9 @@ _LOWERED = (
 
 FRONTEND = frozenset(f"np.{name}" for name in _LOWERED.split())
 
-STATIC = frozenset({"np.finfo", "np.iinfo", "np.dtype", "np.result_type", "np.promote_types", "np.issubdtype"})
+STATIC = frozenset(
+    {"builtins.ord", "np.finfo", "np.iinfo", "np.dtype", "np.result_type", "np.promote_types", "np.issubdtype"}
+)
 
 _REFUSALS = {
     "singular vectors have no rule yet": "linalg.svd linalg.cond",

@@ -50,13 +50,16 @@ class Const:
         if not isinstance(other, Const):
             return False
         one, two = self.value, other.value
-        return one is two or (type(one) is type(two) and repr(one) == repr(two))
+        if one is two or type(one) is not type(two):
+            return one is two
+        # one zero is not the other, and nan is itself
+        return repr(one) == repr(two) if type(one) is float else one == two
 
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[type, str]:
-        return type(self.value), repr(self.value)
+    def _key(self) -> tuple[type, object]:
+        return type(self.value), repr(self.value) if type(self.value) is float else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +242,12 @@ def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
 def reads(stmt: Stmt) -> Iterator[str]:
     """The names a statement itself reads; not those of its blocks."""
     if type(stmt) is Assign:
-        return names_in(stmt.value)
+        value = stmt.value
+        if type(value) is not Op:
+            return names_in(value)
+        named: list[str] = []
+        _add_names(value, named)
+        return iter(named)
     found = [stmt.array] if type(stmt) is Store else [stmt.stack] if type(stmt) is Push else []
     for part in _parts_read(stmt):
         if type(part) is Name:

@@ -266,7 +266,12 @@ def einsum_of_another_rank(x):
 
 @refused(VECTOR)
 def a_reduction_of_an_elementwise_function(x):
-    return np.subtract.accumulate(x)[0]
+    return np.subtract.reduceat(x, [0, 1])[0]
+
+
+@refused(VECTOR)
+def running_differences_of_integers(x):
+    return x[np.subtract.accumulate(np.arange(3))[0]]
 
 
 @refused(1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 
 from tests.errors import Refusals
@@ -13,6 +15,7 @@ WORDS = np.array(["a", "b"])
 HUGE = 2**70
 DATE = np.datetime64("2020-01-01")
 OBJECT = object()
+FACTORS = types.MappingProxyType({None: 2.0, 1: 3.0})
 
 
 @refused(1.0)
@@ -221,3 +224,23 @@ def imports(x):
 @refused(1.0, 2)
 def negative_power_of_an_integer(x, n):
     return x * n**-1
+
+
+@refused(1.0, "text")
+def length_of_an_argument(x, mode):
+    return x * len(mode)
+
+
+@refused(1.0, "text")
+def key_that_is_an_argument(x, mode):
+    return x * {"text": 2.0}[mode]
+
+
+@refused(1.0, 2)
+def slice_of_text_with_bounds_of_the_run(x, n):
+    return x if "text"[:n] == "te" else 2.0 * x
+
+
+@refused(1.0, 1)
+def mapping_outside_by_a_key_of_the_run(x, n):
+    return x * FACTORS[n]

@@ -10,6 +10,7 @@ from tapec.backend import printer
 from tapec.optimise.lane_buffers import with_lanes_last
 from tests.optimise.reading import read
 from tests.oracles import interpreted
+from tests.programs.inference import hmm_forward
 from tests.programs.spectra import contour_integral
 
 PROGRAM = """
@@ -73,6 +74,17 @@ def test_derivatives_are_right(rng: np.random.Generator):
     assert "value_re_store_columns" in source and "range(lanes)" in source
     with interpreted():
         one, other = (tapec.value_and_grad(contour_integral, (0, 1, 2), opt_level=level)(*args) for level in (1, 2))
+    assert one[0] == pytest.approx(other[0], rel=1e-12)
+    for mine, wanted in zip(other[1], one[1], strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_arrays_of_matrices_are_turned_within_each(rng: np.random.Generator):
+    args = (*(rng.normal(size=shape) for shape in (66, (66, 66), (66, 2))), np.array([0, 1]))
+    source = tapec.emit(hmm_forward, (0, 1, 2), signature="f8[:], f8[:, :], f8[:, :], i8[:]")
+    assert "_store_columns[t - 1, i, " in source and "range(lanes)" in source
+    with interpreted():
+        one, other = (tapec.value_and_grad(hmm_forward, (0, 1, 2), opt_level=level)(*args) for level in (1, 2))
     assert one[0] == pytest.approx(other[0], rel=1e-12)
     for mine, wanted in zip(other[1], one[1], strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-10, atol=1e-12)

@@ -597,3 +597,22 @@ def kept_in_a_branch(x, w, n):
     if n == 0:
         x[:] /= 1.5 + x.astype(np.int64) * 0.1 * np.clip(w, 0.6, 0.6)
     return x.sum()
+
+
+@case(np.linspace(-1.0, 2.0, 20).reshape(5, 4) ** 3, np.linspace(0.3, 1.9, 12).reshape(3, 4))
+def elementwise_functions_at_places(v, t):
+    places = np.array([0, 2, 2, 1, -1])
+    out = t * 2.0
+    np.add.at(out, places, v)
+    np.subtract.at(out, (places, np.array([0, 1, 1, 1, 3])), v[:, 0] ** 2)
+    np.add.at(out, (slice(None), places[:4]), v[:3, 1][:, None])
+    np.maximum.at(out[:, 0], [0, 1, 1], v[:3, 3] * 2)
+    np.add.at(out, out > 1.5, 0.3)
+    return (out**2).sum()
+
+
+@case(np.array([0.5, -0.3, 1.2, 0.9, 2.0]), np.linspace(-1.0, 1.3, 15).reshape(3, 5) ** 2)
+def running_elementwise_functions(x, m):
+    drawdown = (x - np.maximum.accumulate(x)).min() + np.minimum.accumulate(m, axis=1).sum()
+    ranks = np.maximum.accumulate(np.array([0, 2, 1]))
+    return drawdown * np.subtract.accumulate(m)[2, 1] * ranks[2] + np.subtract.accumulate(x)[3]

@@ -173,3 +173,43 @@ def objects_beside_an_array(a):
     for link, angle in zip(ARM, a):
         x = link.moved(x) * np.sin(angle)
     return x
+
+
+class Ladder:
+    def __init__(self, rungs):
+        self.rungs = rungs
+
+    def __getitem__(self, k):
+        return 2.0 if k is None else self.rungs[k] + 3.0
+
+    def __len__(self):
+        return len(self.rungs)
+
+
+LADDER, MIDDLE, ODD = Ladder(np.array([1.0, 2.5])), np.s_[1:3], slice(1, None, 2)
+
+
+@case(np.array([1.5, -0.4, 0.3, 0.9]))
+def subscripts_of_objects_outside(x):
+    rest = slice(2, len(x))
+    x[rest] *= LADDER[0]
+    return x[0] * LADDER[int(x[0])] + len(LADDER) * x[MIDDLE].sum() + x[ODD].prod() + x[np.s_[::2]][0]
+
+
+TREE = ("+", ("*", "x0", "x1"), ("/", "x2", 3.0))
+
+
+@case(np.array([1.5, -0.4, 0.3]))
+def known_text(x, axes="xyz"):
+    def value(tree):
+        if isinstance(tree, str):
+            return x[int(tree[1:])]
+        if not isinstance(tree, tuple):
+            return tree
+        first, second = value(tree[1]), value(tree[2])
+        return first + second if tree[0] == "+" else first * second if tree[0] == "*" else first / second
+
+    total = value(TREE)
+    for k, axis in enumerate(axes[::-1]):
+        total += x[k] * (ord(axis) - ord("w")) if axis in axes[:2] else x[k]
+    return total * len(axes[1:])
