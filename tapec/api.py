@@ -92,9 +92,11 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
 
     def make_program(argument_types: tuple[Any, ...]) -> Any:
         # with a warm cache the compiler is not needed, nor imported
-        from tapec.backend.signature import arguments
+        from tapec.backend.signature import arguments, check_vector
         from tapec.pipeline import build
 
+        if own is not None:
+            check_vector(function, wrt, argument_types[:own], argument_types[own:])
         return build(function, arguments(argument_types[:own], labels), kind, wrt, options)
 
     # the direction of a Hessian-vector product follows the arguments

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from tests.oracles import float_vector, interpreted
-from tools import fuzz
+from tools import fuzz, fuzz_conditions
 from tools.fuzz_programs import generate
 
 # one for each level of optimisation that is compared
@@ -39,11 +40,17 @@ def test_seeds_in_the_interpreter(tmp_path: Path):
     assert f"next seed {INTERPRETED + COUNT}" in found.stdout
 
 
-def test_other_grammars_in_the_interpreter(tmp_path: Path):
+def test_other_grammars_in_the_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    harshly = mock.Mock(wraps=fuzz_conditions._harshly)
+    monkeypatch.setattr(fuzz_conditions, "_harshly", harshly)
     with interpreted():
         for grammar, seed in OTHERS:
             outcome = fuzz.run_seed(seed, tmp_path, grammar)
             assert outcome.status != fuzz.FAILED, f"{outcome.detail}\n{fuzz.GRAMMARS[grammar](seed).source}"
+            # nothing that a check does takes the harsh conditions away
+            made = " ".join(call.args[0].name for call in harshly.call_args_list)
+            assert outcome.status == fuzz.REFUSED or "value_and_grad" in made or "pullback" in made
+            harshly.reset_mock()
 
 
 def test_a_seed_means_one_program():

@@ -50,7 +50,9 @@ class _Frontend(lean.Compiler):
 @contextmanager
 def interpreted() -> Iterator[None]:
     """A while in which derivatives that are made run as the Python they are."""
-    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", _load):
+    # other conditions than `typed` stay
+    load = _load if jit.load is _loaded else jit.load
+    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", load):
         yield
 
 
@@ -58,13 +60,17 @@ def interpreted() -> Iterator[None]:
 def typed() -> Iterator[None]:
     """A while in which derivatives that are made run as Python, after Numba has inferred the types of each call.
 
+    Without the JIT nothing is inferred.
     raises  Numba's error where a call has no types
     """
-    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", _loaded):
+    load = jit.load if _WITHOUT_JIT else _loaded
+    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", load):
         yield
 
 
 _load = jit.load
+# by the environment; what was imported is not compiled then
+_WITHOUT_JIT = bool(numba.config.DISABLE_JIT)
 
 
 def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:

@@ -150,7 +150,7 @@ def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
             check_second(program, args, derivative)
 
     try:
-        compared = check(program, args, original=compiled, skip_kinks=True, also=also)
+        compared = check(program, args, original=compiled, skip_kinks=True, compiled="reverse", also=also)
     except Mismatch as error:
         return Outcome(FAILED, str(error).partition(":")[0], str(error))
     except CompilationError as error:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba.core.dispatcher import OmittedArg
 
 from tapec.backend import fresh, structured
@@ -37,7 +38,10 @@ def call_structured(derivative: Any, request: Request | None, names: list[str], 
 
 def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:
     position = next((k for k, arg in enumerate(args) if argument_types((arg,)) is None), 0)
-    name, found = names[min(position, len(names) - 1)], type(args[position]).__name__
+    name, given = names[min(position, len(names) - 1)], args[position]
+    found = type(given).__name__
+    if isinstance(given, np.ndarray):
+        found += f" of dtype {given.dtype.str}"
     return UnsupportedType(
         f"argument `{name}` of `{derivative.__name__}` is a {found}, which has no Numba type",
         hint="pass numbers, NumPy arrays, or tuples of those",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba.core import types as nt
 from numba.core.dispatcher import OmittedArg
+from numba.core.errors import NumbaTypeError, NumbaValueError
 from numba.core.typing.typeof import Purpose, typeof
 
 # the types of arrays met so far, and how many of them are kept at most
@@ -32,7 +33,7 @@ def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             continue
         try:
             numba_type = typeof(arg, Purpose.argument)
-        except ValueError:
+        except (ValueError, NumbaTypeError, NumbaValueError):  # such as masked arrays, and dtypes of another byte order
             return None
         if numba_type is None or isinstance(numba_type, nt.List | nt.Set | nt.PyObject):
             return None

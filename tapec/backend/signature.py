@@ -7,7 +7,8 @@ from typing import Any
 from numba.core import types as nt
 
 from tapec.backend.aliased import Same
-from tapec.errors import UnsupportedType
+from tapec.backend.program import resolve_wrt
+from tapec.errors import UnsupportedType, UsageError
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import Complex, SameAs, Static, Tup
 from tapec.syntax.types import Array, Scalar
@@ -67,3 +68,33 @@ def arguments(numba_types: tuple[Any, ...], labels: list[str]) -> tuple[Any, ...
         else:
             out.append(argument(numba_type, label))
     return tuple(out)
+
+
+def check_vector(
+    function: Any, wrt: Any, numba_types: tuple[Any, ...], vectors: tuple[Any, ...]
+) -> None:
+    """UsageError if the vector of a Hessian-vector product has not the structure of the gradient."""
+    positions, single = resolve_wrt(function, wrt)
+    every = (*numba_types, *vectors)
+    # an array that is passed twice has its type where it stands first
+    known = [every[one.position] if isinstance(one, Same) else one for one in every]
+    chosen = [known[position] for position in positions if position < len(numba_types)]
+    for vector in known[len(numba_types) :]:
+        parts = [vector] if single else list(vector) if isinstance(vector, nt.BaseTuple) else []
+        if len(parts) != len(chosen) or not all(map(_fits, chosen, parts)):
+            wanted = ", ".join(map(str, chosen))
+            raise UsageError(
+                f"the vector of a Hessian-vector product is {vector}, which has not the structure of the gradient",
+                hint=f"it is by {wanted if single else f'the tuple ({wanted})'}",
+            )
+
+
+def _fits(source: Any, vector: Any) -> bool:
+    """Whether a vector may be the direction in which an argument moves."""
+    if isinstance(source, nt.Omitted | Same) or isinstance(vector, Same):
+        return True
+    if isinstance(source, nt.BaseTuple) and isinstance(vector, nt.BaseTuple):
+        return len(source) == len(vector) and all(map(_fits, source, vector))
+    if isinstance(source, nt.Array) and isinstance(vector, nt.Array):
+        return source.ndim == vector.ndim
+    return not isinstance(source, nt.Array | nt.BaseTuple) and not isinstance(vector, nt.Array | nt.BaseTuple)

@@ -19,6 +19,8 @@ class Liveness:
     def __init__(self, body: list[Any], live_out: Names):
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
+        # what a statement without blocks sets and reads: loops visit theirs again and again
+        self.plain: dict[int, tuple[Names, Names]] = {}
         self.always = _free_names_of_nested(body)
         self.block(body, live_out | self.always, None)
 
@@ -60,7 +62,11 @@ class Liveness:
                 return found
             case gast.FunctionDef():
                 return (live - {stmt.name}) | _reads(stmt.args)
-        return (live - _stores(stmt)) | _reads(stmt)
+        own = self.plain.get(id(stmt))
+        if own is None:
+            own = self.plain[id(stmt)] = _stores(stmt), _reads(stmt)
+        stored, read = own
+        return (live - stored) | read
 
     def fixpoint(self, stmt: Any, live: Names, body: Any) -> Names:
         head = live

@@ -226,8 +226,10 @@ def _renamed(block: Block, names: dict[str, str]) -> Block:
     def one(stmt: Stmt) -> Stmt | None:
         match stmt:
             case Assign(target=target, value=value):
-                new = Assign(name(target), expr(value), stmt.span)
-                return None if new.value == Name(new.target) else new
+                own, new = name(target), expr(value)
+                if isinstance(new, Name) and new.id == own:
+                    return None
+                return stmt if own == target and new is value else Assign(own, new, stmt.span)
             case Store(array=array, index=index, value=value):
                 return replace(stmt, array=name(array), index=tuple(map(expr, index)), value=expr(value))
             case If(test=test, body=body, orelse=orelse):

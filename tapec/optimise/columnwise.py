@@ -105,7 +105,9 @@ class Matrices:
     def own(self, most: int = 2) -> Iterator[tuple[str, Assign]]:
         """The matrices that can be turned, and arrays of them up to a rank of `most`."""
         for stmt in walk(self.function.body):
-            if not isinstance(stmt, Assign) or not self.is_made(stmt.target):
+            if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn not in ALLOCATIONS:
+                continue
+            if not self.is_made(stmt.target):
                 continue
             type_ = self.function.types[stmt.target]
             rank = type_.ndim if isinstance(type_, Array) else 0

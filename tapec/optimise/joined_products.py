@@ -49,9 +49,11 @@ def join_products(
     if len(products) < 2:
         return function
     # loops that have made way for a product still read it
-    worker = _Joined(drop_dead(function, constants), listener)
-    body = worker.block(worker.function.body)
-    return replace(function, body=body, types=worker.fresh.types) if worker.any else function
+    joined = _Joined(drop_dead(function, constants), listener).made()
+    while joined is not None:
+        # what the next sum is made of may be new
+        function, joined = joined, _Joined(joined, listener).made()
+    return function
 
 
 def _factors(stmt: Stmt) -> tuple[str, str] | None:
@@ -89,8 +91,14 @@ class _Joined:
         self.reads = Counter(name for stmt in stmts for name in reads(stmt))
         self.any = False
 
+    def made(self) -> Function | None:
+        """The function with two products joined; None if there are no such."""
+        body = self.block(self.function.body)
+        return replace(self.function, body=body, types=self.fresh.types) if self.any else None
+
     def block(self, block: Block) -> Block:
-        pair = next((found for place in range(len(block)) if (found := self.pair(block, place)) is not None), None)
+        places = range(0 if self.any else len(block))
+        pair = next((found for place in places if (found := self.pair(block, place)) is not None), None)
         if pair is None:
             return tuple(map_blocks(stmt, self.block) for stmt in block)
         self.any = True
@@ -103,7 +111,7 @@ class _Joined:
         gone = (*pair.products, pair.needless)
         before = [stmt for k, stmt in enumerate(block[:later]) if k not in gone]
         after = [stmt for k, stmt in enumerate(block) if k > later and k not in gone]
-        return self.block((*before, *made, *after))
+        return (*before, *made, *after)
 
     # finding
 
@@ -114,17 +122,21 @@ class _Joined:
             return None
         array, product = found
         second = self.place(block, product, nest)
+        if second is None:
+            return None
         first = self.place(block, array, nest)
-        if second is not None and first is not None and self.writes[array] == 1 and self.whole(block[nest], array):
-            pair = _Pair((first, second), first, nest, nest, 0)
-            return self.possible(block, pair)
+        if first is not None and self.writes[array] == 1 and self.whole(block[nest], array):
+            pair = self.possible(block, _Pair((first, second), first, nest, nest, 0))
+            if pair is not None:
+                return pair
         for before in range(nest - 1, -1, -1):
             other = self.added(block[before])
-            if second is None or other is None or other[0] != array or not self.alike(block, before, nest, array):
+            if other is None or other[0] != array or not self.alike(block, before, nest, array):
                 continue
             first = self.place(block, other[1], before)
-            if first is not None:
-                return self.possible(block, _Pair((first, second), second, before, nest, 0))
+            pair = None if first is None else self.possible(block, _Pair((first, second), second, before, nest, 0))
+            if pair is not None:
+                return pair
         return None
 
     def place(self, block: Block, product: str, end: int) -> int | None:
@@ -144,7 +156,7 @@ class _Joined:
         return None
 
     def added(self, stmt: Stmt) -> tuple[str, str] | None:
-        """The matrix to which a nest adds another one, element by element, and the other one, if only the nest reads it."""
+        """What a nest adds another matrix to, element by element, and that matrix, if only the nest reads it."""
         if not isinstance(stmt, For) or len(stmt.body) != 1 or not isinstance(inner := stmt.body[0], For):
             return None
         index = (Name(stmt.var), Name(inner.var))

@@ -10,7 +10,7 @@ import keyword
 import re
 from functools import lru_cache
 
-from tapec.syntax.core import For, Function, Stmt, walk, writes
+from tapec.syntax.core import For, Function, walk, writes
 from tapec.syntax.types import Type
 
 _SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")

@@ -41,6 +41,7 @@ from tapec.syntax.core import (
     names_in,
     reads,
     walk,
+    with_args,
     writes,
 )
 from tapec.syntax.types import Scalar
@@ -194,7 +195,8 @@ class _Renest:
                 # the line that computed the value, not the end of the branch or trip that copies it
                 return replace(stmt, value=copied, span=one.place.stmt.span)
             case Assign(target=target, value=value):
-                return replace(stmt, value=put(value, WIDTH - len(target)))
+                new = put(value, WIDTH - len(target))
+                return stmt if new is value else replace(stmt, value=new)
             case Store(index=index, value=value):
                 return added(replace(stmt, index=tuple(put(i, 24) for i in index), value=put(value)))
             case If(test=test):
@@ -224,7 +226,7 @@ class _Renest:
                 if place == 0 and keep_first and isinstance(arg, Name):
                     continue
                 args[place] = self.put(arg, waiting, room)
-            new = Op(expr.fn, tuple(args))
+            new = with_args(expr, args)
             return new if self._unsigned(new) else signs(new)
         return expr
 

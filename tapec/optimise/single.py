@@ -41,6 +41,7 @@ from tapec.syntax.core import (
     Store,
     blocks,
     reads,
+    with_args,
     writes,
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Scalar, Text, Type
@@ -161,8 +162,8 @@ class _Single:
     def expr(self, value: Expr, env: Env, adjoint: bool = False) -> Expr:
         if not isinstance(value, Op):
             return self.atom(value, env)
-        args = tuple([env.get(arg.id, arg) if type(arg) is Name else self.expr(arg, env) for arg in value.args])
-        return fold(value if args == value.args else Op(value.fn, args), self, adjoint)
+        args = [env.get(arg.id, arg) if type(arg) is Name else self.expr(arg, env) for arg in value.args]
+        return fold(with_args(value, args), self, adjoint)
 
     def array(self, name: str, env: Env) -> str:
         found = env.get(name, Name(name))
@@ -232,7 +233,7 @@ class _Single:
         env[stmt.target] = name = Name(new)
         if key is not None:
             self.available.put(key, name)
-        out.append(Assign(new, value, stmt.span))
+        out.append(stmt if new == stmt.target and value is stmt.value else Assign(new, value, stmt.span))
 
     def _names_it(self, target: str, known: Atom) -> bool:
         """Whether a copy gives a value of the compiler's a name of the user's."""

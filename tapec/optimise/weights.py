@@ -155,8 +155,9 @@ class Weights:
         return Line(sum_of(one.weight, other.weight), sum_of(one.rest, other.rest), chosen)
 
     def scaled(self, line: Line, fn: str, factor: Atom, span: Span | None) -> Line:
-        both = (None if atom is None else self.times(atom, fn, factor, span) for atom in (line.weight, line.rest))
-        return Line(*both, line.chosen)
+        weight = None if line.weight is None else self.times(line.weight, fn, factor, span)
+        rest = None if line.rest is None else self.times(line.rest, fn, factor, span)
+        return Line(weight, rest, line.chosen)
 
     def times(self, atom: Atom, fn: str, factor: Atom, span: Span | None) -> Atom:
         if isinstance(atom, Const) and isinstance(factor, Const) and fn == "*":

@@ -28,7 +28,7 @@ trip of a loop a name therefore keeps its value until the copies that end the tr
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tapec.errors import Span
@@ -234,9 +234,12 @@ def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
     """`expr` with names replaced by expressions."""
     if isinstance(expr, Name):
         return values.get(expr.id, expr)
-    if isinstance(expr, Op):
-        return Op(expr.fn, tuple(substitute(arg, values) for arg in expr.args))
-    return expr
+    return with_args(expr, [substitute(arg, values) for arg in expr.args]) if isinstance(expr, Op) else expr
+
+
+def with_args(op: Op, args: Sequence[Expr]) -> Op:
+    """An operation on other operands; the object itself where they are its own."""
+    return op if all(map(operator.is_, args, op.args)) else Op(op.fn, tuple(args))
 
 
 def reads(stmt: Stmt) -> Iterator[str]:

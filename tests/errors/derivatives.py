@@ -320,3 +320,23 @@ def cotangent_of_another_rank(x):
 @refused(1.0)
 def pullback_of_an_integer(x):
     return tapec.vjp(int, x)[1](1)[0]
+
+
+@misuse
+def vector_beside_a_tuple_of_sources():
+    tapec.hvp(square, wrt=(0,))(1.0, 1.0)
+
+
+@misuse
+def vector_in_a_tuple():
+    tapec.hvp(lambda x: np.sum(x * x))(VECTOR, (VECTOR,))
+
+
+@misuse
+def array_of_another_byte_order():
+    tapec.grad(lambda x: np.sum(x * x))(VECTOR.astype(">f8"))
+
+
+@misuse
+def masked_array():
+    tapec.grad(lambda x: np.sum(x * x))(np.ma.masked_array(VECTOR, [True, False, False]))

@@ -6,6 +6,9 @@ import pytest
 import tapec
 from tapec.errors import UnsupportedType
 
+# what leaves machine code
+pytestmark = pytest.mark.compiled
+
 
 class Refused(Exception):
     """Not a builtin."""

@@ -42,6 +42,7 @@ def counted(x, n):
 
 
 @pytest.mark.parametrize("f", (divided, divided_in_place, shifted, powers, guarded, counted), ids=lambda f: f.__name__)
+@pytest.mark.compiled
 def test_compiled_code_raises_or_agrees(f):
     derivative = tapec.value_and_grad(f)
     for n in (0, 1, 2, 5, -1):

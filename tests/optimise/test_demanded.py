@@ -122,6 +122,7 @@ def test_derivatives_are_right(rng: np.random.Generator):
 
 
 @pytest.mark.parametrize("extent", [1, 2, 4])
+@pytest.mark.compiled
 def test_other_extents_are_errors_at_any_level(rng: np.random.Generator, extent: int):
     args = arguments(rng, extent)
     with pytest.raises(ValueError):

@@ -161,6 +161,7 @@ def closed(u):
     return (out * out).sum()
 
 
+@pytest.mark.compiled
 def test_an_empty_ring_raises():
     with oracles.interpreted():
         np.testing.assert_array_equal(tapec.grad(closed)(np.array([1.0, 2.0])), [4.0, 4.0])

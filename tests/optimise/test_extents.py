@@ -139,6 +139,7 @@ def test_the_derivative_is_right(trips, width):
     check_derivative(camera, (rng.normal(size=(trips, 7)), rng.normal(size=(trips, width))), (0, 1))
 
 
+@pytest.mark.compiled
 def test_an_array_that_ends_before_the_element_is_an_error():
     gradient = tapec.grad(camera, wrt=(0, 1))
     with pytest.raises(IndexError, match="index 6 is out of bounds"):
@@ -158,6 +159,7 @@ def test_the_users_own_error_comes_first():
         tapec.grad(checked)(np.ones(5))
 
 
+@pytest.mark.compiled
 def test_arrays_that_do_not_fit_are_refused_as_before():
     with pytest.raises(ValueError, match="broadcast"):
         tapec.grad(camera, wrt=(0, 1))(np.ones((2, 7)), np.ones((2, 2)))

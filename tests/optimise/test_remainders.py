@@ -112,6 +112,7 @@ def test_the_remainder_is_pythons():
     assert [tapec_runtime.remainder(number, divisor) for number, divisor in CASES] == wanted
 
 
+@pytest.mark.compiled
 def test_a_ring_of_no_elements_raises():
     def total(x, n, k):
         ring = np.zeros(n)

@@ -47,6 +47,7 @@ def test_under_function(name):
         assert outcome(BODIES[name], tapec.function) == pytest.approx(undecorated(name), rel=1e-7, abs=1e-9)
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_machine_code(name):

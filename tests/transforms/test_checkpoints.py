@@ -159,6 +159,7 @@ def test_an_ordinary_range_in_jitted_code():
         tapec.checkpointed(range(3), slots=0)
 
 
+@pytest.mark.compiled
 def test_no_slots_at_run_time():
     with pytest.raises(ValueError, match="slots must be at least 1"):
         tapec.grad(the_exponential)(X, 3, 0)
