@@ -16,11 +16,11 @@ from tests.oracles import (
     any_single,
     clone,
     float_vector,
-    interpreted,
     random_like,
     same,
     shifted,
 )
+from tests.typed import interpreted
 
 VALUE_TOLERANCE = 1e-12
 GRADIENT_TOLERANCE = 1e-9

@@ -20,7 +20,8 @@ from tapec.backend.signature import arguments
 from tapec.backend.stages import STAGES, stage_text
 from tapec.options import Options
 from tapec.pipeline import build
-from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, any_single, clone, interpreted, leaves, same
+from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, any_single, clone, leaves, same
+from tests.typed import interpreted
 
 TOLERANCE = 1e-9
 

@@ -32,6 +32,7 @@ SMALL = {
 BY_HAND = [problem for problem in PROBLEMS if problem.adjoint is not None]
 
 
+@pytest.mark.slow
 def test_the_blocks_of_a_jacobian():
     problem = next(problem for problem in PROBLEMS if problem.derivative is not None)
     args = objectives.make_bundle(np.random.default_rng(3), 6)

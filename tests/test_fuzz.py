@@ -22,6 +22,7 @@ INTERPRETED, COUNT = 10, 20
 OTHERS = [("vectors", seed) for seed in range(16, 20)] + [("loops", seed) for seed in (1, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", COMPILED)
 def test_seed(seed: int, tmp_path: Path):
     outcome = fuzz.run_seed(seed, tmp_path)

@@ -89,6 +89,7 @@ def interpreted(function: Any, kind: str, wrt: Any, args: tuple[Any, ...]) -> An
     return load(build(function, types, kind, wrt))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_rows_and_columns_of_whole_programs_agree(program):
     args = program.arguments(program.sizes[0])

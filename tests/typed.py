@@ -70,7 +70,7 @@ def typed() -> Iterator[None]:
 
 _load = jit.load
 # by the environment; what was imported is not compiled then
-_WITHOUT_JIT = bool(numba.config.DISABLE_JIT)
+_WITHOUT_JIT = bool(getattr(numba.config, "DISABLE_JIT", 0))
 
 
 def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:

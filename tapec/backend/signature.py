@@ -80,8 +80,8 @@ def check_vector(
     known = [every[one.position] if isinstance(one, Same) else one for one in every]
     chosen = [known[position] for position in positions if position < len(numba_types)]
     for vector in known[len(numba_types) :]:
-        parts = [vector] if single else list(vector) if isinstance(vector, nt.BaseTuple) else []
-        if len(parts) != len(chosen) or not all(map(_fits, chosen, parts)):
+        parts: list[Any] = [vector] if single else _items(vector)
+        if len(parts) != len(chosen) or not all(_fits(one, part) for one, part in zip(chosen, parts, strict=True)):
             wanted = ", ".join(map(str, chosen))
             raise UsageError(
                 f"the vector of a Hessian-vector product is {vector}, which has not the structure of the gradient",
@@ -89,12 +89,19 @@ def check_vector(
             )
 
 
+def _items(numba_type: Any) -> list[Any]:
+    """The types of a tuple's items; none for other types."""
+    tuple_type: Any = numba_type
+    return list(tuple_type.types) if isinstance(numba_type, nt.BaseTuple) else []
+
+
 def _fits(source: Any, vector: Any) -> bool:
     """Whether a vector may be the direction in which an argument moves."""
     if isinstance(source, nt.Omitted | Same) or isinstance(vector, Same):
         return True
     if isinstance(source, nt.BaseTuple) and isinstance(vector, nt.BaseTuple):
-        return len(source) == len(vector) and all(map(_fits, source, vector))
+        ours, theirs = _items(source), _items(vector)
+        return len(ours) == len(theirs) and all(_fits(one, other) for one, other in zip(ours, theirs, strict=True))
     if isinstance(source, nt.Array) and isinstance(vector, nt.Array):
         return source.ndim == vector.ndim
     return not isinstance(source, nt.Array | nt.BaseTuple) and not isinstance(vector, nt.Array | nt.BaseTuple)

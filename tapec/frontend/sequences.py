@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import conditions, dicts
 from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.broadcasting import value_rank
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.iteration import iterable
 from tapec.frontend.known import spelled
@@ -170,6 +173,8 @@ def all_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 
 def _combined(ev: Evaluator, value: Value, conjunction: bool, node: Any) -> Value:
+    if is_array(value) and value_rank(value) == 1:
+        return ev.call_object(np.all if conjunction else np.any, [value], {}, node)
     value = iterable(ev, value, node)
     if isinstance(value, Iteration):
         # what follows the item that decides is not asked for

@@ -227,7 +227,7 @@ def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwarg
         spread = Tup((Static(Ellipsis), *(NONE,) * _rank(second)))
         return ev.call_object(function, [ev.load(first, spread, node), second], {}, node)
     if name == "at" and len(args) == 3 == function.nin + 1 and not kwargs:
-        update_at(ev, function, *args, node)
+        update_at(ev, function, args[0], args[1], args[2], node)
         return NONE
     given = dict(zip(("array", "axis"), args, strict=False)) | kwargs
     axis = given.get("axis", number(0))

@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from tapec.analyses.activity import differentiable_operands
 from tapec.analyses.memory import Aliases, aliases, is_memory
-from tapec.journal import Listener, Named
+from tapec.journal import Listener
 from tapec.optimise.counters import renamed
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
@@ -145,8 +145,8 @@ class _Shifts:
                 if not self.written_in(out, name) or not self.cancels(name, rest):
                     continue
                 if self.listener is not None:
-                    why = "whatever `{0}` is, what follows comes out the same"
-                    self.listener.decide(stmt.span, "shifts", "counts as a constant", why, Named(name))
+                    why = "what follows comes out the same whatever it is"
+                    self.listener.decide(stmt.span, "shifts", "its number counts as a constant", why)
                 shift = self.fresh("shift", self.fresh.types[name])
                 out.append(Assign(shift, Op("stop_gradient", (_value(stmt, name),)), stmt.span))
                 rest = renamed(rest, name, Name(shift))

@@ -334,6 +334,7 @@ STEPS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_random_steps(seed, proofs, tmp_path):
     rng = random.Random(seed)

@@ -15,6 +15,9 @@ import tapec
 import tapec.pipeline
 from tests.backend.processes import COMPILED, Project
 
+# most of these start several processes
+pytestmark = pytest.mark.slow
+
 MODEL = """
     import settings
     from helper import scale

@@ -59,7 +59,10 @@ def ready() -> str:
     return "" if Path(sysconfig.get_path("include"), "Python.h").is_file() else "no headers of Python"
 
 
-pytestmark = pytest.mark.skipif(bool(ready()), reason=ready())
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(ready()), reason=ready()),
+]
 
 
 @pytest.fixture(scope="module")

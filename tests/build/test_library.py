@@ -29,7 +29,10 @@ from tests.oracles import clone
 
 CALLERS = Path(__file__).parent / "callers"
 
-pytestmark = pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="no C compiler")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="no C compiler"),
+]
 
 
 def needs(tool: str) -> pytest.MarkDecorator:

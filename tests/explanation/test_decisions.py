@@ -69,6 +69,12 @@ def shifted(m, x):
     return (y * y).sum()
 
 
+def softmax(x):
+    top = x.max()
+    e = np.exp(x - top)
+    return (e * e).sum() / e.sum() ** 2
+
+
 def alike(x):
     s = x.T @ x
     return (s * s).sum()
@@ -149,6 +155,8 @@ CASES = (
     (peaks, (VECTOR, numba.int64), "total +=", "checks", "checked once: all trips of"),
     (shifted, (VECTOR, numba.float64[:, ::1]), "y =", "summed_products", "rows are summed before the product"),
     (alike, (numba.float64[:, ::1],), "s =", "turned_products", "the product is taken in transpose"),
+    (alike, (numba.float64[:, ::1],), "s =", "joined_products", "one product is taken of the sum of the factors"),
+    (softmax, (VECTOR,), "top =", "shifts", "its number counts as a constant: what follows"),
     (components, (VECTOR, numba.float64[:, ::1]), "for _", "tall", "has a second form: matrices of many short rows"),
     (gram, (numba.float64[:, ::1],), "for i", "loop_products", "is left to BLAS: where its loops make many trips"),
     (crossed, (VECTOR, numba.float64[:, ::1]), "for i", "demanded", "axis 1 of `p` has 3 elements: with any other"),

@@ -61,6 +61,7 @@ def load(path: Path) -> Any:
     return space["f"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [LOOPS, NESTS, STORES, EXPRESSIONS], ids=["loops", "nests", "stores", "expressions"])
 def test_work_grows_with_the_program(piece, tmp_path):
     calls(program(piece, 4), tmp_path / "first.py")

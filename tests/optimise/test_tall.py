@@ -161,6 +161,7 @@ def steps(x, y, w, rate):
     return (w * w).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 3, 12, 70])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_derivatives_are_the_same(rng: np.random.Generator, rows: int, dtype: type):

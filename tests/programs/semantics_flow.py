@@ -604,3 +604,12 @@ def raises_where_it_is_evaluated(x):
         if total > 2.5:
             break
     return total
+
+
+@case(np.array([0.5, 1.5, -2.0]))
+def any_and_all_of_arrays(x):
+    factor = 1.0 if any(x > 1.2) else 2.0
+    for k in range(3):
+        if not all(x * k > -1.0):
+            factor += x[k]
+    return factor * x.sum() + (any(x[:0] > 0) or all(x[:0] > 0)) * x[0] + all(x) * x[1]

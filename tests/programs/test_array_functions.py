@@ -148,6 +148,7 @@ def factorisations(a):
     return np.linalg.cholesky(m), sign * logdet, w, np.abs(v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_array_functions(case: Case):
     case.check()

@@ -31,6 +31,7 @@ PROGRAMS = tuple(program for module in MODULES for program in module.PROGRAMS)
 FORWARD = tuple(module.PROGRAMS[0] for module in MODULES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_program(program: Program):
     compiled = njit(program.f)

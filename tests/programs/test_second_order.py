@@ -38,12 +38,13 @@ def interpreted(function: Any, kind: str, wrt: Any, args: tuple[Any, ...]) -> An
     return load(build(function, types, kind, wrt))
 
 
-SCALAR_RESULT = [p for p in PROGRAMS if isinstance(p.f(*clone(p.arguments(p.sizes[-1]))), float)]
-
-
-@pytest.mark.parametrize("program", SCALAR_RESULT, ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_hessian_vector_product(program: Program):
     args = program.arguments(program.sizes[0] if program.sizes[0] else program.sizes[-1])
+    # asked here: some call jitted functions, which take seconds to compile
+    if not isinstance(program.f(*clone(args)), float):
+        pytest.skip("returns no single number")
     positions = program.wrt if isinstance(program.wrt, tuple) else (program.wrt,)
     for position in positions[:2]:
         if not isinstance(position, int):

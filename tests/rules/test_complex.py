@@ -80,6 +80,7 @@ def test_analytic_function(name):
         np.testing.assert_allclose(gradient(z), np.conj(along), rtol=1e-11, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANALYTIC)
 def test_analytic_function_to_second_order(name):
     function = getattr(np, name)
@@ -328,6 +329,7 @@ def test_every_function_of_arrays_is_tested():
     assert paths <= ARRAYS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARRAYS)
 def test_function_of_arrays(name):
     def filled(m, z):

@@ -156,6 +156,7 @@ def scaled(x, s):
     return np.sum(x * x) * s
 
 
+@pytest.mark.compiled
 def test_as_an_argument_of_jitted_functions():
     compiled = njit(scaled)
     v, s = Variable([1.0, 2.0]), Variable(3.0)
@@ -169,6 +170,7 @@ def test_as_an_argument_of_jitted_functions():
     assert sys.getrefcount(held) == before
 
 
+@pytest.mark.compiled
 def test_a_jitted_call_is_a_read():
     v, frozen = Variable([1.0, 2.0]), Variable(3.0, trainable=False)
     compiled = njit(scaled)
