@@ -15,6 +15,7 @@ from typing import Any
 from unittest import mock
 
 import numba
+from numba.core import dispatcher
 from numba.core.compiler_machinery import FunctionPass, register_pass
 
 from tapec.backend import jit, lean
@@ -52,7 +53,7 @@ def interpreted() -> Iterator[None]:
     """A while in which derivatives that are made run as the Python they are."""
     # other conditions than `typed` stay
     load = _load if jit.load is _loaded else jit.load
-    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", load):
+    with _without_jit(load):
         yield
 
 
@@ -64,11 +65,28 @@ def typed() -> Iterator[None]:
     raises  Numba's error where a call has no types
     """
     load = jit.load if _WITHOUT_JIT else _loaded
-    with mock.patch.object(numba.config, "DISABLE_JIT", True), mock.patch.object(jit, "load", load):
+    with _without_jit(load):
+        yield
+
+
+@contextmanager
+def _without_jit(load: Any) -> Iterator[None]:
+    """A while without the JIT for derivatives; functions that Numba knows, the runtime's, are compiled as ever."""
+
+    def compiled(self: Any, *args: Any) -> Any:
+        with mock.patch.object(numba.config, "DISABLE_JIT", False):
+            return _compile(self, *args)
+
+    with (
+        mock.patch.object(numba.config, "DISABLE_JIT", True),
+        mock.patch.object(dispatcher._FunctionCompiler, "_compile_core", compiled),
+        mock.patch.object(jit, "load", load),
+    ):
         yield
 
 
 _load = jit.load
+_compile = dispatcher._FunctionCompiler._compile_core
 # by the environment; what was imported is not compiled then
 _WITHOUT_JIT = bool(getattr(numba.config, "DISABLE_JIT", 0))
 
