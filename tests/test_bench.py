@@ -46,6 +46,7 @@ def test_the_blocks_of_a_jacobian():
         np.testing.assert_allclose(blocks[i] @ np.concatenate(parts), numeric[i], rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_threads_are_measured_on_one_and_on_all():
     problem = next(problem for problem in PROBLEMS if problem.name == SHARED[0])
     found = threaded(problem, 0.0)
@@ -73,6 +74,7 @@ def test_every_adjoint_has_a_small_case():
     assert {problem.name for problem in BY_HAND} == set(SMALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", BY_HAND, ids=lambda problem: problem.name)
 def test_adjoint_by_hand(problem):
     rng = np.random.default_rng(3)

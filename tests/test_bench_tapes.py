@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from tools.bench import tapes
 
 
+@pytest.mark.slow
 def test_it_writes_its_figures(tmp_path):
     file = tmp_path / "tapes.json"
     done = CliRunner().invoke(tapes.main, ["--repeats", "1", "--json", str(file)], catch_exceptions=False)
@@ -19,6 +20,7 @@ def test_it_writes_its_figures(tmp_path):
     assert [row["name"] for row in record["rows"]] == [name for name, _, _ in tapes.CASES]
 
 
+@pytest.mark.slow
 def test_the_cases_compute_gradients():
     wanted = [0.5 * 0.5 + 0.5 - 0.5, 2 * 1.5 * 0.5 + 1.5]
     for case in (tapes.ordinary, tapes.variables, tapes.module_level):

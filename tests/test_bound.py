@@ -113,6 +113,7 @@ def test_a_method_meets_its_object_as_it_is_at_each_call():
     np.testing.assert_allclose(derivative(X), differences(m.loss, X), rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_compiled_methods():
     m = model()
     derivative = tapec.grad(m.loss)
@@ -131,6 +132,7 @@ def test_dicts_of_other_keys_are_other_arguments():
     assert derivative({"b": 2.0, "a": 1.0}) == {"b": 5.0, "a": 6.0}
 
 
+@pytest.mark.slow
 def test_every_transform_takes_methods():
     m = model()
     gradient = tapec.grad(m.loss)(X)

@@ -14,6 +14,7 @@ def product(x, y):
     return np.sum(x * x * y) + np.sin(y)
 
 
+@pytest.mark.slow
 def test_right_derivatives_pass():
     assert check_grads(product, (np.array([1.0, 2.0]), 0.5)) is None
     check_grads(product, (np.array([1.0, 2.0]), 0.5), wrt=1)
@@ -21,10 +22,12 @@ def test_right_derivatives_pass():
     check_grads(lambda x, n: x * n, (1.5, 3))
 
 
+@pytest.mark.slow
 def test_higher_orders():
     check_grads(lambda x: x**3 * np.exp(x), (0.7,), order=2)
 
 
+@pytest.mark.slow
 def test_single_precision():
     check_grads(lambda x: np.sum(x * x), (np.array([1.0, 2.0], np.float32),))
 

@@ -6,11 +6,14 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 import tapec
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coming_from_tensorflow.md"
 
 
+@pytest.mark.slow
 def test_the_examples_run(tmp_path):
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

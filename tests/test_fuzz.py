@@ -31,6 +31,7 @@ def test_seed(seed: int, tmp_path: Path):
         pytest.skip(outcome.kind)
 
 
+@pytest.mark.slow
 def test_seeds_in_the_interpreter(tmp_path: Path):
     """Compiling takes most of the time: without it the same checks see many more programs."""
     command = [sys.executable, "-m", "tools.fuzz", "--keep-going", "--minutes", "10", "--shrink-seconds", "0"]
@@ -41,6 +42,7 @@ def test_seeds_in_the_interpreter(tmp_path: Path):
     assert f"next seed {INTERPRETED + COUNT}" in found.stdout
 
 
+@pytest.mark.slow
 def test_other_grammars_in_the_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     harshly = mock.Mock(wraps=fuzz_conditions._harshly)
     monkeypatch.setattr(fuzz_conditions, "_harshly", harshly)

@@ -123,6 +123,7 @@ def test_hessians():
     assert tapec.hessian(lambda x: np.sin(x) * x)(0.3) == pytest.approx(2 * np.cos(0.3) - 0.3 * np.sin(0.3))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_hessians_of_arrays():
     found = tapec.hessian(recurrence)(X)
@@ -183,6 +184,7 @@ def test_structures():
     np.testing.assert_array_equal(third[1], np.ones(3))
 
 
+@pytest.mark.slow
 def test_dicts_and_dataclasses():
     @dataclass
     class Line:
@@ -199,6 +201,7 @@ def test_dicts_and_dataclasses():
         tapec.jacobian(lambda p: p[0] * p[1])([X, 2.0])
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_dtypes_and_empty_arrays():
     single = X.astype(np.float32)
@@ -212,6 +215,7 @@ def test_dtypes_and_empty_arrays():
     assert tapec.hessian(lambda x: np.sum(x * x))(empty).shape == (0, 2, 0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
 def test_arguments_that_are_written_stay_as_they_are(layout):
     def doubled(x):
@@ -229,6 +233,7 @@ def test_arguments_that_are_written_stay_as_they_are(layout):
         np.testing.assert_array_equal(x, kept)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_from_jitted_code():
     forward, second, product = tapec.jacobian(recurrence), tapec.hessian(mixed, (0, 1)), tapec.hvp(mixed)
@@ -243,6 +248,7 @@ def test_from_jitted_code():
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_inside_differentiated_code():
     def norm(x):
@@ -311,12 +317,14 @@ def test_a_single_run_may_draw():
     assert isinstance(found, float)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_pickling():
     made = pickle.loads(pickle.dumps(tapec.jacobian(waves)))
     np.testing.assert_array_equal(made(X), tapec.jacobian(waves)(X))
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_docstrings():
     result = doctest.testmod(tapec.jacobians, extraglobs={"np": np})
     assert result.attempted > 8 and result.failed == 0

@@ -49,6 +49,7 @@ def run(folder: Path, *cells: str) -> list[str]:
 IMPORTS = "import numpy as np\nimport tapec\nfrom tapec import GradientTape, Variable"
 
 
+@pytest.mark.slow
 def test_a_gradient_of_a_function_from_another_cell(tmp_path: Path):
     found = run(
         tmp_path,
@@ -59,6 +60,7 @@ def test_a_gradient_of_a_function_from_another_cell(tmp_path: Path):
     assert found == ["[2.0, 4.0]"]
 
 
+@pytest.mark.slow
 def test_a_function_that_is_defined_anew(tmp_path: Path):
     found = run(
         tmp_path,
@@ -71,6 +73,7 @@ def test_a_function_that_is_defined_anew(tmp_path: Path):
     assert found == ["12.0", "27.0"]
 
 
+@pytest.mark.slow
 def test_a_tape_in_a_cell(tmp_path: Path):
     found = run(
         tmp_path,
@@ -84,6 +87,7 @@ def test_a_tape_in_a_cell(tmp_path: Path):
     assert [float(line) for line in found] == [6.0, 27.0]
 
 
+@pytest.mark.slow
 def test_a_training_loop_over_cells(tmp_path: Path):
     found = run(
         tmp_path,
@@ -99,6 +103,7 @@ def test_a_training_loop_over_cells(tmp_path: Path):
     assert found == ["[1.0, 2.0]"]
 
 
+@pytest.mark.slow
 def test_cells_with_magics(tmp_path: Path):
     found = run(
         tmp_path,
@@ -123,6 +128,7 @@ def test_an_error_names_the_line_of_the_cell(tmp_path: Path):
     assert found == ["3 try:"]
 
 
+@pytest.mark.slow
 def test_a_decorated_function_and_a_compiled_tape(tmp_path: Path):
     found = run(
         tmp_path,

@@ -26,6 +26,7 @@ def total(x):
 X = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", [tapec.grad, tapec.value_and_grad, tapec.jacrev])
 def test_keywords_reach_the_generated_source(transform):
     texts = {}
@@ -50,6 +51,7 @@ def test_decorators_take_options():
     assert "tapec_runtime.exp" not in f.source()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keywords", [{}, {"math": "libm"}, {"opt_level": 0}])
 def test_every_transform_takes_options(keywords):
     gradient = np.exp(X)

@@ -56,10 +56,12 @@ def wheel(tmp_path_factory) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_the_wheel_is_pure_python(wheel):
     assert wheel.name.endswith("-py3-none-any.whl")
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if ".dist-info/" not in name]
@@ -72,6 +74,7 @@ def test_the_wheel_holds_both_packages_and_nothing_else(wheel):
     assert "Requires-Python: >=3.11" in metadata
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_what_the_report_is_made_of(wheel):
     with zipfile.ZipFile(wheel) as archive:
         assert {"tapec/explanation/report.css", "tapec/explanation/report.js"} <= set(archive.namelist())
@@ -82,6 +85,7 @@ def test_the_versions_in_generated_files_are_those_that_are_required(config):
     assert config["metadata"]["version"] == __version__
 
 
+@pytest.mark.slow
 def test_the_wheel_runs_without_the_tree(wheel, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["PYTHONPATH"] = str(wheel)
@@ -109,6 +113,7 @@ def test_readme_has_two_commands_of_one_line():
     assert "pytest" in blocks[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", README_EXAMPLES, ids=("function", "tape"))
 def test_readme_examples_run_when_pasted(tmp_path, example):
     (tmp_path / "pasted.py").write_text(example, encoding="utf-8")

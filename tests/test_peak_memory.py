@@ -59,6 +59,7 @@ def promised(name: str) -> int:
     return made + trips * listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_peak(name):
     # in a process of its own, whose arrays go back to the system: what others have freed would be taken first

@@ -102,6 +102,7 @@ def test_pulls_agree_with_forward_mode_and_repeat(f, args):
     check(f, args, split=True)
 
 
+@pytest.mark.slow
 def test_structures_come_back_as_they_were():
     def cost(p):
         return (p.w * p.b).sum()
@@ -129,6 +130,7 @@ def test_the_forward_sweep_runs_once():
     assert "print" not in pulled.source()
 
 
+@pytest.mark.slow
 def test_residuals_hold_no_temporaries():
     tapec.vjp(overwritten, np.ones(4), 0.5, 2)
     text = products._seeded(overwritten, "augmented", (0, 1), 3, 0, DEFAULT).source()
@@ -146,6 +148,7 @@ def kept_buffers(x, n):
     return a
 
 
+@pytest.mark.slow
 def test_a_split_that_cannot_be_is_not_tried_again(monkeypatch):
     kinds = []
 
@@ -162,6 +165,7 @@ def test_a_split_that_cannot_be_is_not_tried_again(monkeypatch):
     assert kinds == ["augmented", "primal", "vjp"]
 
 
+@pytest.mark.slow
 def test_arguments_that_share_memory_are_pulled_on_copies():
     x = np.arange(4.0)
     value, pullback = tapec.vjp(lambda a, b: a * b, x, x)
@@ -187,6 +191,7 @@ def test_a_cotangent_of_another_structure_is_an_error():
         pullback(1.0)
 
 
+@pytest.mark.slow
 def test_tangents_in_dataclasses_and_dicts():
     def by_key(p):
         return (p["w"] * p["b"]).sum()

@@ -9,6 +9,7 @@ import pytest
 
 from tapec import GradientTape, function
 from tapec.tape import derive
+from tests.sampling import sampled
 
 B, N = 4, 2
 _rng = np.random.default_rng(0)
@@ -290,7 +291,7 @@ def proofs(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("f", INDEPENDENT + DEPENDENT, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(INDEPENDENT + DEPENDENT, 8), ids=lambda f: f.__name__)
 def test_examples(f, proofs):
     found, full = jacobians(f, X.copy())
     wanted, apart = diagonal_blocks(full)
@@ -305,12 +306,14 @@ def in_a_compiled_function(x):
     return tape.batch_jacobian(y, x)
 
 
+@pytest.mark.slow
 def test_a_compiled_function(proofs):
     found = function(in_a_compiled_function)(X.copy())
     np.testing.assert_allclose(found, diagonal_blocks(jacobians(softmax, X.copy())[1])[0], rtol=1e-13)
     assert proofs[0]
 
 
+@pytest.mark.slow
 def test_rows_and_columns(proofs):
     # few results: by rows; few sources: by columns
     few_results, few_sources = lambda x: x @ V[:, :1] * x[:, :1], lambda x: np.sin(x @ V[:1])

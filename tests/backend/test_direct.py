@@ -75,6 +75,7 @@ def product(a, b):
     return np.dot(a, b)
 
 
+@pytest.mark.slow
 def test_products_call_blas(compiled):
     f = jitted(product)
     rng = np.random.default_rng(1)

@@ -88,6 +88,7 @@ def test_keywords_defaults_and_none() -> None:
         gradient(3.0, unknown=1.0)
 
 
+@pytest.mark.slow
 def test_extra_positional_arguments() -> None:
     gradient = tapec.grad(spread)
     assert (gradient(3.0), gradient(3.0, 2.0), gradient(3.0, 2.0, 5)) == (1.0, 2.0, 10.0)
@@ -123,6 +124,7 @@ def test_tuples_come_back_as_they_went_in() -> None:
     assert found == Pair(5.0, 2.0) and isinstance(found, Pair)
 
 
+@pytest.mark.slow
 def test_lists_and_dataclasses_come_back_as_they_went_in() -> None:
     def nested(p):
         return p[0] * p[1][0] * p[1][1]
@@ -138,6 +140,7 @@ def test_lists_and_dataclasses_come_back_as_they_went_in() -> None:
     np.testing.assert_array_equal(x, [1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_dicts_come_back_as_they_went_in() -> None:
     def linear(params, x):
         return np.sum(params["weights"] * x) * params["layer"]["scale"]
@@ -170,6 +173,7 @@ def test_pickles() -> None:
     assert closed(2.0) == (10.0, 5.0)
 
 
+@pytest.mark.slow
 def test_from_jitted_code_parallel_too() -> None:
     gradient = tapec.grad(total)
 
@@ -204,6 +208,7 @@ def test_an_error_passes_through_jitted_code_with_its_text() -> None:
         caller(np.ones(3))
 
 
+@pytest.mark.slow
 def test_threads_may_ask_at_the_same_time() -> None:
     gradient = tapec.grad(total)
 
@@ -246,6 +251,7 @@ def test_a_call_costs_as_much_as_a_jitted_one() -> None:
     assert cost(gradient) < 3 * cost(primal)
 
 
+@pytest.mark.slow
 def test_advice_on_speed_is_not_for_generated_code() -> None:
     def product(a, x):
         return np.sum(np.dot(a, x))
@@ -288,6 +294,7 @@ CALLER = """
 """
 
 
+@pytest.mark.slow
 def test_a_users_cached_function_notices_edits_of_the_differentiated_one(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.write("model.py", "def loss(x):\n    return 2.0 * x\n")
@@ -303,6 +310,7 @@ def test_a_users_cached_function_notices_edits_of_the_differentiated_one(tmp_pat
     assert project.run(call).startswith("21.0 22.0 4.0 Counter({")
 
 
+@pytest.mark.slow
 def test_without_the_jit_the_generated_python_runs(tmp_path: Path) -> None:
     project = Project(tmp_path)
     program = """
@@ -365,6 +373,7 @@ def decorated_inside(x):
     return inner(x) * jitted(x)
 
 
+@pytest.mark.slow
 def test_a_derivative_of_a_derivative():
     second = tapec.grad(tapec.grad(cube))
     assert second(2.0) == 24.0
@@ -399,6 +408,7 @@ def area(shape, factor=2.0):
     return factor * shape.a * shape.b
 
 
+@pytest.mark.slow
 def test_classes_of_one_name_are_told_apart():
     derivative = tapec.grad(area)
     for cls, expected in ((Circle, (24.0, 8.0)), (Square, (6.0, 4.0)), (Turned, (6.0, 4.0))) * 2:

@@ -49,6 +49,7 @@ def codes(folder: Path) -> list[Path]:
     return sorted(folder.glob("*/*.bin"))
 
 
+@pytest.mark.slow
 def test_a_tape_of_other_objects_needs_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
     original = lean.Compiler.compile_extra
@@ -71,6 +72,7 @@ def test_a_tape_of_other_objects_needs_no_compiler(monkeypatch: pytest.MonkeyPat
             assert len(compiled) == count
 
 
+@pytest.mark.slow
 def test_code_is_loaded_when_the_function_is_gone(folder: Path) -> None:
     for _ in range(2):
         function = jit.compile_function(program(k=3.0))
@@ -83,6 +85,7 @@ def test_code_is_loaded_when_the_function_is_gone(folder: Path) -> None:
     assert hits == 1
 
 
+@pytest.mark.slow
 def test_programs_are_told_apart(folder: Path) -> None:
     x = np.arange(3.0)
     others = [

@@ -28,6 +28,7 @@ def lists_and_expressions(x):
     return inner(pair[1]), pair, -squares
 
 
+@pytest.mark.slow
 def test_all_of_numba_is_there_for_what_needs_it():
     x = np.linspace(0.1, 1.0, 7)
     expected = lists_and_expressions(x)

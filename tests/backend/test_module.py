@@ -44,6 +44,7 @@ CASES = {"loops": (loops, "f8[::1], i8"), "recursive": (recursive, "f8, i8")}
 CALLS = {"loops": "loops_value_and_grad(np.array([0.1, 0.2]), 2)", "recursive": "recursive_value_and_grad(2.0, 5)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("without_jit", ["0", "1"])
 def test_an_emitted_module_runs_on_its_own(tmp_path: Path, case: str, without_jit: str) -> None:
@@ -78,6 +79,7 @@ def test_the_text_imports_what_it_needs() -> None:
     assert imports == ["import numba"]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_come_out_every_time(tmp_path: Path) -> None:
     project = Project(tmp_path)
     program = """

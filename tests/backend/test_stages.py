@@ -72,6 +72,7 @@ def test_typed_core_says_every_type():
     assert all("  # " in line for line in lines if line.startswith("    ") and " = np." in line)
 
 
+@pytest.mark.slow
 def test_a_stage_that_computes_something_else_is_found(monkeypatch: pytest.MonkeyPatch):
     def wrong(program, function, title="Derivative of"):
         return module_text(program, function, title).replace("np.sin", "np.cos" if "Typed" in title else "np.sin")

@@ -38,14 +38,17 @@ def run(*command: object, **variables: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_all_programs_pass(build):
     assert "100% tests passed" in run("ctest", "--test-dir", build)
 
 
+@pytest.mark.slow
 def test_an_exception_reaches_c_plus_plus(build):
     assert run(build / "fit_cpp").splitlines()[-1] == "ValueError: every time needs a measurement"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pkg-config") is None, reason="pkg-config is not installed")
 def test_pkg_config_finds_the_library(build, tmp_path):
     found = build / "derivatives" / "lib"

@@ -73,6 +73,7 @@ def call(dense, request) -> Routines:
     return Routines(dense, request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 9])
 def test_dot_and_norm(dense, n, rng):
     x, y = rng.normal(size=2 * n), rng.normal(size=n)

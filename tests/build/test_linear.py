@@ -62,6 +62,7 @@ def test_linear_algebra(blas, tmp_path, dtype):
     assert library.dense_error(singular.call()) == b"LinAlgError: Matrix is singular to machine precision."
 
 
+@pytest.mark.slow
 def test_an_extension_needs_no_blas(tmp_path):
     (tmp_path / "model.py").write_text(
         "import numpy as np\n\n"

@@ -39,6 +39,7 @@ def made(root, *targets):
     return path
 
 
+@pytest.mark.slow
 def test_functions_of_one_module_share_what_they_read(root):
     targets = (
         Target("source_model.py:weighted"),

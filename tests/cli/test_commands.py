@@ -16,11 +16,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 class TestCheck:
+    @pytest.mark.slow
     def test_a_right_gradient(self, model):
         text = succeeds("check", "cli_model.py:loss", "--args", "np.array([1.0, 2.0]), 0.5")
         assert [line.split()[:2] for line in text.splitlines()[1:]] == [["1", "x"], ["1", "a"], ["1", "all"]]
         assert text.count("yes") == 3
 
+    @pytest.mark.slow
     def test_higher_orders_and_chosen_sources(self, model):
         text = succeeds("check", "cli_model.py:loss", "--args", "np.ones(2), 0.5", "--wrt", "x", "--order", "2")
         assert [line.split()[:2] for line in text.splitlines()[1:]] == [["1", "all"], ["2", "all"]]
@@ -101,6 +103,7 @@ def command_on_path(folder: Path) -> dict[str, str]:
     return os.environ | paths | {"PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 @pytest.mark.parametrize(
     "words, wanted",
@@ -117,6 +120,7 @@ def test_bash_completes(model, words, wanted):
     assert done.stdout == f"{wanted}\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals")
 def test_long_work_shows_its_stage_on_a_terminal(model):
     import pty
@@ -169,6 +173,7 @@ class TestProcess:
         assert "grad" in done.stdout
         assert "show" in done.stdout
 
+    @pytest.mark.slow
     def test_a_pipe_gets_plain_text(self, model):
         done = self.command("grad", f"{model}:loss")
         assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ import pytest
 
 from tapec.cli import main
 from tests.cli.running import run, succeeds
+from tests.sampling import sampled
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 # last digits, and so how far columns are filled, differ between machines
@@ -40,6 +41,7 @@ def shown() -> Iterator[tuple[str, str | None]]:
             yield text, below if following == "text" else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commands, wanted", list(shown()))
 def test_the_page(chain, commands, wanted):
     printed = "".join(succeeds(*shlex.split(line)[1:]) for line in commands.splitlines())
@@ -59,7 +61,7 @@ def examples() -> Iterator[tuple[str, str]]:
             yield name, text[text.index("Example") :]
 
 
-@pytest.mark.parametrize("name, text", list(examples()))
+@pytest.mark.parametrize("name, text", sampled(examples(), 5))
 def test_the_examples_of_help(chain, name, text):
     commands = re.findall(r"(?:^|: ) *(tapec .*)$", text, re.MULTILINE)
     assert commands

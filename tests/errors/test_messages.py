@@ -177,6 +177,7 @@ def test_every_refusal_of_a_build_is_tested():
     assert unnamed == []
 
 
+@pytest.mark.slow
 def test_every_refusal_has_a_case():
     raised = [case.error for _, case in CASES]
     places = {place for error in raised for place in lines_of(error)}

@@ -172,6 +172,7 @@ def test_a_decision_is_told_with_its_line(function, signature, text, by, said):
     assert len(notes) == 1 and notes[0].startswith(said), notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function, signature", [(case[0], case[1]) for case in CASES])
 def test_listening_changes_nothing(function, signature):
     told = tapec.explain(function, 0, signature).program.source

@@ -257,6 +257,7 @@ def test_what_stands_in_another_file_is_told_by_file():
     assert any(note.place.startswith("programs.py line ") for note in found.notes if note.by == "fusion")
 
 
+@pytest.mark.slow
 def test_a_program_is_the_same_whether_it_is_explained_or_not():
     from tapec.backend.module import module_text
 

@@ -114,6 +114,7 @@ class TestCommand:
         assert "<title>Gradient of f by x</title>" in text
         assert "value and gradient</dt>" not in text
 
+    @pytest.mark.slow
     def test_with_arguments_it_is_timed(self, source):
         assert succeeds("report", "reported.py:f", "--args", "np.ones(3), 2", "-o", "page.html") == ""
         assert "<dt>ratio</dt>" in (source / "page.html").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from tapec.explanation.page import page
 from tapec.products import plain_function
 from tests.golden.test_golden import CASES, HERE, load
 from tests.programs.test_programs import PROGRAMS
+from tests.sampling import sampled
 
 
 def programs() -> Iterator[Any]:
@@ -26,7 +27,7 @@ def programs() -> Iterator[Any]:
         yield pytest.param(getattr(source, case), source.arguments(np.random.default_rng(7)), (0,), id=f"golden_{case}")
 
 
-@pytest.mark.parametrize("function, arguments, wrt", list(programs()))
+@pytest.mark.parametrize("function, arguments, wrt", sampled(programs(), 8))
 def test_it_is_explained(function, arguments, wrt):
     function = plain_function(function)
     signature = tuple(map(numba.typeof, arguments))

@@ -23,6 +23,7 @@ def only_read(x, n):
     return (y * y).sum() + flat.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_store_that_numpy_shows_in_both_is_an_error():
     x = np.arange(12.0).reshape(3, 4)

@@ -67,6 +67,7 @@ def test_the_class_is_the_functions_own(x, cls, text):
     assert type(caught.value) is cls
 
 
+@pytest.mark.slow
 def test_recursion():
     derivative = tapec.grad(steps, wrt="x")
     assert derivative(2, 3.0) == 27.0

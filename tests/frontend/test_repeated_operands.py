@@ -45,6 +45,7 @@ CASES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "rest", "call", "loops"), CASES, ids=[case[0].__name__ for case in CASES])
 def test_an_operand_is_computed_in_the_loops_that_it_has_axes_for(function, rest, call, loops):
     x = np.random.default_rng(1).normal(size=(4, 3))

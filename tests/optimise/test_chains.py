@@ -177,6 +177,7 @@ def arguments(f, n, m, rng):
     return rng.normal(size=m + 1), 4.0 + rng.random(m + 1), rng.normal(size=m + 1), rng.normal(size=(n, m + 1))
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_the_plain_sweep_for_all_lengths():
     rng = np.random.default_rng(5)
     with interpreted():

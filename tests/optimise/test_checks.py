@@ -113,6 +113,7 @@ def fitting(x, y, n):
     return total
 
 
+@pytest.mark.slow
 def test_what_is_raised_and_when_stays_the_same():
     x, y = np.array([1.0, 2.0]), np.array([0.5, -0.5])
     with interpreted():

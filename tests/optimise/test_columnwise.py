@@ -102,6 +102,7 @@ def orthogonal(a):
     return q[0, 0] + q[-1, -1] ** 2
 
 
+@pytest.mark.slow
 def test_derivatives_are_the_same():
     a = np.random.default_rng(1).normal(size=(5, 3))
     with oracles.interpreted():

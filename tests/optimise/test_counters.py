@@ -177,6 +177,7 @@ def triangle(q, x, w):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_the_derivative_is_right(n):
     rng = np.random.default_rng(3)

@@ -116,11 +116,13 @@ def arguments(rng: np.random.Generator, extent: int):
     return rng.normal(size=(6, 3)), rng.normal(size=(4, extent)), np.array([0, 1, 2, 3, 3, 0])
 
 
+@pytest.mark.slow
 def test_derivatives_are_right(rng: np.random.Generator):
     with interpreted():
         check_derivative(turned, arguments(rng, 3), wrt=(0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extent", [1, 2, 4])
 @pytest.mark.compiled
 def test_other_extents_are_errors_at_any_level(rng: np.random.Generator, extent: int):

@@ -146,6 +146,7 @@ def test_programs_compute_the_same():
             assert identical(*(run(one, args, primal.namespace) for one in (core, parted))), (program, size)
 
 
+@pytest.mark.slow
 def test_derivatives():
     rng = np.random.default_rng(4)
     with oracles.interpreted():

@@ -104,6 +104,7 @@ def losses(x, w):
     return s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [float64, float32])
 @pytest.mark.compiled
 def test_gradients_agree_with_the_c_librarys(kind):

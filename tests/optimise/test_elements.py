@@ -86,6 +86,7 @@ def eliminate(a, b):
     return np.sum(b * b)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_gradients_of_an_elimination_are_those_of_the_textbook_adjoint():
     rng = np.random.default_rng(4)

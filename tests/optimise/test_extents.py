@@ -139,6 +139,7 @@ def test_the_derivative_is_right(trips, width):
     check_derivative(camera, (rng.normal(size=(trips, 7)), rng.normal(size=(trips, width))), (0, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_an_array_that_ends_before_the_element_is_an_error():
     gradient = tapec.grad(camera, wrt=(0, 1))
@@ -165,6 +166,7 @@ def test_arrays_that_do_not_fit_are_refused_as_before():
         tapec.grad(camera, wrt=(0, 1))(np.ones((2, 7)), np.ones((2, 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_primal_agrees():
     rng = np.random.default_rng(2)

@@ -135,6 +135,7 @@ def smooth(u, w, first, last, steps):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "last"),
     [pytest.param(1, 13, marks=pytest.mark.compiled), (2, 5), (4, 5), (1, 1), (6, 3), (15, 1), (30, 12)],

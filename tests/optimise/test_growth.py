@@ -69,6 +69,7 @@ def test_work_grows_with_the_program(piece, tmp_path):
     assert large < 2.65 * small
 
 
+@pytest.mark.slow
 def test_a_deep_nest_costs_no_more_than_its_depth(tmp_path):
     def nest(depth: int) -> str:
         lines = ["import numpy as np", "", "", "def f(x):", "    s = 0.0"]

@@ -67,6 +67,7 @@ def gram(x, w):
     return (g * g * g).sum() + np.sum(h * h) + np.tanh(k).sum()
 
 
+@pytest.mark.slow
 def test_derivatives_are_right(rng: np.random.Generator):
     source = tapec.emit(gram, (0, 1), signature="f8[:, :], f8[:, :]")
     # four products of the function, one for the adjoints of each of `g` and `k`, four for those of the others

@@ -165,6 +165,7 @@ def waves_of(rng, n, trips):
     return 0.3 * rng.normal(size=(n, n + 1)), rng.random((n, n + 1)), trips
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("f", "make", "wrt"), [(shallow_water, water_of, (0, 1, 2)), (three_levels, waves_of, (0, 1))])
 def test_gradients_are_the_same_without(rng, f, make, wrt):
     """The same bits, for few trips and for extents at which nothing is written."""

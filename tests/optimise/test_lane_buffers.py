@@ -68,6 +68,7 @@ def test_what_stays(parts):
     assert with_lanes_last(function, after_turning(True)) is function
 
 
+@pytest.mark.slow
 def test_derivatives_are_right(rng: np.random.Generator):
     args = rng.normal(size=5) + 1j * rng.normal(size=5), 0.3 - 0.2j, 0.8, 70
     source = tapec.emit(contour_integral, (0, 1, 2), signature="c16[:], c16, f8, i8")
@@ -79,6 +80,7 @@ def test_derivatives_are_right(rng: np.random.Generator):
         np.testing.assert_allclose(mine, wanted, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_arrays_of_matrices_are_turned_within_each(rng: np.random.Generator):
     args = (*(rng.normal(size=shape) for shape in (66, (66, 66), (66, 2))), np.array([0, 1]))
     source = tapec.emit(hmm_forward, (0, 1, 2), signature="f8[:], f8[:, :], f8[:, :], i8[:]")

@@ -227,6 +227,7 @@ def test_a_number_that_some_lanes_set():
     assert np.array_equal(*results)
 
 
+@pytest.mark.slow
 def test_a_mixture_by_any_number_of_points():
     assert "lane" in tapec.emit(gmm_loops, (0, 1, 2), signature=MIXTURE)
     in_strips = tapec.value_and_grad(gmm_loops, wrt=(0, 1, 2))
@@ -345,6 +346,7 @@ def products_of_columns(x, w):
     return total
 
 
+@pytest.mark.slow
 def test_rows_of_samples_have_gradients():
     rng = np.random.default_rng(3)
     with interpreted():
@@ -353,6 +355,7 @@ def test_rows_of_samples_have_gradients():
     assert "x_bar_lanes" in tapec.emit(products_of_columns, (0, 1), "f8[:, ::1], f8[::1]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "rest"),
     [
@@ -375,6 +378,7 @@ def test_lanes_change_nothing(everywhere, function, rest):
     np.testing.assert_allclose(gradient, other, rtol=rounding, atol=rounding)
 
 
+@pytest.mark.slow
 def test_second_derivatives_stay_right(everywhere):
     x, w = np.random.default_rng(4).normal(size=70), np.linspace(-1.0, 1.0, 5)
     direction = np.cos(np.arange(70.0))
@@ -389,6 +393,7 @@ def test_bounded_memory_is_not_multiplied():
     assert "lane" not in text
 
 
+@pytest.mark.slow
 def test_explained():
     told = tapec.explain(gmm_loops, (0, 1, 2), MIXTURE)
     (note,) = [note for note in told.notes if note.by == "lanes"]
@@ -407,6 +412,7 @@ def rows_behind(x, w):
     return (x * out).sum()
 
 
+@pytest.mark.slow
 def test_the_number_of_a_row_belongs_to_its_lane(everywhere):
     with interpreted():
         check_derivative(rows_behind, (np.linspace(0.1, 2.0, 15).reshape(5, 3), np.array([0.3, -0.4, 0.5])))

@@ -112,6 +112,7 @@ def overwritten(x, w):
     return total + np.sin(y).sum() + x.max()
 
 
+@pytest.mark.slow
 def test_results_are_the_same(monkeypatch):
     rng = np.random.default_rng(3)
     with interpreted():

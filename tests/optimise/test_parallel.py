@@ -110,6 +110,7 @@ def flat(result: tuple[Any, Any]) -> list[Any]:
     return [value, *(gradient if isinstance(gradient, tuple) else (gradient,))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize(("f", "args", "wrt"), CASES, ids=lambda one: getattr(one, "__name__", ""))
 def test_chunks_add_up(f: Any, args: tuple[Any, ...], wrt: Any, level: int):
@@ -140,6 +141,7 @@ for f, args, wrt in CASES[:3]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs threads")
 def test_the_same_bits_on_one_and_two_threads():
     root = Path(tapec.__file__).parent.parent

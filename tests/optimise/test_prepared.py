@@ -12,6 +12,7 @@ import pytest
 import tapec
 from tapec.backend import printer
 from tests.oracles import interpreted, same
+from tests.sampling import sampled
 
 _RNG = np.random.default_rng(8)
 _ANGLES, _POINTS, _MOVED = _RNG.normal(size=3), _RNG.normal(size=5), _RNG.normal(size=3)
@@ -81,7 +82,7 @@ PRODUCTS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", (*GRADIENTS, *PRODUCTS))
+@pytest.mark.parametrize("kind", sampled((*GRADIENTS, *PRODUCTS), 6))
 def test_works_on_variables_and_agrees(kind: str, monkeypatch: pytest.MonkeyPatch):
     printed: list[str] = []
 

@@ -100,6 +100,7 @@ def test_a_number_divides():
 CASES = [(n, d) for n in range(-7, 8) for d in (-3, -1, 1, 3, 2**62)] + [(-(2**63), 5), (2**63 - 1, -5)]
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_remainder_is_pythons():
     @njit

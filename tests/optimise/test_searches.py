@@ -36,6 +36,7 @@ def interpolated(values, knots, at):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_search_from_the_right():
     text = tapec.emit(interpolated, signature="f8[:], f8[:], f8[:]")
@@ -117,6 +118,7 @@ def places(table, numbers):
     return left, [tapec_runtime.searchsorted_right(table, number) for number in numbers]
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_places_are_numpys():
     numbers = np.array([-np.inf, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, np.inf, np.nan])

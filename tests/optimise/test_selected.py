@@ -142,6 +142,7 @@ def upwind(u, velocity, steps):
     return u
 
 
+@pytest.mark.slow
 def test_derivatives():
     rng = np.random.default_rng(4)
     with oracles.interpreted():

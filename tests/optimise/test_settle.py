@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tapec.optimise.settle import settle_stores
 from tests.optimise.reading import check
@@ -70,6 +71,7 @@ def halves(x, width):
     return np.sum(y * y * x)
 
 
+@pytest.mark.slow
 def test_stages_of_sums_and_differences():
     rng = np.random.default_rng(5)
     for n in (1, 2, 8):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import tapec
 from tapec.optimise.shifts import cancel_shifts
@@ -152,6 +153,7 @@ def taken_twice(x, w):
     return top + np.log(np.exp(x - top).sum()) + np.log(np.exp(x - low).sum()) + 0.5 * low * w[0]
 
 
+@pytest.mark.slow
 def test_gradients_are_those_without_the_pass():
     rng = np.random.default_rng(3)
     x, w = rng.normal(size=5), rng.normal(size=5)

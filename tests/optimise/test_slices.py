@@ -120,6 +120,7 @@ def test_slices_that_are_stretched_otherwise_stay(old, new):
     assert elements_of_slices(function) == function
 
 
+@pytest.mark.slow
 def test_bounds_are_clipped_as_numpy_clips_them():
     """The formulas, for all slices of short arrays; those of other slices are left alone."""
     computed = ("n - 1", "n - 2", "n - 3", "n + 1")
@@ -200,6 +201,7 @@ def stretched(u, steps):
 PROGRAMS = (neighbours, of_the_extent, of_slices, planes, another_array, changing_places, stretched)
 
 
+@pytest.mark.slow
 def test_programs_compute_the_same():
     rng = np.random.default_rng(3)
     for program in PROGRAMS:
@@ -217,6 +219,7 @@ def test_programs_compute_the_same():
             }
 
 
+@pytest.mark.slow
 def test_derivatives():
     rng = np.random.default_rng(4)
     with oracles.interpreted():

@@ -74,6 +74,7 @@ def rotated(points, x):
     return total
 
 
+@pytest.mark.slow
 def test_rows_are_multiplied_by_a_small_matrix(rng):
     points = rng.normal(size=(4, 3))
     with interpreted():

@@ -65,6 +65,7 @@ def test_gradients_are_the_same_on_and_off(f: Callable[..., Any]):
     np.testing.assert_allclose(on[1], off[1], rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_compiled():
     x = np.random.default_rng(2).uniform(0.2, 0.9, 30)

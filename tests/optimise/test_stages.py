@@ -128,6 +128,7 @@ def cells(x, y, z, u, v):
     return total + (steps * steps).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [0, 1, 7])
 def test_the_derivative_is_right(width):
     rng = np.random.default_rng(4)
@@ -135,6 +136,7 @@ def test_the_derivative_is_right(width):
     check_derivative(cells, args, (0, 1, 2, 3, 4))
 
 
+@pytest.mark.slow
 def test_the_cut_makes_no_difference():
     rng = np.random.default_rng(5)
     args = (rng.normal(size=(3, 6)), *rng.normal(size=(4, 6)))

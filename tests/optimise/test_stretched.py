@@ -93,6 +93,7 @@ def summed(x, y, w):
     return turned(x, y, w).sum()
 
 
+@pytest.mark.slow
 def test_derivatives_of_a_stretched_operand():
     rng = np.random.default_rng(1)
     with interpreted():

@@ -11,6 +11,7 @@ import pytest
 
 import tapec
 from tapec.errors import UsageError
+from tests.sampling import sampled
 
 # what is promised of machine code
 pytestmark = pytest.mark.compiled
@@ -66,7 +67,8 @@ def branches(x):
 PROGRAMS: tuple[Callable[..., Any], ...] = (long_sum, stencil, small_arrays, scattered, branches)
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.slow
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 5), ids=lambda f: f.__name__)
 def test_the_bits_of_the_textbook_adjoint(f: Any):
     value, gradient = tapec.value_and_grad(f, strict=True)(X.copy())
     textbook_value, textbook = tapec.value_and_grad(f, strict=True, opt_level=0)(X.copy())
@@ -76,6 +78,7 @@ def test_the_bits_of_the_textbook_adjoint(f: Any):
     np.testing.assert_allclose(gradient, fast, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_bits_are_the_same_from_run_to_run(f: Any):
     derivative = tapec.value_and_grad(f)
@@ -123,6 +126,7 @@ def test_an_index_out_of_range():
         tapec.grad(beyond, boundscheck=True)(X)
 
 
+@pytest.mark.slow
 def test_a_derivative_that_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("TAPEC_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TAPEC_CACHE", "1")

@@ -91,6 +91,7 @@ def shifted(x, m, w):
     return (((x - m) @ w.T) ** 2).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_the_gradient_of_what_is_taken_from_all_rows_stays_the_same(rng: np.random.Generator, rows: int):
     args = rng.normal(size=(rows, 3)), rng.normal(size=3), rng.normal(size=(2, 3))

@@ -175,6 +175,7 @@ def test_derivatives_are_the_same(rng: np.random.Generator, rows: int, dtype: ty
         np.testing.assert_allclose(mine, wanted, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_nan_and_infinity_stay_where_they_are(rng: np.random.Generator):
     x = rng.normal(size=(40, 3))
     x[3, 1], x[5, 0], x[8, 2] = np.inf, np.nan, -np.inf
@@ -185,6 +186,7 @@ def test_nan_and_infinity_stay_where_they_are(rng: np.random.Generator):
         np.testing.assert_allclose(mine, wanted, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_sums_over_all_elements_stay_sums(rng: np.random.Generator):
     args = rng.normal(size=(20, 3)), rng.normal(size=(4, 3)), 0.2 * rng.normal(size=(4, 2, 3))
     with interpreted():
@@ -194,12 +196,14 @@ def test_sums_over_all_elements_stay_sums(rng: np.random.Generator):
     assert "_columns" in source and "total_1_rows" not in source
 
 
+@pytest.mark.slow
 def test_a_fit_is_differentiated(rng: np.random.Generator):
     args = rng.normal(size=(30, 3)), rng.normal(size=(30, 2)), rng.normal(size=(3, 2)), 0.01
     with interpreted():
         check_derivative(steps, args, wrt=(0, 1, 2, 3))
 
 
+@pytest.mark.slow
 def test_generated_loops_have_both_forms_and_strict_has_not():
     matrix = "f8[:, ::1]"
     signature = f"{matrix}, {matrix}, f8[:, :, ::1], {matrix}"

@@ -117,6 +117,7 @@ def fitted(x, w, y):
     return (off * off).sum() + slopes.max()
 
 
+@pytest.mark.slow
 def test_derivatives_are_the_same():
     rng = np.random.default_rng(3)
     args = rng.normal(size=7), rng.normal(size=2), rng.normal(size=7)

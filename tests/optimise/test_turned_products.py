@@ -87,6 +87,7 @@ def layer(x, w):
     return y.sum()
 
 
+@pytest.mark.slow
 def test_derivatives_are_right():
     rng = np.random.default_rng(2)
     with interpreted():

@@ -100,6 +100,7 @@ def fit(x, w, steps):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [pytest.param(4, 4, marks=pytest.mark.compiled), (1, 4), (4, 1), (1, 1)])
 def test_both_forms_give_the_gradient_of_the_textbook_adjoint(first: int, second: int):
     rng = np.random.default_rng(5)

@@ -62,6 +62,7 @@ def test_zero_dimensional_array():
     assert gradient == pytest.approx(6.0)
 
 
+@pytest.mark.slow
 def test_single_precision():
     def f(a, x):
         s = x * 0
@@ -124,6 +125,7 @@ def test_rank_four():
     check(four_deep, (arr(2, 1, 3, 2),))
 
 
+@pytest.mark.slow
 def test_arguments_of_new_types_specialise():
     gradient = tapec.grad(scaled_sum)
     np.testing.assert_allclose(gradient(arr(2), 2.0), [2.0, 2.0])

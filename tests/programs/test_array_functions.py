@@ -167,5 +167,6 @@ def ties(a):
     return np.max(a) + 2.0 * np.min(a)
 
 
+@pytest.mark.slow
 def test_ties_split_evenly():
     np.testing.assert_allclose(tapec.grad(ties)(np.array([1.0, 3.0, 3.0, 1.0, 2.0])), [1.0, 0.5, 0.5, 1.0, 0.0])

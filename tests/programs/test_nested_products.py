@@ -90,6 +90,7 @@ def differences(f, x, step=1e-6):
     return np.array([(f(x + one) - f(x - one)) / (2 * step) for one in step * np.eye(len(x))])
 
 
+@pytest.mark.slow
 def test_products_in_differentiated_code():
     with interpreted():
         for f in FUNCTIONS:
@@ -98,6 +99,7 @@ def test_products_in_differentiated_code():
             assert np.allclose(gradient, differences(f, X), rtol=1e-6), f.__name__
 
 
+@pytest.mark.slow
 def test_products_in_tapes_and_of_higher_order():
     with interpreted():
         with tapec.GradientTape() as tape:

@@ -8,6 +8,7 @@ from tests.oracles import check, interpreted
 from tests.programs import Program, overwriting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", overwriting.PROGRAMS, ids=str)
 def test_values_and_derivatives(program: Program):
     with interpreted():

@@ -8,6 +8,7 @@ import pytest
 import tapec
 from tapec.errors import ArgumentOverlap
 from tests.oracles import check
+from tests.sampling import sampled
 
 
 def quick(a, lo, hi):
@@ -153,23 +154,26 @@ def use_overlapping(x):
 
 @pytest.mark.parametrize(
     ("f", "sizes"),
-    [(median, (7,)), (filled, (5,)), (merge_sorted, (9, 9)), (spectrum, (8,)), (mutual, (2,))],
+    sampled([(median, (7,)), (filled, (5,)), (merge_sorted, (9, 9)), (spectrum, (8,)), (mutual, (2,))], 5),
 )
 def test_reverse_agrees_with_forward_and_differences(f, sizes):
     rng = np.random.default_rng(1)
     check(f, tuple(rng.normal(size=size) for size in sizes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [0, 1, 3])
 def test_an_argument_written_by_recursion_within_a_loop(k):
     check(argument_written, (np.array([0.3, 0.5, 0.2, 0.4]), k), compiled="reverse")
 
 
+@pytest.mark.slow
 def test_sharing_memory_with_what_is_written_is_an_error():
     with pytest.raises(ArgumentOverlap, match="share memory"):
         tapec.grad(use_overlapping)(np.arange(1.0, 4.0))
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 @pytest.mark.parametrize(("f", "size"), [(filled, 4), (mutual, 2)])
 def test_second_derivatives(f, size):

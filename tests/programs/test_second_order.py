@@ -69,6 +69,7 @@ def power(a: Any, n: int) -> Any:
     return a[0] if n == 0 else a[0] * power(a, n - 1)
 
 
+@pytest.mark.slow
 def test_second_derivative_of_a_recursion_over_an_array():
     a = np.array([2.0, 1.0])
     np.testing.assert_allclose(tapec.hessian(power)(a, 3), [[48.0, 0.0], [0.0, 0.0]])

@@ -18,6 +18,7 @@ from tapec.frontend import complex_calls
 from tapec.frontend.calls import dotted_name
 from tapec.rules import complex_numbers
 from tests.oracles import check, interpreted
+from tests.sampling import sampled
 
 # in every quadrant, near and far from 0
 POINTS = (0.7 + 0.4j, -0.6 + 1.1j, -1.3 - 0.2j, 0.3 - 2.1j, 4.0 + 3.0j, -0.01 + 0.02j)
@@ -186,7 +187,9 @@ def test_convention_of_gradients():
     np.testing.assert_allclose(pullback(2.0 - 1j)[0], np.conj(2 * z) * (2.0 - 1j))
 
 
-@pytest.mark.parametrize("other", [np.float32, np.float64, np.int64, np.int32, np.int16, np.bool_, np.complex128])
+@pytest.mark.parametrize(
+    "other", sampled((np.float32, np.float64, np.int64, np.int32, np.int16, np.bool_, np.complex128), 7)
+)
 def test_dtypes_are_those_of_numba(other):
     for text in ("z + x", "z * x", "x / z", "z - x", "z ** x"):
         f = from_text(f"def f(z, x):\n    return {text}\n")
@@ -219,6 +222,7 @@ TERMS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(TERMS, TERMS)
 def test_random_programs(term, update):
@@ -228,6 +232,7 @@ def test_random_programs(term, update):
     check(f, (0.6 + 0.3j, -0.4 + 0.7j, 0.8), skip_kinks=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(TERMS)
 def test_random_array_expressions(term):

@@ -22,6 +22,7 @@ def relative_error(found: float, expected: mp.mpf) -> float:
     return float(abs(found - expected) / abs(expected))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 20])
 def test_polygamma_of_positive_numbers(n):
     for x in RIGHT:
@@ -64,6 +65,7 @@ def test_polygamma_at_poles_and_beyond(n, x, expected):
     np.testing.assert_allclose(polygamma(n, x), expected, rtol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_derivatives_of_sinc(n):
     for x in [0.0, 1e-300, 1e-9, -0.1, 0.3183, 0.3184, 0.64, 1.0, -1.6, 4.5, 40.25]:
@@ -77,6 +79,7 @@ def test_exponent():
         assert exponent(x) == math.frexp(x)[1]
 
 
+@pytest.mark.slow
 def test_without_compilation_the_values_are_the_same():
     code = (
         "from tapec_runtime import polygamma, sinc_derivative, exponent\n"

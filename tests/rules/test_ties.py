@@ -20,6 +20,7 @@ def in_a_loop(x):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("x", "expected"),
     [

@@ -11,6 +11,7 @@ import tapec_runtime
 from tests.oracles import interpreted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 30])
 def test_the_product_is_that_of_numpy(rng: np.random.Generator, columns: int):
     @njit

@@ -79,6 +79,7 @@ def _inner(x, y):
             y[i, j] = tapec_runtime.exp(x[i, j])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(_vector_widths(CODEGEN) != (4, 8), reason="no vectors of 512 bits")
 def test_outermost_loops_get_the_widest_vectors():
     _outermost.compile(VECTOR)

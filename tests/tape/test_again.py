@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tapec
 from tapec import GradientTape, Variable, constant
 
 
+@pytest.mark.slow
 def test_an_array_between_two_tapes():
     x = Variable([2.0, 3.0])
     with GradientTape(persistent=True) as outer:
@@ -44,6 +46,7 @@ def test_a_constant_that_both_watch():
     np.testing.assert_allclose(outer.gradient(g, x), [12.0, 6.0])
 
 
+@pytest.mark.slow
 def test_a_layer_that_is_built_on_its_first_call():
     class Layer:
         w = None
@@ -108,6 +111,7 @@ def test_states_of_a_recurrence():
     np.testing.assert_allclose(by_w, (whole(0.5 + step) - whole(0.5 - step)) / (2 * step), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_in_compiled_code():
     @tapec.function
     def run(x):

@@ -281,6 +281,7 @@ class Model:
         return x * self.w + self.params["b"]
 
 
+@pytest.mark.slow
 def test_methods_properties_lists_and_dicts():
     model, x = Model(), np.array([0.1, 0.2])
     with GradientTape(persistent=True) as tape:

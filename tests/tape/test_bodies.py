@@ -9,6 +9,7 @@ import pytest
 import tapec
 from tapec.tape import lowering
 from tests.oracles import interpreted
+from tests.sampling import sampled
 from tests.tape import (  # noqa: F401
     bodies_language,
     bodies_models,
@@ -33,7 +34,7 @@ def undecorated(name):
         return outcome(BODIES[name])
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("name", sampled(BODIES, 12))
 def test_undecorated(name):
     _, along = undecorated(name)
     with interpreted():
@@ -55,6 +56,7 @@ def test_machine_code(name):
     assert outcome(BODIES[name], tapec.function) == pytest.approx(undecorated(name), rel=1e-7, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MET_AGAIN)
 def test_a_body_that_is_met_again_is_not_read_again(name, monkeypatch):
     with interpreted():

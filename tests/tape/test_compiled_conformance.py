@@ -370,6 +370,7 @@ def test_helpers():
 # gradient
 
 
+@pytest.mark.slow
 def test_second_gradients():
     @function
     def f(x, n):
@@ -482,6 +483,7 @@ def test_entering_a_recording_tape():
         f(1.0)
 
 
+@pytest.mark.slow
 def test_targets():
     v = Variable(1.0)
 
@@ -542,6 +544,7 @@ def test_intermediates_made_in_a_loop():
     assert f(2.0) == [2.0 * 4 * 4.0**3, 2.0 * 2 * 16.0, 2.0]
 
 
+@pytest.mark.slow
 def test_output_gradients():
     @function
     def f(x, w):
@@ -607,6 +610,7 @@ def test_connected_through_zero():
     assert f(3.0) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_dtypes():
     @function
     def f(x):
@@ -641,6 +645,7 @@ def test_the_fourth_order():
     assert f(2.0) == (80.0, 160.0, 240.0, 240.0)
 
 
+@pytest.mark.slow
 def test_a_gradient_penalty_and_a_step_inside():
     w = Variable([1.0, 2.0])
 
@@ -718,6 +723,7 @@ def test_an_assigned_value_has_no_history():
     assert f(3.0) == [9.0, 3.0]
 
 
+@pytest.mark.slow
 def test_ties():
     @function
     def f(x, a):
@@ -818,6 +824,7 @@ def test_constants_of_integers_have_no_gradient():
     assert run(4) == [None, None, 12.0]
 
 
+@pytest.mark.slow
 def test_a_jacobian_of_a_gradient_that_loops_connect():
     @tapec.function
     def run(x):

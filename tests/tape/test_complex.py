@@ -30,6 +30,7 @@ def test_numbers_of_every_kind(z):
     assert type(found) is (type(z) if isinstance(z, np.generic) else np.complex128)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["C", "F", "strided", "reversed", "transposed"])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_arrays_of_every_layout(order, dtype):
@@ -155,6 +156,7 @@ def jacobians(z, m):
     )
 
 
+@pytest.mark.slow
 @BOTH
 def test_jacobians(compiled):
     m = np.array([[1.0 + 1.0j, 2.0], [3.0, 4.0j]])
@@ -290,6 +292,7 @@ def test_arrays_that_the_block_writes():
 # variables
 
 
+@pytest.mark.slow
 def test_variables():
     v, w = Variable(Z), Variable(A)
     with GradientTape(persistent=True) as tape:
@@ -321,6 +324,7 @@ def test_rows_of_a_table():
     np.testing.assert_allclose(table.numpy()[1], before[1] - 2.0 * np.conj(before[1]))
 
 
+@pytest.mark.slow
 def test_compiled_functions_with_variables_and_arrays():
     v, w = Variable(0.5 + 0.5j), Variable(A)
 
@@ -377,6 +381,7 @@ def second(z):
     return slope, outer.gradient(penalty, z)
 
 
+@pytest.mark.slow
 @BOTH
 def test_second_order(compiled):
     slope, by_z = made(second, compiled)(A.copy())

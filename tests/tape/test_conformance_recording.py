@@ -315,6 +315,7 @@ def apply(f, *args, **kwargs):
     return f(*args, **kwargs)
 
 
+@pytest.mark.slow
 def test_helpers_are_part_of_the_body():
     a, b = constant(1.5), constant(2.5)
     with GradientTape(persistent=True) as tape:

@@ -212,6 +212,7 @@ def test_a_layer_built_after_an_empty_watch():
     assert tape.gradient(y, layer.variables) == [None, None]
 
 
+@pytest.mark.slow
 def test_a_layer_built_on_its_first_call():
     layer, x = Lazy(), np.array([1.0, 2.0])
     for _ in range(3):

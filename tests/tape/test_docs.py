@@ -13,6 +13,7 @@ pytestmark = pytest.mark.compiled
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tapes.md"
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_run(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     script = tmp_path / "examples.py"

@@ -34,6 +34,7 @@ class Layer:
         return x @ self.w
 
 
+@pytest.mark.slow
 def test_a_layer_is_built_by_its_first_call():
     layers = [Layer(3), Layer(1)]
 
@@ -131,6 +132,7 @@ def test_generators_go_on():
         assert loss == np.sum(w.numpy() * noise) and np.array_equal(gradient, noise)
 
 
+@pytest.mark.slow
 def test_a_gradient_is_that_of_the_numbers_drawn():
     """The block was run again for the gradient, with other numbers."""
     w = Variable([1.0, 2.0])

@@ -189,6 +189,7 @@ def test_a_file_that_changed_after_import(tmp_path, monkeypatch):
         tape.gradient(y, x)
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path):
     text = (
         "import tapec\nx = tapec.constant(3.0)\nwith tapec.GradientTape() as tape:\n"

@@ -40,6 +40,7 @@ def test_numbers_do_not_specialise():
     assert len(slope._plans) <= before + 1
 
 
+@pytest.mark.slow
 def test_containers_as_arguments():
     @function
     def gradient(params, pair):

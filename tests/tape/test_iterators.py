@@ -157,6 +157,7 @@ def gradient(function, x):
     return y, tape.gradient(y, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 def test_bodies_run_in_the_order_of_python(compiled):
     for function in CASES:

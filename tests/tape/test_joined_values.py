@@ -146,6 +146,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [False, True])
 def test_what_a_name_stands_for_is_the_object_that_it_holds(compiled):
     for function, x, right in CASES:

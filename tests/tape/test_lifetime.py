@@ -74,6 +74,7 @@ def steps(count, x, w):
         tape.gradient(y, [x, w])
 
 
+@pytest.mark.slow
 def test_ten_thousand_iterations_need_no_more_memory():
     x, w = constant(2.0), Variable(3.0)
     steps(200, x, w)

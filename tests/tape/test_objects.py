@@ -81,6 +81,7 @@ def new_plans(before):
     return [len(known) for key, known in plans._plans.items() if key not in before]
 
 
+@pytest.mark.slow
 def test_a_stack_of_lazy_layers_trains():
     rng = np.random.default_rng(1)
     model, optimiser = Sequential(Dense(3, np.tanh, rng), Dense(2, np.tanh), Dense(1)), Momentum(0.1, 0.5)
@@ -108,6 +109,7 @@ def test_a_stack_of_lazy_layers_trains():
     assert new_plans(before) == [2]
 
 
+@pytest.mark.slow
 def test_the_optimiser_inside_the_block():
     v, optimiser = Variable([1.0, 2.0]), Momentum(0.1, 0.9)
     v.name = "v"
@@ -143,6 +145,7 @@ class Cell:
         return self.state
 
 
+@pytest.mark.slow
 def test_a_recurrent_cell_over_a_sequence():
     rng = np.random.default_rng(2)
     cell, inputs = Cell(3), [rng.normal(size=3) for _ in range(4)]
@@ -370,6 +373,7 @@ class Lazy:
         return self.w * x
 
 
+@pytest.mark.slow
 def test_attributes_that_the_class_holds_as_none():
     def made_inside(x):
         with GradientTape() as tape:

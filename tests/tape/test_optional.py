@@ -123,6 +123,7 @@ def test_arithmetic_with_none_raises(f, expected):
         f(3.0, -1.0)
 
 
+@pytest.mark.slow
 def test_arrays():
     @function
     def step(x, c):
@@ -145,6 +146,7 @@ def test_arrays():
             f(x, -1.0)
 
 
+@pytest.mark.slow
 def test_none_is_asked_for():
     @function
     def step(x, c):
@@ -193,6 +195,7 @@ def test_where_ways_meet():
     assert replaced(3.0, 1.0) is None and replaced(3.0, -1.0) == 8.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trips", range(4))
 def test_buffers_that_a_loop_swaps(trips):
     """Each buffer keeps what it depends on, whatever its name."""

@@ -37,6 +37,7 @@ def test_a_tape_at_every_level(options):
         assert ("total_seed +=" in program or "t_bar" in program) == (options == {"opt_level": 0})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"opt_level": 0}, {"opt_level": 1}, {"math": "libm"}, {}])
 def test_a_compiled_function_at_every_level(options):
     @function(**options)
@@ -85,6 +86,7 @@ def test_what_is_no_option(make):
         make(math="exact")
 
 
+@pytest.mark.slow
 def test_a_block_of_many_structures_is_told_once():
     x, line = constant(2.0), inspect.currentframe().f_lineno + 4
 

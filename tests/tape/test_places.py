@@ -44,15 +44,18 @@ print("slope", tape.gradient(y, x))
 """
 
 
+@pytest.mark.slow
 def test_the_command_line():
     assert "slope 6.0" in run("-c", BLOCK)
 
 
+@pytest.mark.slow
 def test_a_function_of_the_command_line():
     indented = "\n".join("    " + line for line in BLOCK.splitlines())
     assert "slope 6.0" in run("-c", f"def f():{indented}\nf()\n")
 
 
+@pytest.mark.slow
 def test_notebook_cells():
     pytest.importorskip("IPython")
     text = (

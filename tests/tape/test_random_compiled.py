@@ -15,12 +15,14 @@ def as_python(monkeypatch):
     random_compiled.interpreted()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 20, 10))
 def test_random_programs(start, as_python):
     answers = sum(random_compiled.examine(seed)[0] for seed in range(start, start + 10))
     assert answers > 100
 
 
+@pytest.mark.slow
 def test_random_programs_with_complex_values(as_python):
     assert sum(random_compiled.examine(seed, mixed=True)[0] for seed in range(15)) > 100
 

@@ -396,6 +396,7 @@ def test_module_variables_and_cells():
         assert run(x).gradient(total, x) == 2 * x
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_alive():
     w = Variable(np.ones(4))
     alive = []

@@ -28,6 +28,7 @@ def both(block, source):
     return tape.gradient(y, source), tape.gradient(y, source, indexed_slices=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "indices"),
     [

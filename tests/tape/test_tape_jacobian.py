@@ -35,6 +35,7 @@ def jacobians(x, s, z, w):
 BOTH = pytest.mark.parametrize("compiled", [False, True], ids=["ordinary", "compiled"])
 
 
+@pytest.mark.slow
 @BOTH
 def test_shapes_structures_and_values(compiled):
     f = function(jacobians) if compiled else jacobians
@@ -75,6 +76,7 @@ def of_jacobian(x):
     return outer.gradient(total, x)
 
 
+@pytest.mark.slow
 @BOTH
 def test_hessians_and_gradients_of_jacobians(compiled):
     make = function if compiled else (lambda f: f)
@@ -90,6 +92,7 @@ def batches(b):
     return tape.batch_jacobian(y, b), tape.batch_jacobian(z, b), tape.jacobian(y, b)
 
 
+@pytest.mark.slow
 @BOTH
 def test_batches(compiled):
     f = function(batches) if compiled else batches

@@ -156,6 +156,7 @@ def scaled(x, s):
     return np.sum(x * x) * s
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_as_an_argument_of_jitted_functions():
     compiled = njit(scaled)

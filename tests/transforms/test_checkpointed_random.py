@@ -61,6 +61,7 @@ def gradient(f: Any, args: tuple[Any, ...], options: Options) -> np.ndarray:
         return float_vector(jit.load(program)(*clone(args)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_random_programs(first: int, tmp_path: Path):
     compared = 0

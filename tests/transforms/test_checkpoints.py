@@ -16,6 +16,7 @@ from tapec.backend.signature import arguments
 from tapec.options import Options
 from tapec.pipeline import Program, build
 from tests.oracles import interpreted
+from tests.sampling import sampled
 from tests.transforms.checkpointed import PROGRAMS, buffers, history, in_place, new_array, numbers
 
 X = np.array([0.3, -1.2, 0.8, 2.0, -0.4])
@@ -27,7 +28,7 @@ def generated(f: Any, kind: str, level: int = 2, wrt: Any = 0) -> Program:
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 9), ids=lambda f: f.__name__)
 def test_reverse_is_forward(f: Any, level: int):
     reverse, forward = load(generated(f, "value_and_grad", level)), load(generated(f, "jacfwd", 0))
     for n in (0, 1, 2, 3, 5, 9):
@@ -127,6 +128,7 @@ def wave(speed, start, steps, slots):
     return (now * now)[: rows // 2].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_ten_thousand_steps_of_the_wave_equation_within_twenty_snapshots():
     # without the JIT, only that it runs
@@ -151,6 +153,7 @@ def test_ten_thousand_steps_of_the_wave_equation_within_twenty_snapshots():
 # beside gradients
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_an_ordinary_range_in_jitted_code():
     assert list(tapec.checkpointed(range(2, 9, 3), slots=1)) == [2, 5, 8]
@@ -159,12 +162,14 @@ def test_an_ordinary_range_in_jitted_code():
         tapec.checkpointed(range(3), slots=0)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_no_slots_at_run_time():
     with pytest.raises(ValueError, match="slots must be at least 1"):
         tapec.grad(the_exponential)(X, 3, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [numbers, new_array, buffers, in_place], ids=lambda f: f.__name__)
 def test_second_derivatives(f: Any):
     few, kept = (load(generated(f, "hessian", 1))(X.copy(), 5, k) for k in (2, 9))
@@ -186,6 +191,7 @@ def several(x, n, k):
     return u
 
 
+@pytest.mark.slow
 def test_a_pullback_pulls_again():
     value, pullback = tapec.vjp(several, X.copy(), 7, 2)
     rows = tapec.jacfwd(several)(X.copy(), 7, 2)
@@ -196,6 +202,7 @@ def test_a_pullback_pulls_again():
     np.testing.assert_allclose(value, several(X.copy(), 7, 2), rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_rows_of_a_jacobian():
     np.testing.assert_allclose(
         tapec.jacrev(several)(X.copy(), 7, 2), tapec.jacfwd(several)(X.copy(), 7, 2), rtol=1e-11, atol=1e-14
@@ -241,6 +248,7 @@ def taped(x, n, k):
     return tape.gradient(y, x)
 
 
+@pytest.mark.slow
 def test_tapes():
     np.testing.assert_allclose(taped(X, 7, 2), taped(X, 7, 7), rtol=1e-12)
     with tapec.GradientTape() as tape:

@@ -106,6 +106,7 @@ COPIED = (two_fields, in_place, behind_a_branch)
 NOT_COPIED = (overwritten, one_array_under_two_names, other_extents, a_corner_of_a_table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", (*COPIED, *NOT_COPIED), ids=lambda f: f.__name__)
 def test_reverse_is_forward(f: Callable[..., Any]):
     rng = np.random.default_rng(5)
@@ -135,6 +136,7 @@ def test_no_copy_where_it_would_be_another_state_or_too_large(f: Callable[..., A
     assert row_copies(f) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", COPIED, ids=lambda f: f.__name__)
 def test_pullbacks_and_second_derivatives(f: Callable[..., Any]):
     rng = np.random.default_rng(6)

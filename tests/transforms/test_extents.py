@@ -59,6 +59,7 @@ CASES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "args", "bounded"), CASES, ids=[case[0].__name__ for case in CASES])
 def test_values_are_kept_in_a_buffer_where_the_trips_are_bounded(function, args, bounded):
     types = [numba.typeof(arg) for arg in args]

@@ -14,6 +14,7 @@ from tapec.backend.signature import arguments
 from tapec.options import Options
 from tapec.pipeline import Program, build
 from tests import oracles
+from tests.sampling import sampled
 
 X = np.array([0.3, -1.2, 0.8, 2.0, -0.4])
 
@@ -117,7 +118,7 @@ def generated(f: Any, kind: str, level: int = 2) -> Program:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 @pytest.mark.parametrize("level", [1, 2])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 7), ids=lambda f: f.__name__)
 def test_reverse_is_forward(f: Any, level: int, n: int):
     value, (x_bar,) = load(generated(f, "value_and_grad", level))(X.copy(), n)
     tangent = load(generated(f, "jvp", level))
@@ -133,6 +134,7 @@ def test_shadows_that_are_passed_on_are_not_kept(f: Any):
     assert "bar_stack" not in generated(f, "value_and_grad").text
 
 
+@pytest.mark.slow
 def test_what_does_not_change_in_a_loop_is_kept_once():
     text = generated(eliminated, "value_and_grad").text
     assert "np.empty((4, 4, 4))" not in text
@@ -177,6 +179,7 @@ def noisy(x, n):
     return total + np.random.normal()
 
 
+@pytest.mark.slow
 def test_derivatives_draw_as_often_as_their_functions():
     """Draws that no derivative needs are made, and those of a trip not once more."""
     with oracles.interpreted():
@@ -205,6 +208,7 @@ def upwind(x, n):
     return u[-1] * u[2]
 
 
+@pytest.mark.slow
 def test_what_branches_are_merged_into_is_kept_once():
     text = tapec.emit(upwind, signature="f8[::1], i8")
     # the differences, and roots and exponentials of all branches; the last one's exponential is not what it leaves

@@ -47,6 +47,7 @@ def independent(x, n):
     return s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "f",
     [pytest.param(steps, marks=pytest.mark.compiled), two_loops, fresh_arrays, independent],
@@ -70,6 +71,7 @@ def test_a_loop_that_stores_nothing_stays():
     assert text == tapec.emit(independent, signature="f8[::1], i8")
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="memory of compiled code")
 def test_memory_stays_below_the_limit():
@@ -85,6 +87,7 @@ def test_memory_stays_below_the_limit():
     assert peak < 100_000 + 20 * X.nbytes
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_limit_that_is_too_small():
     derivative = tapec.grad(steps, memory=500)
