@@ -79,14 +79,16 @@ def _without_jit(load: Any) -> Iterator[None]:
 
     with (
         mock.patch.object(numba.config, "DISABLE_JIT", True),
-        mock.patch.object(dispatcher._FunctionCompiler, "_compile_core", compiled),
+        mock.patch.object(_NUMBAS, "_compile_core", compiled),
         mock.patch.object(jit, "load", load),
     ):
         yield
 
 
 _load = jit.load
-_compile = dispatcher._FunctionCompiler._compile_core
+# what a function of Numba's is compiled with
+_NUMBAS: Any = dispatcher._FunctionCompiler  # type: ignore[attr-defined, unused-ignore]
+_compile = _NUMBAS._compile_core
 # by the environment; what was imported is not compiled then
 _WITHOUT_JIT = bool(getattr(numba.config, "DISABLE_JIT", 0))
 
