@@ -19,6 +19,23 @@ from tapec.errors import UnsupportedType
 Build = Callable[[tuple[Any, ...]], Program]
 
 
+class Remade:
+    """A derivative that is pickled, and told from others by the cache, as a function and its arguments that make it."""
+
+    _recipe: tuple[Any, ...]
+    __name__: str
+
+    def __repr__(self) -> str:
+        return f"<tapec derivative {self.__name__}>"
+
+    def __tapec_key__(self) -> tuple[Any, ...]:
+        """What tells this derivative from others, for the cache."""
+        return self._recipe
+
+    def __reduce__(self) -> Any:
+        return _reduced(self, self._recipe)
+
+
 def read_by(program: Program) -> list[fresh.Read]:
     """What lowering read outside the function, with the values it found."""
     lowered = program.lowered
@@ -48,7 +65,7 @@ def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> Unsuppor
     )
 
 
-def reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
+def _reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
     """How to pickle a derivative: by its name if that leads to it, else by what it was made of."""
     found: Any = sys.modules.get(derivative.__module__)
     for part in derivative.__qualname__.split("."):

@@ -21,7 +21,7 @@ from numba.core.registry import cpu_target
 
 import tapec_runtime
 from tapec.backend import aliased, cache, classes, fresh, jit, lean
-from tapec.backend.derivatives import Build, call_structured, read_by, reduced, remake
+from tapec.backend.derivatives import Build, Remade, call_structured, read_by, remake
 from tapec.backend.fingerprint import Request
 from tapec.backend.given import argument_types
 from tapec.backend.interpreted import Interpreted
@@ -30,7 +30,7 @@ from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
 
 
-class Derivative(Dispatcher):
+class Derivative(Remade, Dispatcher):
     """A compiled derivative: specialises per argument types, as a jitted function does.
 
     Usable from Python and from jitted code; `source(*types)` shows the generated text.
@@ -182,16 +182,6 @@ class Derivative(Dispatcher):
         if not types_:
             return "\n\n".join(self._texts.values())
         return self._texts.get(types_) or self.program(types_).text
-
-    def __repr__(self) -> str:
-        return f"<tapec derivative {self.__name__}>"
-
-    def __tapec_key__(self) -> tuple[Any, ...]:
-        """What tells this derivative from others, for the cache."""
-        return self._recipe
-
-    def __reduce__(self) -> Any:
-        return reduced(self, self._recipe)
 
     def _reduce_states(self) -> Any:
         return {"recipe": self._recipe}

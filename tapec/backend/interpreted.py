@@ -10,12 +10,12 @@ import numpy as np
 from numba.core.dispatcher import OmittedArg
 
 from tapec.backend import fresh, jit
-from tapec.backend.derivatives import Build, call_structured, read_by, reduced
+from tapec.backend.derivatives import Build, Remade, call_structured, read_by
 from tapec.backend.fingerprint import Request
 from tapec.backend.given import argument_types
 
 
-class Interpreted:
+class Interpreted(Remade):
     """A derivative that runs its generated Python: what `NUMBA_DISABLE_JIT=1` asks for."""
 
     def __init__(
@@ -67,16 +67,6 @@ class Interpreted:
         if not types_:
             return "\n\n".join(self._texts.values())
         return self._texts.get(types_) or self._build_program(types_).text
-
-    def __repr__(self) -> str:
-        return f"<tapec derivative {self.__name__}>"
-
-    def __tapec_key__(self) -> tuple[Any, ...]:
-        """What tells this derivative from others, for the cache."""
-        return self._recipe
-
-    def __reduce__(self) -> Any:
-        return reduced(self, self._recipe)
 
 
 _NUMPY: dict[type, type] = {float: np.float64, complex: np.complex128}

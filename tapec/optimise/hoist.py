@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.memory import Aliases, is_memory
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
@@ -47,11 +46,8 @@ class _Hoist:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
         self.types = function.types
-        self.aliases: Aliases = facts(function).aliases
-        self.members: dict[str, set[str]] = {}
-        for name, type_ in function.types.items():
-            if is_memory(type_):
-                self.members.setdefault(self.aliases.find(name), set()).add(name)
+        known = facts(function)
+        self.aliases, self.members = known.aliases, known.members
         self.definitions: dict[str, Expr | None] = {}
         for stmt in walk(function.body):
             for name in writes(stmt):

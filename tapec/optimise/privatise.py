@@ -22,7 +22,6 @@ from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.memory import is_memory
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
@@ -51,11 +50,7 @@ def privatise(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with scratch arrays made inside the top-level loops that use them; see the module."""
-    classes = facts(function).aliases
-    sizes: dict[str, int] = {}
-    for name, type_ in function.types.items():
-        if is_memory(type_):
-            sizes[classes.find(name)] = sizes.get(classes.find(name), 0) + 1
+    known = facts(function)
     counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
     counted = {stmt.var for stmt in walk(function.body) if isinstance(stmt, For)}
     fixed = frozenset(name for name in function.types if counts[name] <= 1 or name in counted)
@@ -69,7 +64,7 @@ def privatise(
             continue
         others = [other for other in users[made.target] if other != place]
         loop = body[others[0]] if len(others) == 1 else None
-        if sizes[classes.find(made.target)] != 1 or not isinstance(loop, For):
+        if len(known.members[known.aliases.find(made.target)]) != 1 or not isinstance(loop, For):
             continue
         coverage = _Coverage(made.target, made.value.args[1:], fixed)
         written = None if made.target in reads(loop) else coverage.after(loop.body, frozenset())

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.memory import is_memory
 from tapec.journal import Listener, Named
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
@@ -46,18 +45,15 @@ Place = tuple[int, ...]
 
 def small_arrays(function: Function) -> dict[str, Place]:
     """The extents of the arrays that are small, known by one name alone and used element by element."""
-    classes = facts(function).aliases
-    shared: dict[str, int] = {}
-    for name, type_ in function.types.items():
-        if is_memory(type_):
-            shared[classes.find(name)] = shared.get(classes.find(name), 0) + 1
+    known = facts(function)
     found: dict[str, Place] = {}
     for stmt in walk(function.body):
         if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ("empty", "zeros"):
             extents = [arg.value for arg in stmt.value.args[1:] if isinstance(arg, Const)]
             shape = tuple(extent for extent in extents if isinstance(extent, int))
             complete = len(shape) == len(stmt.value.args) - 1
-            if complete and 0 < math.prod(shape) <= _LARGEST and shared[classes.find(stmt.target)] == 1:
+            alone = len(known.members[known.aliases.find(stmt.target)]) == 1
+            if complete and alone and 0 < math.prod(shape) <= _LARGEST:
                 found[stmt.target] = shape
     for stmt in walk(function.body):
         for name in _used_whole(stmt):

@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tapec.analyses.activity import differentiable_operands
-from tapec.analyses.memory import Aliases, aliases, is_memory
+from tapec.analyses.facts import facts
+from tapec.analyses.memory import Aliases, is_memory
 from tapec.journal import Listener
 from tapec.optimise.counters import renamed
 from tapec.optimise.names import Fresh
@@ -94,11 +95,8 @@ class _Shifts:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.fresh = Fresh(function.types)
         self.listener = listener
-        self.aliases = aliases(function)
-        self.members: dict[str, set[str]] = {}
-        for name, type_ in function.types.items():
-            if is_memory(type_):
-                self.members.setdefault(self.aliases.find(name), set()).add(name)
+        known = facts(function)
+        self.aliases, self.members = known.aliases, known.members
         self.written = _written(function.body) + Counter(function.params)
         self.read = _read(function.body)
         self.differing = self.in_differences(function.body)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapec.analyses.draws import drawn
 from tapec.errors import LoweringError, UnsupportedType, UsageError
 from tapec.frontend.complexes import lead, parts
 from tapec.frontend.evaluator import Evaluator
@@ -21,7 +22,6 @@ from tapec.tape.again import followed
 from tapec.tape.arguments import numbers
 from tapec.tape.held import canonical, list_elements, versions_for
 from tapec.tape.live import LiveObjects
-from tapec.tape.randomness import draws
 from tapec.tape.versions import VariablePair, VariableSym, keys_of
 
 if TYPE_CHECKING:
@@ -165,9 +165,9 @@ def check_stores(region: Region, ev: Evaluator, block: Block, node: Any) -> None
 
 def drawn_once(ev: Evaluator, block: Block, node: Any) -> Block:
     """The block without its random draws: a gradient is that of the numbers that were drawn."""
-    kept = tuple(stmt for stmt in block if not draws(stmt))
+    kept = tuple(stmt for stmt in block if drawn(stmt) is None)
     for stmt in walk(kept):
-        if draws(stmt):
+        if drawn(stmt) is not None:
             ev.fail(
                 LoweringError,
                 "random numbers drawn in a branch or loop of a tape's block",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import tapec_runtime
+from tapec.analyses.draws import drawn
 from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
@@ -25,7 +26,6 @@ from tapec.frontend.values import Sym
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Raise, Return, Stmt, reads, walk, writes
 from tapec.syntax.types import BOOL, Scalar
 from tapec.tape.live import LiveObjects
-from tapec.tape.randomness import draws
 from tapec.tape.snapshots import snapshot
 
 _LARGE = 20_000
@@ -72,7 +72,7 @@ class Decisions:
         self.done = len(ev.root)
         if not block:
             return
-        if any(map(draws, walk(block))):
+        if any(drawn(stmt) is not None for stmt in walk(block)):
             ev.fail(
                 LoweringError,
                 "a decision behind a draw of random numbers in a compiled function",

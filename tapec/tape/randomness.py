@@ -16,17 +16,10 @@ import numpy as np
 from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Items, Lst, Static, Sym, Tup, Value, describe, is_none
-from tapec.syntax.core import Assign, Call, Op, Stmt
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)
 _CHANGES = frozenset({"seed", "setstate", "set_state", "shuffle", "spawn", "choices", "sample"})
-
-
-def draws(stmt: Stmt) -> bool:
-    """Whether a statement draws from the generator of compiled code, or sets its state."""
-    name = stmt.value.fn if isinstance(stmt, Assign) and isinstance(stmt.value, Op) else ""
-    return (stmt.function if isinstance(stmt, Call) else name).startswith("np.random.")
 
 
 def twin(generator: Any) -> Any:

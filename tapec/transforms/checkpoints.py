@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tapec.analyses.draws import drawn
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Memory, aliases, is_memory, memory
 from tapec.analyses.regions import Region, Regions, regions
 from tapec.analyses.rotation import last_copies, permutation
 from tapec.errors import NotDifferentiable
-from tapec.rules.library import DRAWS
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -309,12 +309,10 @@ def check_repeatable(loop: For) -> None:
     """
     inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
     for stmt in walk(loop.body):
-        name = stmt.function if isinstance(stmt, Call) else ""
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
-            name = stmt.value.fn
-        if name.partition(";")[0] in DRAWS:
+        name = drawn(stmt)
+        if name is not None:
             raise NotDifferentiable(
-                f"a checkpointed loop that calls `{name.partition(';')[0]}`",
+                f"a checkpointed loop that calls `{name}`",
                 stmt.span,
                 reason="its trips run again in the reverse sweep, and would draw other numbers",
                 hint="draw before the loop and pass the numbers in an array",

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.draws import drawn
 from tapec.analyses.memory import aliases
 from tapec.errors import NotDifferentiable
-from tapec.rules.library import DRAWS
-from tapec.syntax.core import Assign, Atom, Call, Const, Function, If, Name, Op, Raise, Return, changed, walk
+from tapec.syntax.core import Atom, Const, Function, If, Name, Op, Raise, Return, changed, walk
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.blocks import APART, TOGETHER, Row, allocated, extents, fill, fill_columns, fill_rows, halves
 from tapec.transforms.emitter import Emitter
@@ -248,12 +248,10 @@ class _Jacobian:
     def check_draws(self, several: bool) -> None:
         """Runs that draw different numbers would give rows of different functions."""
         for stmt in walk(self.function.body):
-            name = stmt.function if isinstance(stmt, Call) else ""
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
-                name = stmt.value.fn
-            if several and name.partition(";")[0] in DRAWS:
+            name = drawn(stmt)
+            if several and name is not None:
                 raise NotDifferentiable(
-                    f"a Jacobian of a function that calls `{name.partition(';')[0]}`",
+                    f"a Jacobian of a function that calls `{name}`",
                     stmt.span,
                     reason="the function runs once for each row or column, and each run would draw other numbers",
                     hint="draw before the function and pass the numbers as an argument",

@@ -71,20 +71,9 @@ def call_derivative(
     inner_kwargs = {key: parameters.bind(key, value) for key, value in kwargs.items()}
     single = not isinstance(wrt, tuple)
     chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in ((wrt,) if single else wrt)]
-    outer, dims = ev.block, dict(ev.dims)
-    root: list[Any] = []
-    ev.block = root
-    result = ev.materialise(ev.apply(callee, inner_args, inner_kwargs, node))
-    outer.extend(parameters.copies)
-    ev.block, ev.dims = outer, dims
+    result, block = parameters.called(callee, inner_args, inner_kwargs, node)
     sources = [leaf for value in chosen for leaf in leaves(ev, value, node)]
-    block = freeze(root)
-    results: list[Atom] = []
-    structure = flatten(ev, result, results, node)
-    core = as_function(ev, with_changes(ev, block, node), parameters, tuple(results))
-    constants = frozenset(ev.constants) & set(core.params)
-    if ev.prepare is not None:
-        core = ev.prepare(core, constants)
+    core, constants, structure = prepared(ev, parameters, block, result, node)
     if kind in JACOBIANS:
         blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, chosen, result, node)
         return structure([_by_sources(ev, block, chosen, single) for block in blocks])
@@ -233,7 +222,30 @@ class Parameters:
         return Sym(Name(name), value.type)
 
 
-def as_function(ev: Evaluator, block: Block, parameters: Parameters, results: tuple[Atom, ...]) -> Function:
+    def called(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: Any) -> tuple[Value, Block]:
+        """What a function returns for arguments with these names, and the statements that compute it, apart."""
+        ev = self.ev
+        outer, dims = ev.block, dict(ev.dims)
+        root: list[Any] = []
+        ev.block = root
+        result = ev.materialise(ev.apply(callee, args, kwargs, node))
+        outer.extend(self.copies)
+        ev.block, ev.dims = outer, dims
+        return result, freeze(root)
+
+
+def prepared(
+    ev: Evaluator, parameters: Parameters, block: Block, result: Value, node: Any
+) -> tuple[Function, frozenset[str], Any]:
+    """A call as a function that can be differentiated, its constants, and what rebuilds the result from new leaves."""
+    results: list[Atom] = []
+    structure = _flatten(ev, result, results, node)
+    core = _function(ev, with_changes(ev, block, node), parameters, tuple(results))
+    constants = frozenset(ev.constants) & set(core.params)
+    return core if ev.prepare is None else ev.prepare(core, constants), constants, structure
+
+
+def _function(ev: Evaluator, block: Block, parameters: Parameters, results: tuple[Atom, ...]) -> Function:
     """The block as a function of its parameters and of every name it reads from outside."""
     body = (*block, Return(results))
     inside = {name for stmt in walk(block) for name in writes(stmt)}
@@ -280,17 +292,17 @@ def leaves(ev: Evaluator, value: Value, node: Any) -> list[str]:
     ev.fail(NotDifferentiable, f"{describe(value)} has no derivative", node, hint="pass it as a float")
 
 
-def flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
+def _flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
     """Collect the leaves of a result; a function that rebuilds it from new leaves."""
     if isinstance(value, Sym):
         position = len(leaves)
         leaves.append(value.atom)
         return lambda new: new[position]
     if isinstance(value, Complex):
-        first, second = (flatten(ev, part, leaves, node) for part in (value.re, value.im))
+        first, second = (_flatten(ev, part, leaves, node) for part in (value.re, value.im))
         return lambda new: _joined(ev, first(new), second(new))
     if isinstance(value, Tup):
-        parts = [flatten(ev, item, leaves, node) for item in value.items]
+        parts = [_flatten(ev, item, leaves, node) for item in value.items]
         return lambda new: Tup(tuple(part(new) for part in parts), value.cls)
     if isinstance(value, Lst):
         ev.fail(UnsupportedSyntax, "a derivative of a function that returns a list", node)

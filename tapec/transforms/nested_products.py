@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapec.analyses.draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator, Frame
 from tapec.frontend.memory import dim
@@ -20,14 +21,10 @@ from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_none
 from tapec.syntax.core import (
-    Assign,
-    Atom,
-    Call,
     Const,
     If,
-    Op,
     Raise,
-    Stmt,
+    Return,
     changed,
     reads,
     walk,
@@ -35,7 +32,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array
 from tapec.transforms.jacobian import pushed
-from tapec.transforms.nested import Parameters, as_function, call_derivative, flatten, leaves, splice, with_tangents
+from tapec.transforms.nested import Parameters, call_derivative, leaves, prepared, splice, with_tangents
 
 _OPTIONS = frozenset({"opt_level", "math", "strict", "boundscheck", "cache", "memory", "parallel"})
 
@@ -49,24 +46,17 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
         ev.fail(TypeMismatch, "`jvp` takes a tuple of arguments and one of as many tangents", node)
     parameters = Parameters(ev)
     own = [parameters.bind(f"argument_{k}", ev.materialise(arg)) for k, arg in enumerate(primals.items)]
-    outer, dims = ev.block, dict(ev.dims)
-    ev.block = []
-    result = ev.materialise(ev.apply(callee, own, {}, node))
-    block, ev.block, ev.dims = freeze(ev.block), outer, dims
-    outer.extend(parameters.copies)
+    result, block = parameters.called(callee, own, {}, node)
     vectors: dict[str, str] = {}
     for primal, tangent in zip(own, tangents.items, strict=True):
         if not is_none(tangent):
             _pair(ev, primal, tangent, vectors, node)
-    results: list[Atom] = []
-    structure = flatten(ev, result, results, node)
-    core = as_function(ev, with_changes(ev, block, node), parameters, tuple(results))
-    constants = frozenset(ev.constants) & set(core.params)
-    if ev.prepare is not None:
-        core = ev.prepare(core, constants)
+    core, constants, structure = prepared(ev, parameters, block, result, node)
     sources = tuple(vectors)
     made = splice(ev, with_tangents(ev, pushed(core, sources, constants), core, sources, vectors))
-    if len(made) != 2 * len(results):
+    returned = core.body[-1]
+    assert isinstance(returned, Return)
+    if len(made) != 2 * len(returned.values):
         ev.fail(NotDifferentiable, "the tangent of a result that is not a float", node, hint="return floats alone")
     return Tup((structure(made[::2]), structure(made[1::2])))
 
@@ -115,7 +105,7 @@ def lower_vjp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
     start, moment = len(ev.block), _Moment.now(ev)
     result = ev.materialise(ev.apply(callee, primals, {}, node))
     run = with_changes(ev, freeze(ev.block[start:]), node)
-    if any(_draws(stmt) for stmt in walk(run)):
+    if any(drawn(stmt) is not None for stmt in walk(run)):
         ev.fail(
             UnsupportedSyntax,
             "`vjp` of a function that draws random numbers, in differentiated code",
@@ -152,11 +142,6 @@ def _is_float(ev: Evaluator, value: Value, node: Any) -> bool:
     if isinstance(value, Lst):
         ev.fail(UnsupportedSyntax, "a list as an argument of `vjp`, in differentiated code", node, hint="pass a tuple")
     return isinstance(value, Complex) or (isinstance(value, Sym) and value.type.is_float)
-
-
-def _draws(stmt: Stmt) -> bool:
-    name = stmt.value.fn if isinstance(stmt, Assign) and isinstance(stmt.value, Op) else ""
-    return (stmt.function if isinstance(stmt, Call) else name).startswith("np.random.")
 
 
 def _changes(ev: Evaluator, block: Any, roots: frozenset[str]) -> bool:
