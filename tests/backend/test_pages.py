@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from llvmlite import ir as ll
 from tapec.backend import lean, pages
 from tapec.options import DEFAULT
 
+ROOT = Path(__file__).resolve().parents[2]
 OFFERED = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
@@ -35,18 +37,28 @@ def jitted(function):
     return numba.njit(**lean.flags(DEFAULT))(function)
 
 
+COUNTING = """
+import resource
+
+from tests.backend.test_pages import jitted, several
+
+f = jitted(several)
+n, counts = 300_000, []
+for _ in range(8):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    assert f(n) == n + 1.0
+    counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+print(min(counts))
+"""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library of Linux")
 def test_later_calls_find_the_memory_of_the_first():
-    import resource
-
-    f = jitted(several)
-    n = 300_000
-    for _ in range(3):
-        assert f(n) == n + 1.0
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    f(n)
+    # in a process of its own, and the least of some calls: a system may take pages from a large process at any time
+    done = subprocess.run([sys.executable, "-c", COUNTING], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     # of 2,900 pages
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 300
+    assert int(done.stdout) < 300
 
 
 @pytest.mark.skipif(not OFFERED.exists(), reason="a system with large pages")
