@@ -40,7 +40,7 @@ def run(folder: Path, *cells: str) -> list[str]:
         text=True,
         env=environment,
         cwd=folder,
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return [line for line in done.stdout.splitlines() if not line.startswith((" ", "---", "Traceback"))]

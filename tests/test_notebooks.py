@@ -22,7 +22,8 @@ def test_the_notebook_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, folders)))
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
+    patient = {"timeout": 600, "startup_timeout": 600}
+    nbclient.NotebookClient(notebook, kernel_name="python3", resources=resources, **patient).execute()
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -49,7 +49,7 @@ class Project:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == 0, done.stdout
         return done.stdout.strip()

@@ -285,7 +285,7 @@ def test_processes_may_share_the_cache(project: Project) -> None:
         subprocess.Popen(command, cwd=project.folder, env=variables, text=True, stdout=subprocess.PIPE)
         for _ in range(3)
     ]
-    assert {process.communicate(timeout=120)[0].splitlines()[0] for process in running} == {"[7. 7.]"}
+    assert {process.communicate(timeout=600)[0].splitlines()[0] for process in running} == {"[7. 7.]"}
     assert project.run(CALL) == "[7. 7.]\ncached"
     assert not list(project.cache.glob("*/.writing-*"))
 

@@ -6,8 +6,8 @@ import collections
 import dataclasses
 import functools
 import pickle
+import sys
 import threading
-import timeit
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -228,7 +228,7 @@ def test_threads_may_ask_at_the_same_time() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(600)
     assert found == [6.0] * 6
 
 
@@ -240,15 +240,21 @@ def test_two_derivatives_of_one_function_are_independent() -> None:
 
 
 def test_a_call_costs_as_much_as_a_jitted_one() -> None:
-    gradient = tapec.grad(square)
+    """No Python stands around it: one frame takes as long as the whole call."""
     primal = numba.njit(lambda x, scale: scale * x * x)
-    gradient(1.0, 2.0), primal(1.0, 2.0)
 
-    def cost(function: Any) -> float:
-        return min(timeit.repeat(lambda: function(1.0, 2.0), number=20_000, repeat=5))
+    def entered(function: Any) -> int:
+        function(1.0, 2.0)
+        events: list[str] = []
+        sys.setprofile(lambda frame, event, _: events.append(event))
+        try:
+            function(1.0, 2.0)
+        finally:
+            sys.setprofile(None)
+        return events.count("call")
 
-    # a loaded machine; both are about 200 ns
-    assert cost(gradient) < 3 * cost(primal)
+    # Numba tells profilers of what it calls, on Python 3.11
+    assert entered(tapec.grad(square)) == entered(primal) <= 1
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def test_an_emitted_module_runs_on_its_own(tmp_path: Path, case: str, without_ji
         env={"NUMBA_DISABLE_JIT": without_jit, "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     argument = np.array([0.1, 0.2]) if case == "loops" else 2.0

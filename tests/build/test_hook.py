@@ -100,7 +100,7 @@ def wheel(copy, environment) -> Path:
 
 
 def run(*command: object, **more) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=280, **more)
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600, **more)
 
 
 def configured(**attributes) -> Distribution:
@@ -206,9 +206,10 @@ class TestProcesses:
         venv.create(tmp_path / "fresh", with_pip=True)
         python = tmp_path / "fresh" / "bin" / "python"
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        if run(python, "-m", "pip", "install", "-q", "numpy", "pytest", env=clean).returncode != 0:
+        install = (python, "-m", "pip", "install", "-q", "--retries", "1", "--timeout", "20")
+        if run(*install, "numpy", "pytest", env=clean).returncode != 0:
             pytest.skip("NumPy cannot be installed here: no package index")
-        installed = run(python, "-m", "pip", "install", "-q", wheel, env=clean)
+        installed = run(*install, wheel, env=clean)
         assert installed.returncode == 0, installed.stderr
         listed = run(python, "-m", "pip", "list", env=clean).stdout
         assert "numba" not in listed and "tapec" not in listed

@@ -146,7 +146,7 @@ for f, args, wrt in CASES[:3]:
 def test_the_same_bits_on_one_and_two_threads():
     root = Path(tapec.__file__).parent.parent
     environment = {**os.environ, "NUMBA_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
-    subprocess.run([sys.executable, "-c", _COMPARE], cwd=root, env=environment, check=True, timeout=280)
+    subprocess.run([sys.executable, "-c", _COMPARE], cwd=root, env=environment, check=True, timeout=600)
 
 
 def recurrence(x):

@@ -21,14 +21,14 @@ pytestmark = pytest.mark.compiled
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(*arguments, text=None):
+def run(*arguments, text=None, **variables):
     paths = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
     done = subprocess.run(
         [sys.executable, *arguments],
         input=text,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths, "PYTHON_BASIC_REPL": ""},
+        env={**os.environ, "PYTHONPATH": paths, "PYTHON_BASIC_REPL": "", **variables},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
@@ -56,7 +56,7 @@ def test_a_function_of_the_command_line():
 
 
 @pytest.mark.slow
-def test_notebook_cells():
+def test_notebook_cells(tmp_path):
     pytest.importorskip("IPython")
     text = (
         "from IPython.core.interactiveshell import InteractiveShell\n"
@@ -66,7 +66,8 @@ def test_notebook_cells():
         "    return t.gradient(z, x)')\n"
         "shell.run_cell('print(\"again\", f(tapec.constant(2.0)))')\n"
     )
-    told = run("-c", text)
+    # the history in the user's folder belongs to whoever opens it first
+    told = run("-c", text, IPYTHONDIR=str(tmp_path))
     assert "slope 6.0" in told and "again 12.0" in told
 
 
