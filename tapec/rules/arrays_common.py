@@ -32,6 +32,8 @@ def runs_once():
 
 def within(axis, ndim):
     """An axis counted from 0."""
+    if isinstance(axis, tuple):
+        raise TypeError("this function takes one axis, not several")
     if axis < -ndim or axis >= ndim:
         raise ValueError("axis is out of bounds for this array")
     if axis < 0:
@@ -39,12 +41,33 @@ def within(axis, ndim):
     return axis
 
 
-def without(shape, axis):
-    """The extents of all axes but one."""
+def axes_of(axis, ndim):
+    """The axes that a reduction runs over, counted from 0 and in order: all for None."""
+    if axis is None:
+        return AXES[:ndim]
+    if not isinstance(axis, tuple):
+        return (within(axis, ndim),)
+    places: tuple[int, ...] = ()
+    for k in AXES[:ndim]:
+        for one in axis:
+            if within(one, ndim) == k:
+                if k in places:
+                    raise ValueError("duplicate value in 'axis'")
+                places = places + (k,)
+    return places
+
+
+def remaining(index, places, zero):
+    """What is left of an index or a shape without some axes, in the place of each of which comes `zero`."""
     rest: tuple[Any, ...] = ()
-    for k in AXES[: len(shape) - 1]:
-        rest = rest + ((shape[k] if k < axis else shape[k + 1]),)
+    for k in AXES[: len(index)]:
+        rest = rest + (zero if k in places else (index[k],))
     return rest
+
+
+def is_block(places):
+    """Whether axes follow each other."""
+    return not places or places == AXES[places[0] : places[0] + len(places)]
 
 
 def accumulator(dtype):
@@ -78,22 +101,30 @@ def kept(total, ndim, keepdims):
 
 
 def by_lane(reduce, a, axis, keepdims, dtype):
-    """Apply `reduce(a, before, inner, after)` to all of `a`, or to each of its lanes along an axis.
+    """Apply `reduce(a, before, inner, after)` to all of `a`, or to each of its lanes along an axis or several.
 
     The elements of a lane are `a[before + k + after]` for `k` in `np.ndindex(inner)`.
     """
-    if axis is None:
-        return kept(reduce(a, (), a.shape, ()), a.ndim, keepdims)
-    place = within(axis, a.ndim)
     shape = a.shape
-    if a.ndim == 1 and not keepdims:
-        return reduce(a, (), shape, ())
-    extent = (1,) if keepdims else ()
-    zero = (0,) if keepdims else ()
-    out = np.empty(shape[:place] + extent + shape[place + 1 :], dtype)
-    for before in np.ndindex(shape[:place]):
-        for after in np.ndindex(shape[place + 1 :]):
-            out[before + zero + after] = reduce(a, before, (shape[place],), after)
+    places = axes_of(axis, a.ndim)
+    if len(places) == a.ndim:
+        return kept(reduce(a, (), shape, ()), a.ndim, keepdims)
+    if is_block(places):
+        return _along(reduce, a, places, keepdims, dtype)
+    rest = remaining(AXES[: a.ndim], places, ())
+    out = _along(reduce, np.transpose(a, rest + places), AXES[len(rest) : a.ndim], False, dtype)
+    return np.reshape(out, remaining(shape, places, (1,))) if keepdims else out
+
+
+def _along(reduce, a, places, keepdims, dtype):
+    """Apply `reduce` to each lane along axes that follow each other."""
+    first = places[0] if places else 0
+    stop = first + len(places)
+    zero = (0,) * len(places) if keepdims else ()
+    out = np.empty(remaining(a.shape, places, (1,) if keepdims else ()), dtype)
+    for before in np.ndindex(a.shape[:first]):
+        for after in np.ndindex(a.shape[stop:]):
+            out[before + zero + after] = reduce(a, before, a.shape[first:stop], after)
     return out
 
 

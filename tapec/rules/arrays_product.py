@@ -141,6 +141,10 @@ def norm(x, ord=None, axis=None, *, keepdims=False):
     x = np.asarray(x)
     if x.dtype.kind != "f":
         x = x.astype(np.float64)
+    if isinstance(axis, tuple) and len(axis) != 1 and ord is not None and ord != "fro":
+        raise ValueError("of norms of matrices along two axes, only Frobenius' is supported")
+    if isinstance(axis, tuple) and len(axis) == 2:
+        return by_lane(_length, x, axis, keepdims, x.dtype)
     if axis is not None or x.ndim == 1:
         return _vector_norm(x, ord, axis, keepdims)
     if ord is None:

@@ -1,4 +1,4 @@
-"""Sums, products, means and extremes, over all elements or along an axis.
+"""Sums, products, means and extremes, over all elements or along axes.
 
 Where several elements tie for a maximum or minimum, its derivative is shared evenly among them.
 """
@@ -13,59 +13,57 @@ import numpy as np
 from tapec.rules.arrays_common import (
     AXES,
     accumulator,
+    axes_of,
     by_lane,
     float_type,
+    is_block,
     kept,
     known,
     lane_size,
+    remaining,
     runs_once,
     stop_gradient,
     within,
-    without,
 )
 
 
 def _total(a, axis, kind, keepdims):
     """Sum with accumulators of type `kind`; reads each element once, in memory order."""
     shape = a.shape
-    if axis is not None:
-        axis = within(axis, a.ndim)
-    if axis is None or (a.ndim == 1 and not keepdims):
+    places = axes_of(axis, a.ndim)
+    if len(places) == a.ndim:
         total = kind(0)
         for k in np.ndindex(shape):
             total += a[k]
         return kept(total, a.ndim, keepdims)
-    if keepdims:
-        out = np.zeros(shape[:axis] + (1,) + shape[axis + 1 :], kind)
-        zero: tuple[Any, ...] = (0,)
+    out = np.zeros(remaining(shape, places, (1,) if keepdims else ()), kind)
+    zero: tuple[Any, ...] = (0,) * len(places) if keepdims else ()
+    first = places[0] if places else 0
+    stop = first + len(places)
+    if not is_block(places):
+        for k in np.ndindex(shape):
+            out[remaining(k, places, (0,) if keepdims else ())] += a[k]
+    elif stop == a.ndim:
+        for i in np.ndindex(shape[:first]):
+            total = kind(0)
+            for k in np.ndindex(shape[first:]):
+                total += a[i + k]
+            out[i + zero] = total
     else:
-        out = np.zeros(without(shape, axis), kind)
-        zero = ()
-    for place in AXES[: a.ndim]:
-        if axis == place:
-            if place == a.ndim - 1:
-                for i in np.ndindex(shape[:place]):
-                    total = kind(0)
-                    for j in range(shape[place]):
-                        total += a[i + (j,)]
-                    out[i + zero] = total
-            else:
-                for i in np.ndindex(shape[:place]):
-                    for j in range(shape[place]):
-                        for k in np.ndindex(shape[place + 1 :]):
-                            out[i + zero + k] += a[i + (j,) + k]
+        for i in np.ndindex(shape[:first]):
+            for j in np.ndindex(shape[first:stop]):
+                for k in np.ndindex(shape[stop:]):
+                    out[i + zero + k] += a[i + j + k]
     return out
 
 
 def _count(a, axis):
     """How many elements one mean is taken over."""
-    if axis is None:
-        return a.size
-    return a.shape[within(axis, a.ndim)]
+    return a.size if axis is None else lane_size(tuple(a.shape[k] for k in axes_of(axis, a.ndim)))
 
 
 def sum_(a, axis=None, dtype=None, *, keepdims=False):
-    """Sum of all elements, or along an axis."""
+    """Sum of all elements, or along an axis or several."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
     if dtype is None:
@@ -74,7 +72,7 @@ def sum_(a, axis=None, dtype=None, *, keepdims=False):
 
 
 def mean(a, axis=None, *, keepdims=False):
-    """Arithmetic mean of all elements, or along an axis."""
+    """Arithmetic mean of all elements, or along an axis or several."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
     return _total(a, axis, float_type(a.dtype), keepdims) / _count(a, axis)
@@ -102,7 +100,7 @@ def _product(a, before, inner, after):
 
 
 def prod(a, axis=None, *, keepdims=False):
-    """Product of all elements, or along an axis."""
+    """Product of all elements, or along an axis or several."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
     return by_lane(_product, a, axis, keepdims, accumulator(a.dtype))

@@ -25,6 +25,18 @@ def sums(a):
     )
 
 
+@cases((arr(2, 3, 2),))
+def over_several_axes(a):
+    return (
+        np.sum(a * a, axis=(1, 2)),
+        a.sum(axis=(0, 1)) ** 2,
+        np.mean(a * a, axis=(0, 2), keepdims=True) * a,
+        a.max(axis=(0, -1)),
+        np.var(a, axis=(0, 1)),
+        np.linalg.norm(a, axis=(1, 2)),
+    )
+
+
 @cases((arr(5),))
 def spreads(a):
     return np.var(a), a.var(), np.std(a), a.std(), np.mean(a), np.median(a), np.ptp(a)

@@ -81,6 +81,33 @@ def test_reductions(function: Any, a: Any):
     agrees(function, a, keepdims=True, rtol=tolerance(a))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [np.sum, np.prod, np.mean, np.var, np.std, np.max, np.min, np.ptp, np.nansum, np.nanmax, np.linalg.norm],
+)
+def test_reductions_over_several_axes(function: Any):
+    for a in (ARRAYS["cube"], ARRAYS["turned"], ARRAYS["four"]):
+        for axis in ((0, 1), (-1, 0), (1, 2), (2, 1)):
+            agrees(function, a, axis=axis)
+            agrees(function, a, axis=axis, keepdims=True)
+    if function is not np.linalg.norm:
+        for axis in ((), (1,), (3, 0, 1), (0, 1, 2, 3)):
+            agrees(function, ARRAYS["four"], axis=axis)
+            agrees(function, ARRAYS["four"], axis=axis, keepdims=True)
+
+
+def test_axes_that_a_reduction_cannot_run_over_are_refused():
+    a = np.ones((2, 3, 4))
+    with pytest.raises(ValueError, match="duplicate"):
+        LIBRARY[np.sum](a, (0, -3))
+    with pytest.raises(ValueError, match="out of bounds"):
+        LIBRARY[np.mean](a, (0, 3))
+    with pytest.raises(TypeError, match="one axis"):
+        LIBRARY[np.median](a, (0, 1))
+    with pytest.raises(ValueError, match="Frobenius"):
+        LIBRARY[np.linalg.norm](a, 1, (0, 1))
+
+
 @over(ARRAYS)
 @pytest.mark.parametrize("function", [np.max, np.min, np.nanmax, np.nanmin])
 def test_extremes_are_exact(function: Any, a: Any):
