@@ -19,17 +19,18 @@ from tapec.backend.program import Program, resolve_wrt
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
-from tapec.optimise import prepare, tidy
+from tapec.optimise import forms, prepare, tidy
 from tapec.optimise.defined import define_copied
+from tapec.optimise.unstretched import Forms
 from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
-from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks
+from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks, substitute
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.limits import limited
-from tapec.transforms.reverse import kept_by_loops, reverse
+from tapec.transforms.reverse import Reversed, kept_by_loops, reverse
 from tapec.transforms.scaled import is_linear, scaled
 from tapec.transforms.split import Split, split
 
@@ -93,6 +94,10 @@ def _build(
         core = replace(lowered.function, name=name)
     if kind == "hvp" or kind in JACOBIANS:
         no_limit(options, f"tapec.{kind}")
+    two = None
+    if options.fast and options.memory is None and kind in ("grad", "value_and_grad"):
+        two = forms(core, constants)
+    core = core if two is None else two.alike
     if options.fast:
         core = prepare(core, constants, listener)
     if kind == "jvp":
@@ -138,16 +143,23 @@ def _build(
             return _augmented(function, parts, lowered, structure, options)
         return _pullback(function, parts, lowered, structure, positions, sources, options)
     count = 0 if kind == "grad" else len(swept.values)
-    results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
+
+    doc = _doc(kind, function, [structure.labels[p] for p in positions])
+
+    def sweeps(swept: Reversed) -> Function:
+        results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
+        body = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward, Return(results))
+        return Function(name, (*core.params, *swept.seeds), body, swept.types, doc)
 
     def text(values: tuple[Expr, ...]) -> str:
         gradient = structure.gradients(positions, single, dict(zip(sources, values[count:], strict=True)))
         return gradient if kind == "grad" else f"{structure.result(lowered.result, values[:count])}, {gradient}"
 
-    sweeps = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward)
-    doc = _doc(kind, function, [structure.labels[p] for p in positions])
-    made = Function(name, (*core.params, *swept.seeds), (*sweeps, Return(results)), swept.types, doc)
-    return _finish(made, text, lowered, structure, options, listener, swept.seeds)
+    made = sweeps(swept)
+    if two is not None:
+        stretched = reverse(prepare(two.other, constants), sources, constants, unit_seed=unit_seed, fuse=fuse)
+        two = Forms(made, two.equal, sweeps(stretched))
+    return _finish(made, text, lowered, structure, options, listener, swept.seeds, two=two)
 
 
 def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
@@ -317,10 +329,12 @@ def _finish(
     listener: Listener | None,
     seeds: tuple[str, ...] = (),
     pairs: list[tuple[int, int]] | None = None,
+    two: Forms | None = None,
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns.
 
     pairs  positions of seeds that are the parts of one complex number; by default those of the results
+    two    the forms of which `core` is the first one
     """
     stage(listener, "optimising")
     pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
@@ -329,7 +343,11 @@ def _finish(
     taken = (*lowered.constants, *structure.namespace, *labels, *(pair.whole for pair in structure.pairs()))
     partners = {pair.im: pair.re for pair in structure.pairs() if pair.re in core.params}
     core = replace(core, body=_same_extents(core.body, partners))
-    core = tidy(core, frozenset(taken).difference(core.params), options, listener)
+    if two is not None:
+        parts: dict[str, Expr] = {part: Name(partner) for part, partner in partners.items()}
+        equal = tuple((substitute(one, parts), substitute(extent, parts)) for one, extent in two.equal)
+        two = Forms(core, equal, replace(two.other, body=_same_extents(two.other.body, partners)))
+    core = tidy(core, frozenset(taken).difference(core.params), options, listener, two)
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken

@@ -1,4 +1,4 @@
-"""Can a later store touch the element that was loaded?
+"""Can a later store, or an earlier one, touch the element that was loaded?
 
 Decides for subscripts that are loop variables plus constants, with loop bounds of the same kind:
 what elimination, triangular solves and recurrences are written in.  Everything else may touch.
@@ -77,6 +77,25 @@ class Dependence:
             if r is not None and w is not None
         )
 
+    def unwritten(self, load: Assign, store: Store, loop: Region) -> bool:
+        """Whether no run of `store` that comes before `load` in one run of `loop` writes the element that `load` reads."""
+        value = load.value
+        assert isinstance(value, Op) and isinstance(value.args[0], Name)
+        array, read = self.element(value.args[0].id, value.args[1:])
+        target, write = self.element(store.array, store.index)
+        if target != array or len(read) != len(write) or self.moves(array, loop):
+            return False
+        here, there = self.regions.of[id(load)], self.regions.of[id(store)]
+        # loops around that stand still, and those of the run that have moved on since the store
+        common = [r for r in reversed(here.loops()) if there.inside(r)]
+        if any(not isinstance(region.owner, For) for region in common):
+            return False
+        pairs = [(r, w) for r, w in zip(read, write, strict=True) if r is not None and w is not None]
+        cases: list[int | None] = [level for level, region in enumerate(common) if region.inside(loop)]
+        if self.regions.place[id(store)] < self.regions.place[id(load)]:
+            cases.append(None)
+        return all(any(self.apart(w, r, common, level) for r, w in pairs) for level in cases)
+
     def moves(self, array: str, region: Region) -> bool:
         """Whether a name may be another array later in the same run of a region."""
         home = self.regions.home.get(array)
@@ -121,7 +140,7 @@ class Dependence:
         return None
 
     def apart(self, read: Affine, write: Affine, common: list[Region], level: int | None) -> bool:
-        """Whether two subscripts differ when the loop at `level` has moved on, those outside it not.
+        """Whether two subscripts differ when the loop at `level` has moved on to the second, those outside it not.
 
         With level None all common loops are in the same trip.
         """

@@ -104,6 +104,8 @@ class Memory:
     _dependence: Dependence | None = None
     # answers of `stable`, which is asked for every use of a value
     _stable: dict[tuple[int, str], bool] = field(default_factory=dict)
+    # and of `as_before`
+    _as_before: dict[tuple[int, int], bool] = field(default_factory=dict)
 
     def stable(self, stmt: Stmt, array: str) -> bool:
         """Whether no store can follow `stmt` on the memory of `array` that `stmt` sees.
@@ -148,6 +150,25 @@ class Memory:
         """Whether no trip of a loop, or no statement of another block, stores into an array's memory."""
         stores = self.stores.get(self.aliases.find(array), ())
         return not any(self.regions.of[id(store)].inside(loop) for store in stores)
+
+    def as_before(self, stmt: Stmt, array: str, loop: Region) -> bool:
+        """Whether what `stmt` loads in a trip of a loop is what the array held before the loop."""
+        found = self._as_before.get((id(stmt), id(loop)))
+        if found is None:
+            found = self._as_before[id(stmt), id(loop)] = self._is_as_before(stmt, array, loop)
+        return found
+
+    def _is_as_before(self, stmt: Stmt, array: str, loop: Region) -> bool:
+        for store in self.stores.get(self.aliases.find(array), ()):
+            if not self.regions.of[id(store)].inside(loop):
+                continue
+            if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
+                return False
+            if self._dependence is None:
+                self._dependence = Dependence(self.regions)
+            if not self._dependence.unwritten(stmt, store, loop):
+                return False
+        return True
 
     def _untouched(self, stmt: Stmt, store: Stmt) -> bool:
         """Whether subscripts prove that a store leaves the loaded element alone."""

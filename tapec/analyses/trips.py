@@ -213,7 +213,12 @@ class Trips:
 
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
         """Whether no trip touches an element that another one stores, of one array or of views of it."""
-        elements = [self.dependence.element(one.array, one.index) for one in group if one.index is not None]
+        indexed = [(one.array, one.index) for one in group if one.index is not None]
+        if len({array for array, _ in indexed}) == 1:
+            # one array, or one view: what it is a view of is no matter
+            elements = [(array, list(map(self.subscript, index))) for array, index in indexed]
+        else:
+            elements = [self.dependence.element(array, index) for array, index in indexed]
         arrays = {array for array, _ in elements}
         if len(arrays) != 1 or len(elements) != len(group):
             return False

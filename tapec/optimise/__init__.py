@@ -64,6 +64,7 @@ from tapec.optimise.stretched import copy_stretched
 from tapec.optimise.strided import keep_in_line
 from tapec.optimise.summed_products import sum_before_products
 from tapec.optimise.sums import sum_in_variables
+from tapec.optimise.tabled import tabulate
 from tapec.optimise.tails import breaks_last
 from tapec.optimise.tall import turn_tall
 from tapec.optimise.together import run_together
@@ -71,6 +72,7 @@ from tapec.optimise.turned_products import turn_products
 from tapec.optimise.unroll import unroll
 from tapec.optimise.unsigned import drop_signs
 from tapec.optimise.unstepped import stencils_without_steps, without_steps
+from tapec.optimise.unstretched import Forms, either, may_stretch, two_forms, with_equal
 from tapec.optimise.values import values_alone
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
@@ -115,6 +117,8 @@ PREPARE: tuple[Pass, ...] = (
     known_elements,
     *CLEAN,
     cancel_shifts,
+    *CLEAN,
+    tabulate,
     *CLEAN,
     part_edges,
     choose_numbers,
@@ -180,7 +184,7 @@ TELLING: dict[Pass, Telling] = {
             unroll,
         ),
         *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
-        *(refill, leave_early, cancel_shifts, split_chains, join_products),
+        *(refill, leave_early, cancel_shifts, split_chains, join_products, tabulate),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, multiply_matrices, turn_tall, keep_written_rows),
     )
@@ -190,6 +194,13 @@ TELLING: dict[Pass, Telling] = {
 def prepare(function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
     """Rewrite a program so that its derivative is faster, in single assignment, as the transforms expect."""
     return to_ssa(_run(PREPARE, function, constants, listener), constants)
+
+
+def forms(function: Function, constants: frozenset[str] = frozenset()) -> Forms | None:
+    """A form of the program for operands that need not be stretched, and one for others, where that is worth it."""
+    if not may_stretch(function):
+        return None
+    return two_forms(_run((*CLEAN, extents_of_slices, *CLEAN), function, constants, None))
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -202,14 +213,27 @@ def tidy(
     constants: frozenset[str] = frozenset(),
     options: Options = DEFAULT,
     listener: Listener | None = None,
+    forms: Forms | None = None,
 ) -> Function:
     """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
+
+    Of a function that is one of two `forms`, both are made one function.
 
     Afterwards the places of atoms may hold expressions.  At level 0 only what nobody reads is dropped: trips that
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
     """
     if options.level == 0:
         return drop_dead(function, constants)
+    if forms is not None:
+        alike = _as_fast(with_equal(forms.alike, forms.equal), constants, options, listener)
+        function = either(alike, forms.equal, _as_fast(forms.other, constants, options, None), constants)
+    else:
+        function = _as_fast(function, constants, options, listener)
+    return _run(READABLE, function, constants, listener)
+
+
+def _as_fast(function: Function, constants: frozenset[str], options: Options, listener: Listener | None) -> Function:
+    """Generated code, cleaned up and made fast, before it is made readable."""
     # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     left_out: dict[Pass, bool] = {carry_additions: options.parallel, multiply_matrices: options.memory is not None}
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
@@ -230,7 +254,7 @@ def tidy(
         function = _run(IN_PLACE, function, constants, listener)
     if options.level > 1:
         function = _run(FILLED, function, constants, listener)
-    return _run(READABLE, function, constants, listener)
+    return function
 
 
 def _run(

@@ -49,7 +49,7 @@ def coalesce(function: Function, constants: frozenset[str] = frozenset()) -> Fun
     classes.join_versions()
     names = _Naming(classes, function, constants).run()
     types = {names[old]: function.types[old] for old in names if old in function.types}
-    return replace(function, body=_renamed(function.body, names), types=types)
+    return replace(function, body=under_names(function.body, names), types=types)
 
 
 def _copies(function: Function) -> list[tuple[str, str]]:
@@ -209,7 +209,7 @@ class _Naming:
         return name
 
 
-def _renamed(block: Block, names: dict[str, str]) -> Block:
+def under_names(block: Block, names: dict[str, str]) -> Block:
     """The block under new names, without copies of a name to itself."""
     values: dict[str, Expr] = {old: Name(new) for old, new in names.items() if old != new}
 

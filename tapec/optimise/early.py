@@ -7,14 +7,18 @@ The adjoint of a running maximum goes to the trip that set it last, and is zero 
             x_bar[i] += top_bar         ->              x_bar[i] += top_bar
             top_bar = 0.0                               top_bar = 0.0
                                                         break
+
+In a loop, it does not begin if there is nothing to spread: of the states of a most likely path, one in each step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener
+from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -24,6 +28,7 @@ from tapec.syntax.core import (
     For,
     Function,
     If,
+    Loop,
     Name,
     Op,
     Stmt,
@@ -33,35 +38,45 @@ from tapec.syntax.core import (
     reads,
     writes,
 )
+from tapec.syntax.types import BOOL
 
 
 def leave_early(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with loops that end when an adjoint is used up; see the module."""
-    worker = _Early(Trips(function), listener)
-    return replace(function, body=worker.block(function.body))
+    worker = _Early(function, listener)
+    return replace(function, body=worker.block(function.body, False), types=worker.fresh.types)
 
 
 class _Early:
-    def __init__(self, trips: Trips, listener: Listener | None) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = trips
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
 
-    def block(self, block: Block) -> Block:
-        return tuple(self.statement(stmt) for stmt in block)
+    def block(self, block: Block, repeated: bool) -> Block:
+        return tuple(new for stmt in block for new in self.statement(stmt, repeated))
 
-    def statement(self, stmt: Stmt) -> Stmt:
+    def statement(self, stmt: Stmt, repeated: bool) -> Iterator[Stmt]:
         new = self.shortened(stmt) if isinstance(stmt, For) else None
         if new is None:
-            return map_blocks(stmt, self.block)
+            inside = repeated or isinstance(stmt, For | Loop)
+            yield map_blocks(stmt, lambda block: self.block(block, inside))
+            return
         if self.listener is not None:
             why = "the adjoint that goes back through it is used up by one trip"
             self.listener.decide(stmt.span, "early", "the reverse sweep leaves the loop early", why)
-        return new
+        loop, carried = new
+        if repeated:
+            some = self.fresh("t", BOOL)
+            yield Assign(some, Op("!=", (Name(carried), Const(0.0))), stmt.span)
+            yield If(Name(some), (loop,), span=stmt.span)
+        else:
+            yield loop
 
-    def shortened(self, loop: For) -> For | None:
-        """The loop with a `break` where the adjoint that it carries has become zero."""
+    def shortened(self, loop: For) -> tuple[For, str] | None:
+        """The loop with a `break` where the adjoint that it carries has become zero, and that adjoint."""
         match loop.body:
             case (
                 *before,
@@ -80,7 +95,7 @@ class _Early:
         if self.trips.left_over(loop, inside | {merged}):
             return None
         last = (Assign(carried, Const(0.0), cleared[0].span), Break(branch.span))
-        return replace(loop, body=(*before, replace(branch, body=(*spread, *last), orelse=())))
+        return replace(loop, body=(*before, replace(branch, body=(*spread, *last), orelse=()))), carried
 
     def harmless(self, stmt: Assign) -> bool:
         """Whether a statement can be left out where nothing reads its result."""

@@ -10,7 +10,8 @@ same element is added again; each use of an element adds to its adjoint.
     a_bar[i] += s                 a_bar[i] = t_1
 
 A store waits for the next one of its element unless something between the two may read or write
-the element: subscripts decide, see `analyses.trips`.  In a loop of `h` trips, `i` and `i + h` are different:
+the element: subscripts decide, see `analyses.trips`.  What is then stored may be what the element holds, as where the
+reverse of `s[j] += v` takes an adjoint that it adds again; that store is dropped.  In a loop of `h` trips, `i` and `i + h` are different:
 there is a trip, so `h` is not 0.
 """
 
@@ -82,6 +83,8 @@ class _Settle:
         for stmt in block:
             if isinstance(stmt, Store):
                 stmt = self.store(stmt, waiting, out)
+                if self.holds(stmt, out):
+                    continue
             else:
                 around = self.positive
                 if isinstance(stmt, For):
@@ -162,6 +165,24 @@ class _Settle:
             out.append(Assign(name, Op("+", (earlier.value, later.value)), later.span))
             value = Name(name)
         return replace(later, value=value, accumulate=earlier.accumulate)
+
+    def holds(self, store: Store, before: list[Stmt | None]) -> bool:
+        """Whether an element holds what is stored: it was read before in the block, and nothing has changed it since."""
+        element: Expr = Op("load", (Name(store.array), *store.index))
+        if store.accumulate or not isinstance(store.value, Name) or self.trips.definition(store.value) != element:
+            return False
+        of = {store.array, *names_in(element)} & self.changing
+        for stmt in reversed(before):
+            if stmt is None:
+                continue
+            if isinstance(stmt, Assign) and stmt.target == store.value.id:
+                return True
+            if any(name in of for inner in walk((stmt,)) for name in writes(inner)):
+                return False
+            plain = isinstance(stmt, Store)
+            if any(a.kind != "load" and self.meets(a, store, plain) for a in self.trips.accesses((stmt,))):
+                return False
+        return False
 
     def type_of(self, atom: Atom) -> Type | None:
         if isinstance(atom, Name):

@@ -108,8 +108,8 @@ class Copies(Replays):
             if isinstance(inner, Op) and inner.fn == "load":
                 array, *subs = inner.args
                 assert isinstance(array, Name)
-                if not self.memory.stable(made, array.id):
-                    loop = self._nest_of_grid(array.id, tuple(subs), self.chain(home))
+                if self._missing(made, array.id):
+                    loop = self._nest_of_grid(made, array.id, tuple(subs), self.chain(home))
                     if loop is None:
                         return None
                     found.add((array.id, loop))
@@ -122,7 +122,14 @@ class Copies(Replays):
             found |= more
         return found
 
-    def _nest_of_grid(self, array: str, subs: tuple[Expr, ...], chain: tuple[Region, ...]) -> Region | None:
+    def _missing(self, load: Stmt, array: str) -> bool:
+        """Whether the reverse sweep does not find an element where it was: it is overwritten, or of a trip's own array."""
+        own = array not in self.shadows and self._allocated(array) and self.chain(self.regions.home[array])
+        return bool(own) or not self.memory.stable(load, array)
+
+    def _nest_of_grid(
+        self, load: Stmt, array: str, subs: tuple[Expr, ...], chain: tuple[Region, ...]
+    ) -> Region | None:
         """The outermost loop that counts one of the subscripts of a load from an array, if they go over all of it."""
         shape = self._shape(array, frozenset())
         if shape is None:
@@ -135,12 +142,24 @@ class Copies(Replays):
             counted.append(place)
         first = min(counted)
         loop = chain[first]
-        early = self.extents.of(chain[:first]) if first > 0 else None
-        if early is None or self._stored_in(array, loop) or self.regions.home[array].inside(loop):
-            return None
+        return loop if first > 0 and self._in_rows(array, chain[:first]) and self._serves(load, array, loop) else None
+
+    def _in_rows(self, array: str, around: tuple[Region, ...]) -> bool:
+        """Whether copies of an array, one per trip of the loops around, are rows of a buffer."""
+        shape = self._shape(array, frozenset())
+        if shape is None or self.extents.of(around) is None:
+            return False
         # one value each in the whole run of the function, whichever trip has made the array
         names = [name for extent in shape.extents for name in names_in(extent)]
-        return None if any(self.regions.home[name].loops() for name in names) else loop
+        return not any(self.regions.home[name].loops() for name in names)
+
+    def _serves(self, load: Stmt, array: str, loop: Region) -> bool:
+        """Whether an array holds before a loop what is loaded from it in the loop."""
+        if self.regions.home[array].inside(loop) or any(
+            self.regions.of[id(made)].inside(loop) for made in self.regions.defs.get(array, ())
+        ):
+            return False
+        return not self._stored_in(array, loop) or self.memory.as_before(load, array, loop)
 
     def _stored_in(self, array: str, loop: Region) -> bool:
         """Whether a trip of a loop stores into the memory that an array's name stands for meanwhile."""
@@ -198,19 +217,20 @@ class Copies(Replays):
     # copies that are made
 
     def copied(self, stmt: Stmt) -> bool:
-        """Whether a load reads an element that is overwritten later, of an array that is copied for it."""
+        """Whether a load reads an element that is gone later, of an array that is copied for it."""
         if self._nest(stmt) is None:
             return False
         assert isinstance(stmt, Assign) and isinstance(stmt.value, Op) and isinstance(stmt.value.args[0], Name)
-        return not self.memory.stable(stmt, stmt.value.args[0].id)
+        return self._missing(stmt, stmt.value.args[0].id)
 
     def _nest(self, stmt: Stmt) -> Region | None:
         if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn != "load":
             return None
         array = stmt.value.args[0]
         assert isinstance(array, Name)
-        around = self.regions.of[id(stmt)].loops()
-        return next((loop for loop in self._copied.get(array.id, ()) if loop in around), None)
+        loops = self._copied.get(array.id, ())
+        around = self.regions.of[id(stmt)].loops() if loops else []
+        return next((loop for loop in loops if loop in around and self._serves(stmt, array.id, loop)), None)
 
     def from_copy(self, name: str, home: Region, chain: tuple[Region, ...]) -> bool:
         """Load an element from a copy of its array instead, where there is one or is worth one."""
@@ -225,10 +245,14 @@ class Copies(Replays):
         if loop is not None:
             kept = self._grid(array.id, type_, loop, chain)
         else:
-            loop = self._repeated(array.id, type_, chain)
+            loop = self._repeated(made, array.id, type_, chain)
             if loop is None:
                 return False
-            kept = self._snapshot(array.id, type_, loop)
+            around = chain[: chain.index(loop)]
+            if around and self._in_rows(array.id, around):
+                kept = self._grid(array.id, type_, loop, chain)
+            else:
+                kept = self._snapshot(array.id, type_, loop)
         self.plan.recomputed.setdefault(id(home), []).append(name)
         self.plan.reloaded[name] = Assign(name, Op("load", (Name(kept), *made.value.args[1:])), made.span)
         for operand in made.value.args[1:]:
@@ -237,12 +261,31 @@ class Copies(Replays):
         self._demand(Name(kept), loop.parent)
         return True
 
-    def _repeated(self, array: str, type_: Array, chain: tuple[Region, ...]) -> Region | None:
-        """A loop that has more loops inside, itself counted, than the array has axes, and stores nothing into it."""
-        for place, loop in enumerate(chain[1:], 1):
-            repeated = len(chain) - place > type_.ndim
-            if repeated and self.memory.whole_in(array, loop) and not self.regions.home[array].inside(loop):
+    def _repeated(self, load: Assign, array: str, type_: Array, chain: tuple[Region, ...]) -> Region | None:
+        """A loop that has more loops inside, itself counted, than the array has axes, before which a copy serves."""
+        assert isinstance(load.value, Op)
+        for place, loop in enumerate(chain):
+            if len(chain) - place <= type_.ndim or not self._serves(load, array, loop):
+                continue
+            # a copy of all of it once, or beside stores into it, only for loops that go over all of it
+            if (place and self.memory.whole_in(array, loop)) or self._wide(load.value.args[1:], chain[place:]):
                 return loop
+        return None
+
+    def _wide(self, subs: tuple[Expr, ...], chain: tuple[Region, ...]) -> bool:
+        """Whether subscripts are variables of loops with an extent of an array for a bound."""
+        places = {self._bounded_by_extent(sub, chain) for sub in subs}
+        return None not in places and len(places) == len(subs)
+
+    def _bounded_by_extent(self, sub: Expr, chain: tuple[Region, ...]) -> int | None:
+        affine = self._dependence.affine(sub) if isinstance(sub, Name | Const) else None
+        for place, region in enumerate(chain):
+            loop = region.owner
+            if affine is None or not isinstance(loop, For) or loop.var != affine.base:
+                continue
+            bounds = (self._dependence.affine(bound) for bound in (loop.start, loop.stop))
+            limits = (self._sizes.extent(Name(b.base)) for b in bounds if b is not None and b.base is not None)
+            return place if any(self._is_extent(one) for one in limits) else None
         return None
 
     def _snapshot(self, array: str, type_: Array, loop: Region) -> str:

@@ -124,7 +124,10 @@ class Costs:
         if not isinstance(stmt, Assign) or not repeatable(stmt):
             return STORE_OUTSIDE if outside else EXPENSIVE
         own = self._own_cost(stmt, home)
-        cost = own + sum(self._cost(operand, home, depth + 1) for operand in names_in(stmt.value))
+        operands = names_in(stmt.value)
+        if isinstance(stmt.value, Op) and stmt.value.fn == "load" and self.copied(stmt):
+            next(operands)
+        cost = own + sum(self._cost(operand, home, depth + 1) for operand in operands)
         # at worst it is stored once for all trips of the inner loop
         return min(cost, STORE_OUTSIDE) if outside else cost
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 
 import numba
 import numpy as np
@@ -143,7 +144,16 @@ def upwind(x):
     return (y * y).sum()
 
 
+def discounted(x, n):
+    total = 0.0
+    for i in range(n):
+        for k in range(n):
+            total += math.exp(-x * k) * i
+    return total
+
+
 CASES = (
+    (discounted, (numba.float64, numba.int64), "total +=", "tabled", "`math.exp` is looked up in a table: trips of"),
     (sliced, (VECTOR,), "part =", "extents", "`part` has 3 elements: element 2 behind it is asked for"),
     (neighbours, (VECTOR,), "right =", "slices", "loops take elements of slices from `x` itself"),
     (ring, (VECTOR,), "for i", "edges", "its first and last trips are loops of their own"),

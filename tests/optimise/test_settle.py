@@ -33,11 +33,27 @@ def test_halves_of_an_array_do_not_meet():
                 j = k + n
                 x = a[j]
                 y = a[k]
-                a[j] = x
-                a[k] = y
             return a
         """,
     )
+
+
+def test_what_an_element_holds_is_not_stored_again():
+    text = """
+        def f(a, b, n):
+            for j in range(n):
+                x = a[j]
+                {}
+                a[j] = x
+            return a
+        """
+    between = "i = j + 1\n                a[i] = x"
+    after = text.replace("                a[j] = x\n", "").format(between)
+    check(settle_stores, before=text.format(between), after=after)
+    # the element may be the same one
+    for between in ("a[n] = x", "a[n] += x"):
+        same = text.format(between)
+        check(settle_stores, before=same, after=same)
 
 
 def test_a_subscript_that_may_be_negative_may_be_the_other_one():

@@ -99,6 +99,42 @@ def test_a_loop_ends_where_its_adjoint_does():
     )
 
 
+def test_a_loop_in_a_loop_does_not_begin_with_nothing_to_spread():
+    check(
+        leave_early,
+        before="""
+        def f(a, a_1, k, n):
+            for j in range(k):
+                t_bar = a_1[j]
+                for i in range(n):
+                    s = a_1[i]
+                    c = s > 0.0
+                    if c:
+                        a[i] += t_bar
+                        t_bar_1 = 0.0
+                    else:
+                        t_bar_1 = t_bar
+                    t_bar = t_bar_1
+            return k
+        """,
+        after="""
+        def f(a, a_1, k, n):
+            for j in range(k):
+                t_bar = a_1[j]
+                t = t_bar != 0.0
+                if t:
+                    for i in range(n):
+                        s = a_1[i]
+                        c = s > 0.0
+                        if c:
+                            a[i] += t_bar
+                            t_bar = 0.0
+                            break
+            return k
+        """,
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "taken"),
     [

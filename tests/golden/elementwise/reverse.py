@@ -12,23 +12,41 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def elementwise_value_and_grad(x, y):
     """The value of `elementwise` and its gradient with respect to `x`."""
-    # forward sweep
-    # z = x * y + np.sin(x)
-    y_n0 = y.shape[0]
-    n = x.shape[0]
-    t = n != y_n0
-    x_bar = np.empty(n)
-    if t:
+    if y.shape[0] == x.shape[0]:
+
+        # forward sweep
+        n = x.shape[0]
+        # return (z**2).sum() / x.size
+        t = 1.0 / n
+        # z = x * y + np.sin(x)
+        total = 0.0
+        x_bar = np.empty(n)
         for i in range(n):
-            x_bar[i] = 0.0
-        if n == 1:
+            t_1 = x[i]
+            t_2 = y[i]
+            t_3 = t_1 * t_2 + tapec_runtime.sin(t_1)
+            # return (z**2).sum() / x.size
+            t_4 = 2 * t_3 * t
+            x_bar[i] = tapec_runtime.cos(t_1) * t_4 + t_2 * t_4
+            total += t_3 ** 2
+
+        # reverse sweep
+        # return (z**2).sum() / x.size
+        result = total / n
+    else:
+
+        # forward sweep
+        n_1 = x.shape[0]
+        y_n0 = y.shape[0]
+        # z = x * y + np.sin(x)
+        if n_1 == 1:
             extent = y_n0
         else:
             if y_n0 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = n
-        if n != extent:
-            if n != 1:
+            extent = n_1
+        if n_1 != extent:
+            if n_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
@@ -42,33 +60,32 @@ def elementwise_value_and_grad(x, y):
             step_1 = 0
         else:
             step_1 = 1
-        t_1 = np.empty(extent)
+        out_1 = np.empty(extent)
         for i in range(extent):
-            t_1[i] = y[i * step_1]
-        out_bar = np.empty(extent)
-        out_bar_1 = out_bar
-    else:
-        out = x
-        out_bar_1 = x_bar
-        t_1 = y
-    # return (z**2).sum() / x.size
-    t_2 = 1.0 / n
-    # z = x * y + np.sin(x)
-    total = 0.0
-    for i in range(out.shape[0]):
-        t_3 = out[i]
-        t_4 = t_1[i]
-        t_5 = t_3 * t_4 + tapec_runtime.sin(t_3)
+            out_1[i] = y[i * step_1]
+        z = np.empty(extent)
+        for i in range(extent):
+            t_5 = out[i]
+            z[i] = t_5 * out_1[i] + tapec_runtime.sin(t_5)
         # return (z**2).sum() / x.size
-        t_6 = 2 * t_5 * t_2
-        out_bar_1[i] = tapec_runtime.cos(t_3) * t_6 + t_4 * t_6
-        total += t_5 ** 2
+        t_6 = 1.0 / n_1
+        total_1 = 0.0
+        z_bar = np.zeros(extent)
+        for i in range(extent):
+            t_7 = z[i]
+            z_bar[i] += 2 * t_7 * t_6
+            total_1 += t_7 ** 2
 
-    # reverse sweep
-    # z = x * y + np.sin(x)
-    if t:
-        for i in range(extent - 1, -1, -1):
-            t_7 = out_bar[i]
-            out_bar[i] = 0.0
-            x_bar[i * step] += t_7
-    return total / n, (x_bar,)
+        # reverse sweep
+        out_bar = np.zeros(extent)
+        # z = x * y + np.sin(x)
+        for i in range(extent):
+            t_8 = z_bar[i]
+            t_9 = out_1[i] * t_8
+            out_bar[i] += tapec_runtime.cos(out[i]) * t_8 + t_9
+        x_bar = np.zeros(n_1)
+        for i in range(extent):
+            x_bar[i * step] += out_bar[i]
+        # return (z**2).sum() / x.size
+        result = total_1 / n_1
+    return result, (x_bar,)

@@ -14,23 +14,60 @@ def hologram_value_and_grad(phase, field):
     """The value of `hologram` and its gradient with respect to `phase`."""
     field_re = field.real
     field_im = field.imag
-    # forward sweep
-    # wave = np.exp(1j * phase) * field + 1.0
-    field_re_n0 = field_re.shape[0]
-    n = phase.shape[0]
-    t = n != field_re_n0
-    phase_bar = np.empty(n)
-    if t:
+    if field_re.shape[0] == phase.shape[0]:
+
+        # forward sweep
+        n = phase.shape[0]
+        wave_re_bar = np.empty(n)
+        wave_im = np.empty(n)
+        # wave = np.exp(1j * phase) * field + 1.0
         for i in range(n):
-            phase_bar[i] = 0.0
-        if n == 1:
+            t = 0.0 + phase[i]
+            t_1 = tapec_runtime.cos(t)
+            t_2 = tapec_runtime.sin(t)
+            t_3 = field_re[i]
+            t_4 = field_im[i]
+            wave_re_bar[i] = t_1 * t_3 - t_2 * t_4 + 1.0
+            wave_im[i] = 0.0 + (t_1 * t_4 + t_2 * t_3)
+        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+        total = 0.0
+        phase_bar = np.empty(n)
+        for i in range(n):
+            t_5 = wave_re_bar[i]
+            t_6 = wave_im[i]
+            phase_bar[i] = t_6 + t_6
+            wave_re_bar[i] = t_5 + t_5
+            total += t_5 * t_5 + t_6 * t_6
+
+        # reverse sweep
+        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+        phase_bar[0] += 1.0
+        # wave = np.exp(1j * phase) * field + 1.0
+        for i in range(n):
+            t_7 = 0.0 + phase[i]
+            t_8 = field_re[i]
+            t_9 = field_im[i]
+            t_10 = phase_bar[i]
+            t_11 = wave_re_bar[i]
+            t_12 = tapec_runtime.cos(t_7) * (t_8 * t_10 - t_9 * t_11)
+            t_13 = -(tapec_runtime.sin(t_7) * (t_9 * t_10 + t_8 * t_11))
+            phase_bar[i] = t_12 + t_13
+        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+        result = total + wave_im[0]
+    else:
+
+        # forward sweep
+        n_1 = phase.shape[0]
+        field_re_n0 = field_re.shape[0]
+        # wave = np.exp(1j * phase) * field + 1.0
+        if n_1 == 1:
             extent = field_re_n0
         else:
             if field_re_n0 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = n
-        if n != extent:
-            if n != 1:
+            extent = n_1
+        if n_1 != extent:
+            if n_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
@@ -38,8 +75,8 @@ def hologram_value_and_grad(phase, field):
         out = np.empty(extent)
         for i in range(extent):
             out[i] = phase[i * step]
-        t_1 = field_re_n0 != extent
-        if t_1:
+        t_14 = field_re_n0 != extent
+        if t_14:
             if field_re_n0 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
@@ -48,7 +85,7 @@ def hologram_value_and_grad(phase, field):
         out_1 = np.empty(extent)
         for i in range(extent):
             out_1[i] = field_re[i * step_1]
-        if t_1:
+        if t_14:
             if field_re_n0 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_2 = 0
@@ -57,50 +94,47 @@ def hologram_value_and_grad(phase, field):
         out_2 = np.empty(extent)
         for i in range(extent):
             out_2[i] = field_im[i * step_2]
-        field_im = out_2
-        field_re = out_1
-        out_bar = np.empty(extent)
-        out_bar_1 = out_bar
-    else:
-        out = phase
-        out_bar_1 = phase_bar
-    n_1 = out.shape[0]
-    wave_re_bar = np.empty(n_1)
-    wave_im = np.empty(n_1)
-    for i in range(n_1):
-        t_2 = 0.0 + out[i]
-        t_3 = tapec_runtime.cos(t_2)
-        t_4 = tapec_runtime.sin(t_2)
-        t_5 = field_re[i]
-        t_6 = field_im[i]
-        wave_re_bar[i] = t_3 * t_5 - t_4 * t_6 + 1.0
-        wave_im[i] = 0.0 + (t_3 * t_6 + t_4 * t_5)
-    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    total = 0.0
-    wave_im_bar = np.empty(n_1)
-    for i in range(n_1):
-        t_7 = wave_re_bar[i]
-        t_8 = wave_im[i]
-        wave_im_bar[i] = t_8 + t_8
-        wave_re_bar[i] = t_7 + t_7
-        total += t_7 * t_7 + t_8 * t_8
+        t_15 = out_2
+        t_16 = out_1
+        wave_re = np.empty(extent)
+        wave_im_1 = np.empty(extent)
+        for i in range(extent):
+            t_17 = 0.0 + out[i]
+            t_18 = tapec_runtime.cos(t_17)
+            t_19 = tapec_runtime.sin(t_17)
+            t_20 = t_16[i]
+            t_21 = t_15[i]
+            wave_re[i] = t_18 * t_20 - t_19 * t_21 + 1.0
+            wave_im_1[i] = 0.0 + (t_18 * t_21 + t_19 * t_20)
+        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+        total_1 = 0.0
+        wave_re_bar_1 = np.zeros(extent)
+        wave_im_bar = np.zeros(extent)
+        for i in range(extent):
+            t_22 = wave_re[i]
+            t_23 = wave_im_1[i]
+            wave_im_bar[i] += t_23 + t_23
+            wave_re_bar_1[i] += t_22 + t_22
+            total_1 += t_22 * t_22 + t_23 * t_23
 
-    # reverse sweep
-    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
-    wave_im_bar[0] += 1.0
-    # wave = np.exp(1j * phase) * field + 1.0
-    for i in range(n_1):
-        t_9 = 0.0 + out[i]
-        t_10 = field_re[i]
-        t_11 = field_im[i]
-        t_12 = wave_im_bar[i]
-        t_13 = wave_re_bar[i]
-        t_14 = tapec_runtime.cos(t_9) * (t_10 * t_12 - t_11 * t_13)
-        t_15 = -(tapec_runtime.sin(t_9) * (t_11 * t_12 + t_10 * t_13))
-        out_bar_1[i] = t_14 + t_15
-    if t:
-        for i in range(extent - 1, -1, -1):
-            t_16 = out_bar[i]
-            out_bar[i] = 0.0
-            phase_bar[i * step] += t_16
-    return total + wave_im[0], (phase_bar,)
+        # reverse sweep
+        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+        wave_im_bar[0] += 1.0
+        out_bar = np.zeros(extent)
+        # wave = np.exp(1j * phase) * field + 1.0
+        for i in range(extent):
+            t_24 = 0.0 + out[i]
+            t_25 = t_16[i]
+            t_26 = t_15[i]
+            t_27 = wave_im_bar[i]
+            t_28 = wave_re_bar_1[i]
+            t_2_bar = t_25 * t_27 - t_26 * t_28
+            t_1_bar = t_26 * t_27 + t_25 * t_28
+            t_29 = -(tapec_runtime.sin(t_24) * t_1_bar)
+            out_bar[i] += tapec_runtime.cos(t_24) * t_2_bar + t_29
+        phase_bar = np.zeros(n_1)
+        for i in range(extent):
+            phase_bar[i * step] += out_bar[i]
+        # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+        result = total_1 + wave_im_1[0]
+    return result, (phase_bar,)

@@ -12,16 +12,33 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_loss_value_and_grad(w, x, y):
     """The value of `logistic_loss` and its gradient with respect to `w`."""
-    # forward sweep
-    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    t = np.dot(x, w)
-    y_n0 = y.shape[0]
-    n = x.shape[0]
-    t_1 = y_n0 != n
-    t_bar = np.empty(n)
-    if t_1:
-        for i in range(n):
-            t_bar[i] = 0.0
+    if x.shape[0] == y.shape[0]:
+
+        # forward sweep
+        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+        t = np.dot(x, w)
+        x_n0 = y.shape[0]
+        t_1 = 1.0 / x_n0
+        total = 0.0
+        t_bar = np.zeros(x.shape[0])
+        for i in range(x_n0):
+            t_2 = -y[i]
+            t_3 = tapec_runtime.exp(t_2 * t[i])
+            t_4 = 1.0 + t_3
+            t_bar[i] += t_2 * (t_3 * (t_1 / t_4))
+            total += tapec_runtime.log(t_4)
+
+        # reverse sweep
+        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+        result = total / x_n0
+        w_bar = np.dot(x.T, t_bar)
+    else:
+
+        # forward sweep
+        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+        t_5 = np.dot(x, w)
+        y_n0 = y.shape[0]
+        n = x.shape[0]
         if y_n0 == 1:
             extent = n
         else:
@@ -43,31 +60,24 @@ def logistic_loss_value_and_grad(w, x, y):
             step_1 = 0
         else:
             step_1 = 1
-        t_2 = np.empty(extent)
+        out_1 = np.empty(extent)
         for i in range(extent):
-            t_2[i] = t[i * step_1]
-        t_2_bar = np.empty(extent)
-        t_2_bar_1 = t_2_bar
-    else:
-        t_2 = t
-        t_2_bar_1 = t_bar
-        out = y
-    n_1 = out.shape[0]
-    t_3 = 1.0 / n_1
-    total = 0.0
-    for i in range(n_1):
-        t_4 = -out[i]
-        t_5 = tapec_runtime.exp(t_4 * t_2[i])
-        t_6 = 1.0 + t_5
-        t_2_bar_1[i] = t_4 * (t_5 * (t_3 / t_6))
-        total += tapec_runtime.log(t_6)
+            out_1[i] = t_5[i * step_1]
+        t_6 = 1.0 / extent
+        total_1 = 0.0
+        out_1_bar = np.zeros(extent)
+        for i in range(extent):
+            t_7 = -out[i]
+            t_8 = tapec_runtime.exp(t_7 * out_1[i])
+            t_9 = 1.0 + t_8
+            out_1_bar[i] += t_7 * (t_8 * (t_6 / t_9))
+            total_1 += tapec_runtime.log(t_9)
 
-    # reverse sweep
-    # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-    if t_1:
-        for i in range(extent - 1, -1, -1):
-            t_7 = t_2_bar[i]
-            t_2_bar[i] = 0.0
-            t_bar[i * step_1] += t_7
-    w_bar = np.dot(x.T, t_bar)
-    return total / n_1, (w_bar,)
+        # reverse sweep
+        t_bar_1 = np.zeros(n)
+        # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
+        for i in range(extent):
+            t_bar_1[i * step_1] += out_1_bar[i]
+        result = total_1 / extent
+        w_bar = np.dot(x.T, t_bar_1)
+    return result, (w_bar,)

@@ -17,15 +17,35 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
         t_2 = -(t * spot_dot)
         values_dot[i] = 0.0 if 0.0 > t_1 else (0.5 * t_2 if t_1 == 0.0 else t_2)
         values[i] = max(t_1, 0.0)
+    # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
+    n = 0
+    n_1 = -1
     for k in range(steps, 0, -1):
+        n_2 = -1 + k
+        n_3 = -k
+        n_4 = n_3 + n_2 * 2
+        t_3 = n_1 < n
+        if n_2 >= 0:
+            n_1 = n_4 if t_3 else max(n_4, n_1)
+            n = n_3 if t_3 else min(n_3, n)
+    n_5 = n_1 - n
+    n_6 = n_5 // 2 + 1
+    t_set = np.empty(max(n_6 * 2, 0))
+    for k in range(2):
+        for k_1 in range((n_5 - k) // 2 + 1):
+            t_set[k * n_6 + k_1] = 1.1 ** (k_1 * 2 + k + n + 1)
+    for k in range(steps, 0, -1):
+        # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
+        n_7 = -k - n
+        t_row = t_set[n_7 % 2 * n_6 + n_7 // 2:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
-            t_3 = 0.49 * (values_dot[i] + values_dot[i + 1])
+            t_4 = 0.49 * (values_dot[i] + values_dot[i + 1])
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_4 = 1.1 ** (2 * i - k + 1)
-            t_5 = strike - spot * t_4
-            t_6 = -(t_4 * spot_dot)
-            t_7 = 0.5 * (t_3 + t_6) if hold == t_5 else t_3
-            values_dot[i] = t_6 if t_5 > hold else t_7
-            values[i] = max(hold, t_5)
+            t_5 = t_row[i]
+            t_6 = strike - spot * t_5
+            t_7 = -(t_5 * spot_dot)
+            t_8 = 0.5 * (t_4 + t_7) if hold == t_6 else t_4
+            values_dot[i] = t_7 if t_6 > hold else t_8
+            values[i] = max(hold, t_6)
     return values[0], values_dot[0]

@@ -17,20 +17,40 @@ def option_tree_value_and_grad(spot, strike, steps):
         t = 1.1 ** (2 * i - steps)
         t_store[i] = t
         values[i] = max(strike - spot * t, 0.0)
+    # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
+    n = 0
+    n_1 = -1
+    for k in range(steps, 0, -1):
+        n_2 = -1 + k
+        n_3 = -k
+        n_4 = n_3 + n_2 * 2
+        t_1 = n_1 < n
+        if n_2 >= 0:
+            n_1 = n_4 if t_1 else max(n_4, n_1)
+            n = n_3 if t_1 else min(n_3, n)
+    n_5 = n_1 - n
+    n_6 = n_5 // 2 + 1
+    t_set = np.empty(max(n_6 * 2, 0))
+    for k in range(2):
+        for k_1 in range((n_5 - k) // 2 + 1):
+            t_set[k * n_6 + k_1] = 1.1 ** (k_1 * 2 + k + n + 1)
     # for k in range(steps, 0, -1):
-    t_1 = max(steps, 0)
-    t_2 = max(max(0, steps), 1)
-    t_3_store = np.empty((t_1, t_2))
-    hold_store = np.empty((t_1, t_2))
+    t_2 = max(steps, 0)
+    t_3 = max(max(0, steps), 1)
+    t_4_store = np.empty((t_2, t_3))
+    hold_store = np.empty((t_2, t_3))
     for k in range(steps, 0, -1):
         trip = steps - k
+        # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
+        n_7 = -k - n
+        t_row = t_set[n_7 % 2 * n_6 + n_7 // 2:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             hold_store[trip, i] = hold
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_3 = 1.1 ** (2 * i - k + 1)
-            t_3_store[trip, i] = t_3
-            values[i] = max(hold, strike - spot * t_3)
+            t_4 = t_row[i]
+            t_4_store[trip, i] = t_4
+            values[i] = max(hold, strike - spot * t_4)
 
     # reverse sweep
     values_bar = np.zeros(steps + 1)
@@ -38,33 +58,33 @@ def option_tree_value_and_grad(spot, strike, steps):
     values_bar[0] += 1.0
     # for k in range(steps, 0, -1):
     spot_bar = 0.0
-    t_11_kept = np.empty(t_1)
+    t_12_kept = np.empty(t_2)
     for k in range(1, steps + 1):
         trip_1 = steps - k
         for i in tapec_runtime.independent(range(k)):
             hold = hold_store[trip_1, i]
-            t_4 = t_3_store[trip_1, i]
+            t_5 = t_4_store[trip_1, i]
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            t_5 = strike - spot * t_4
-            t_6 = values_bar[i]
-            t_7 = t_5 > hold
-            t_8 = hold == t_5
-            t_9 = 0.5 * t_6
-            t_10 = -(t_4 * (t_6 if t_7 else (t_9 if t_8 else 0.0)))
+            t_6 = strike - spot * t_5
+            t_7 = values_bar[i]
+            t_8 = t_6 > hold
+            t_9 = hold == t_6
+            t_10 = 0.5 * t_7
+            t_11 = -(t_5 * (t_7 if t_8 else (t_10 if t_9 else 0.0)))
             # hold = 0.49 * (values[i] + values[i + 1])
-            t_11 = 0.49 * (0.0 if t_7 else (t_9 if t_8 else t_6))
-            t_11_kept[i] = t_11
-            values_bar[i] = t_11
+            t_12 = 0.49 * (0.0 if t_8 else (t_10 if t_9 else t_7))
+            t_12_kept[i] = t_12
+            values_bar[i] = t_12
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-            spot_bar += t_10
+            spot_bar += t_11
         for i in range(k):
             # hold = 0.49 * (values[i] + values[i + 1])
-            values_bar[i + 1] += t_11_kept[i]
+            values_bar[i + 1] += t_12_kept[i]
     for i in range(steps + 1):
-        t_12 = t_store[i]
+        t_13 = t_store[i]
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
-        t_13 = strike - spot * t_12
-        t_14 = values_bar[i]
-        t_15 = -(0.0 if 0.0 > t_13 else (0.5 * t_14 if t_13 == 0.0 else t_14))
-        spot_bar += t_12 * t_15
+        t_14 = strike - spot * t_13
+        t_15 = values_bar[i]
+        t_16 = -(0.0 if 0.0 > t_14 else (0.5 * t_15 if t_14 == 0.0 else t_15))
+        spot_bar += t_13 * t_16
     return values[0], (spot_bar,)
