@@ -50,15 +50,19 @@ class Lanes:
     rows      views of other memory: another part of it in each trip
     controls  the branches and loops (by id) that take other ways in other trips
     sums      the names of what all trips add to, by each name that holds a part of it
+
+    Where inner loops stay `whole`, each trip runs them by itself, as if they took other ways.
     """
 
-    def __init__(self, loop: For, trips: Trips) -> None:
+    def __init__(self, loop: For, trips: Trips, whole: bool = False) -> None:
         self.loop = loop
         self.trips = trips
-        self.names = {loop.var}
+        self.whole = whole
+        inner = [stmt for stmt in walk(loop.body) if whole and isinstance(stmt, For | Loop)]
+        self.names = {loop.var, *(stmt.var for stmt in inner if isinstance(stmt, For))}
         self.classes: set[str] = set()
         self.rows: set[str] = set()
-        self.controls: set[int] = set()
+        self.controls = set(map(id, inner))
         self.sums: dict[str, str] = {}
         self._inside = {id(stmt) for stmt in walk((loop,))}
         self._ordered = True

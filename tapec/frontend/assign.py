@@ -187,6 +187,7 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
         ev.detached[new] = ev.detached.pop(old)
     _rename(ev.dims, old, new)
     _rename(ev.dim_keys, old, new)
+    ev.lengths.rename(old, new)
     for key, extent in ev.dims.items():
         if extent == Name(old):
             ev.dims[key] = Name(new)

@@ -11,10 +11,13 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim, dim_key, id_of, rank_of
+from tapec.frontend.lengths import Sum
+from tapec.frontend.memory import dim, dim_key, id_of, nominal, rank_of
 from tapec.frontend.values import Complex, Lazy, Sym, Tup, Value, number
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array
+
+_ONE = Sum(frozenset(), 1)
 
 
 @dataclass
@@ -53,7 +56,7 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
     for axis in range(ndim):
         members = _members(ev, arrays, ndim, axis)
         wide = [m for m in members if m[2] != (Const(1), 0)]
-        doubtful |= len({key for _, _, key in wide}) > 1 and not ev.same_extents
+        doubtful |= not ev.same_extents and not _agree(ev, wide)
         array, own, key = wide[0] if wide else members[0]
         extents.append(dim(ev, array, own))
         keys.append(key)
@@ -64,7 +67,8 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
     ids = tuple(id_of(array) for array in arrays)
     known = ev.broadcasts.get(ids)
     if known is None or not _stands(ev, known, arrays):
-        known = ev.broadcasts[ids] = _stepped(ev, arrays, ndim) if ev.loops else _with_copies(ev, arrays, ndim)
+        made = _stepped(ev, arrays, ndim) if ev.loops else _with_copies(ev, arrays, ndim, frozenset(narrow))
+        known = ev.broadcasts[ids] = made
     return known
 
 
@@ -81,14 +85,18 @@ def _written(ev: Evaluator, arrays: list[Sym]) -> tuple[int, ...]:
     return tuple(sum(ev.written.get(root, 0) for root in ev.roots_of(id_of(array))) for array in arrays)
 
 
-def _with_copies(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
-    """The shape of an expression in which copies of full shape take the place of arrays that do not have it."""
-    replaced = _aligned(ev, arrays, ndim)
-    first = replaced[id_of(next(a for a in arrays if rank_of(a) == ndim))]
+def _with_copies(ev: Evaluator, arrays: list[Sym], ndim: int, narrow: frozenset[tuple[str, int]]) -> Broadcast:
+    """The shape of an expression in which copies of full shape take the place of arrays that do not have it.
+
+    Axes that are known to be narrow stay so.
+    """
+    replaced = _aligned(ev, arrays, ndim, narrow)
+    wide = [_wide(ev, arrays, ndim, axis, narrow)[0] for axis in range(ndim)]
     return Broadcast(
-        tuple(dim(ev, first, axis) for axis in range(ndim)),
-        replaced=replaced,
-        keys=tuple(dim_key(ev, first, axis) for axis in range(ndim)),
+        tuple(dim(ev, replaced[id_of(array)], own) for array, own, _ in wide),
+        narrow,
+        replaced,
+        tuple(dim_key(ev, replaced[id_of(array)], own) for array, own, _ in wide),
         written=_written(ev, arrays),
     )
 
@@ -100,6 +108,9 @@ def _stepped(ev: Evaluator, arrays: list[Sym], ndim: int) -> Broadcast:
         members = _members(ev, arrays, ndim, axis)
         # a known extent other than 1 is the result's
         members.sort(key=lambda m: not isinstance(m[2][0], Const) or m[2] == (Const(1), 0))
+        wide = [one for one in members if one[2] != (Const(1), 0)]
+        if _agree(ev, wide):
+            members = [one for one in members if one not in wide[1:]]
         extent = dim(ev, members[0][0], members[0][1])
         for array, own, key in members[1:]:
             if key != members[0][2] and (extent.constant is None or extent.constant == 1):
@@ -125,6 +136,27 @@ def _step(ev: Evaluator, check: str, extent: Sym, own: Sym) -> Sym | None:
     return ev.op("ifelse", ev.op("==", own, extent), number(1), number(0))
 
 
+def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bool:
+    """Whether axes are equally long, or must be: those that are so where no array ends before its slices do.
+
+    NumPy would stretch a slice that is cut to one element, which nobody means; differing extents are a ValueError.
+    """
+    distinct = list({key: (array, own) for array, own, key in reversed(members)}.values())[::-1]
+    if len(distinct) < 2:
+        return True
+    lengths = {nominal(ev, array, own) for array, own in distinct}
+    if len(lengths) > 1 or None in lengths:
+        return False
+    extent = dim(ev, *distinct[0])
+    for array, own in distinct[1:]:
+        other = dim(ev, array, own)
+        known = "agree", str(extent.atom), str(other.atom)
+        if known not in ev.broadcasts:
+            ev.call_library("agree", (extent, other))
+            ev.broadcasts[known] = True
+    return True
+
+
 def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:
     """The arrays that have an output axis: with their own axis and its key."""
     found = []
@@ -132,14 +164,37 @@ def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tup
         own = axis - (ndim - rank_of(array))
         if own >= 0:
             found.append((array, own, dim_key(ev, array, own)))
+    if len({key for _, _, key in found}) > 1 and not ev.same_extents:
+        return [(array, own, (Const(1), 0) if _is_single(ev, array, own) else key) for array, own, key in found]
     return found
 
 
-def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
+def _is_single(ev: Evaluator, array: Sym, own: int) -> bool:
+    """Whether an axis is a slice of one element (`x[:, 0:1]`), as is checked when the program runs."""
+    if nominal(ev, array, own) != _ONE:
+        return False
+    extent = dim(ev, array, own)
+    known = "single", str(extent.atom)
+    if extent.constant is None and known not in ev.broadcasts:
+        ev.call_library("single", (extent,))
+        ev.broadcasts[known] = True
+    return True
+
+
+def _wide(
+    ev: Evaluator, arrays: list[Sym], ndim: int, axis: int, narrow: frozenset[tuple[str, int]]
+) -> list[tuple[Sym, int, tuple[Any, int]]]:
+    """The members of an axis that are not known to be narrow."""
+    return [one for one in _members(ev, arrays, ndim, axis) if (id_of(one[0]), one[1]) not in narrow]
+
+
+def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int, narrow: frozenset[tuple[str, int]]) -> dict[str, Sym]:
     """Arrays of one shape in place of `arrays`: themselves if their extents agree, else full copies."""
     differ = number(False)
+    compared = []
     for axis in range(ndim):
-        members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
+        members = list({m[2]: m for m in _wide(ev, arrays, ndim, axis, narrow)}.values())
+        compared.append(members)
         first = dim(ev, members[0][0], members[0][1])
         for array, own, _ in members[1:]:
             differ = ev.op("or", differ, ev.op("!=", first, dim(ev, array, own)))
@@ -147,15 +202,17 @@ def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
 
     def expand() -> None:
         shape = []
-        for axis in range(ndim):
-            members = list({m[2]: m for m in _members(ev, arrays, ndim, axis)}.values())
+        for members in compared:
             extent = dim(ev, members[0][0], members[0][1])
             for array, own, _ in members[1:]:
                 extent = ev.call_library("broadcast_extent", (extent, dim(ev, array, own)))
             shape.append(extent)
         for array in arrays:
             offset = ndim - rank_of(array)
-            ev.frame.env[slots[id_of(array)]] = ev.call_library("expanded", (array, Tup(tuple(shape[offset:]))))
+            own_shape = tuple(
+                number(1) if (id_of(array), own) in narrow else shape[offset + own] for own in range(rank_of(array))
+            )
+            ev.frame.env[slots[id_of(array)]] = ev.call_library("expanded", (array, Tup(own_shape)))
 
     def keep() -> None:
         for array in arrays:
@@ -167,11 +224,13 @@ def _aligned(ev: Evaluator, arrays: list[Sym], ndim: int) -> dict[str, Sym]:
         merged = ev.sym(ev.frame.env.pop(slots[id_of(array)]))
         result[id_of(array)] = merged
     for axis in range(ndim):
-        members = _members(ev, [result[id_of(a)] for a in arrays], ndim, axis)
-        extent = dim(ev, members[0][0], members[0][1])
-        for array, own, _ in members:
-            ev.dims[id_of(array), own] = extent.atom
-            ev.dim_keys[id_of(array), own] = extent.atom, 0
+        wide = _wide(ev, arrays, ndim, axis, narrow)
+        extent = dim(ev, result[id_of(wide[0][0])], wide[0][1])
+        for array, own, _ in _members(ev, arrays, ndim, axis):
+            name = id_of(result[id_of(array)])
+            known = Const(1) if (id_of(array), own) in narrow else extent.atom
+            ev.dims[name, own] = known
+            ev.dim_keys[name, own] = known, 0
     return result
 
 
@@ -190,10 +249,10 @@ def broadcast_into(ev: Evaluator, target: Sym, value: Value) -> Broadcast:
         offset = ndim - rank_of(array)
         differ = number(False)
         for own in range(rank_of(array)):
-            target_key, own_key = dim_key(ev, target, own + offset), dim_key(ev, array, own)
+            (_, _, target_key), (_, _, own_key) = _members(ev, [target, array], ndim, own + offset)
             if own_key == (Const(1), 0) and target_key != own_key:
                 narrow.add((id_of(array), own))
-            elif own_key != target_key and not ev.same_extents:
+            elif not ev.same_extents and not _agree(ev, [(target, own + offset, target_key), (array, own, own_key)]):
                 unequal = ev.op("!=", extents[own + offset], dim(ev, array, own))
                 differ = ev.op("or", differ, unequal)
         if differ.constant is not False:
@@ -211,7 +270,8 @@ def _stepped_into(ev: Evaluator, target: Sym, value: Value, extents: tuple[Sym, 
     for array in dict.fromkeys(array_leaves(value)):
         offset = len(extents) - rank_of(array)
         for own in range(rank_of(array)):
-            if dim_key(ev, target, own + offset) == dim_key(ev, array, own):
+            axes = (target, own + offset), (array, own)
+            if _agree(ev, [(one, place, dim_key(ev, one, place)) for one, place in axes]):
                 continue
             extent = dim(ev, array, own)
             step = _step(ev, "fit", extents[own + offset], extent)

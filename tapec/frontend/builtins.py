@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import numpy as np
@@ -19,26 +18,19 @@ from tapec.frontend.sequences import items_of, known_items, ordered
 from tapec.frontend.simple import print_
 from tapec.frontend.values import (
     NONE,
-    Caught,
-    Complex,
     Dct,
-    Instance,
     Items,
     Iteration,
     Lazy,
     Lst,
-    Record,
     Static,
     Sym,
     Tup,
-    Unseen,
     Value,
     describe,
     is_array,
-    is_complex_array,
     number,
 )
-from tapec.syntax.types import Scalar
 
 
 def len_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -152,42 +144,6 @@ def sum_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
             total = operators.binary(ev, "+", total, item, node)
         return total
     return operators.binary(ev, "+", ev.call_object(np.sum, [value], {}, node), start, node)
-
-
-def isinstance_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    value, classes = args
-    kinds = classes.items if isinstance(classes, Tup) else (classes,)
-    if isinstance(value, Unseen) and not isinstance(value, Caught):
-        ev.fail(UnsupportedSyntax, f"`{value.name}` cannot be used here", node, reason=value.reason)
-    wanted = tuple(k.obj for k in kinds if isinstance(k, Static))
-    return number(any(_is_instance(value, kind) for kind in wanted))
-
-
-def _is_instance(value: Value, kind: Any) -> bool:
-    if isinstance(value, Tup):
-        return kind in (tuple, builtins.object) or kind is value.cls
-    if is_array(value) or is_complex_array(value):
-        return kind is np.ndarray
-    if isinstance(value, Complex):
-        return kind in (complex, np.complexfloating, np.dtype(value.type.dtype).type) and not value.is_array
-    if isinstance(value, Sym) and isinstance(value.type, Scalar):
-        dtype = value.type.dtype
-        if kind in (float, np.floating, np.float64):
-            return value.type.is_float
-        if kind in (int, np.integer):
-            return "int" in dtype or (kind is int and dtype == "bool")
-        return kind is bool and dtype == "bool"
-    if isinstance(value, Lst):
-        return kind is list
-    if isinstance(value, Caught):
-        return isinstance(kind, type) and issubclass(value.cls, kind)
-    if isinstance(value, Dct):
-        return isinstance(kind, type) and issubclass(value.cls, kind)
-    if isinstance(value, Instance):
-        return isinstance(kind, type) and issubclass(value.cls, kind)
-    if isinstance(value, Record):
-        return isinstance(kind, type) and issubclass(value.cls.object_class, kind)
-    return isinstance(value, Static) and isinstance(kind, type) and isinstance(value.obj, kind)
 
 
 def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 from typing import Any
 
 import numpy as np
@@ -14,19 +13,11 @@ from tapec.frontend.complexes import converted
 from tapec.frontend.creation import copy
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.values import (
-    Caught,
-    Complex,
-    Dct,
-    Deque,
-    Instance,
-    Lst,
-    Record,
     Static,
     Sym,
     Template,
     Tup,
     Value,
-    describe,
     is_array,
     is_complex_array,
     is_none,
@@ -64,28 +55,6 @@ def _parsed(ev: Evaluator, text: str, kind: type[float] | type[int]) -> Value:
             raise Raised(ValueError, str(error)) from None
         ev.raise_("ValueError", str(error))
         raise DeadCode from None
-
-
-def type_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-    """`type(x)`; of a number, what converts to its type."""
-    value = args[0]
-    if (variable := getattr(value, "variable", None)) is not None:
-        return Static(type(variable))
-    if isinstance(value, Sym | Complex) and isinstance(value.type, Scalar):
-        return Static(np.dtype(value.type.dtype).type)
-    if isinstance(value, Tup):
-        return Static(value.cls or tuple)
-    if isinstance(value, Instance | Dct | Caught):
-        return Static(value.cls)
-    if isinstance(value, Record):
-        return Static(value.cls.object_class)
-    if isinstance(value, Lst):
-        return Static(collections.deque if isinstance(value, Deque) else list)
-    if isinstance(value, Static):
-        return Static(type(value.obj))
-    if is_array(value):
-        return Static(np.ndarray)
-    ev.fail(UnsupportedSyntax, f"cannot take the type of {describe(value)}", node)
 
 
 def dtype_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -10,21 +10,30 @@ import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts, elementwise
+from tapec.frontend.classes import may_be_same
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import spelled
 from tapec.frontend.operators import SIGNS, before_calls
 from tapec.frontend.values import (
+    Caught,
+    Complex,
     Dct,
     Func,
     Instance,
     Iteration,
+    Lazy,
     Lst,
     MaybeNone,
+    Method,
+    Partial,
+    Record,
+    Slice,
     Static,
     Sym,
     Template,
     Tup,
+    Unseen,
     Value,
     describe,
     is_none,
@@ -58,6 +67,12 @@ def compare_values(ev: Evaluator, fn: str, left: Value, right: Value, node: Any)
 
 
 def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> Value:
+    for side in (left, right):
+        # what only the run knows may be None, or equal to anything
+        if isinstance(side, Unseen) and not isinstance(side, Caught):
+            return side
+    if may_be_same(left, right):
+        ev.fail(TypeMismatch, "whether a number is Python's or NumPy's is not known here", node, hint="use isinstance")
     unknown = any(isinstance(side, Static) and isinstance(side.obj, Template) for side in (left, right))
     # no text is None, whatever it says
     if unknown and not (isinstance(op, gast.Is | gast.IsNot) and (is_none(left) or is_none(right))):
@@ -87,9 +102,13 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
         for side, other in ((left, right), (right, left)):
             # an object of a class may say that it equals a number; these do not
-            if isinstance(side, Static) and not isinstance(other, Static) and not isinstance(side.obj, _UNEQUAL):
+            if isinstance(side, Static) and not isinstance(other, Static) and (
+                not isinstance(side.obj, _UNEQUAL) or not _is_plain(other)
+            ):
                 ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
         equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)
+        if ev.live is not None and isinstance(left, Static) and isinstance(right, Static):
+            ev.live.same(left, right)
         return number(equal if fn == "==" else not equal)
     if isinstance(left, Tup) and isinstance(right, Tup) and fn in ("==", "!="):
         return _tuples_equal(ev, fn, left, right, node)
@@ -97,6 +116,18 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
 
 
 _UNEQUAL = (type(None), str, bytes, type, enum.Enum, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+
+
+_PLAIN = (Sym, Complex, Lazy, MaybeNone, Tup, Lst, Dct, Instance, Func, Partial, Slice, Iteration)
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value says of itself that it equals no text, class or function: a class may define `__eq__`."""
+    if isinstance(value, Record):
+        own = getattr(value.cls, "__eq__", None)
+        # that of a dataclass knows objects of its own class only
+        return own is object.__eq__ or (isinstance(own, types.FunctionType) and own.__code__.co_filename == "<string>")
+    return isinstance(value, _PLAIN)
 
 
 def _is_text(value: Value) -> bool:
@@ -115,10 +146,15 @@ def _tuples_equal(ev: Evaluator, fn: str, left: Tup, right: Tup, node: Any) -> V
 
 def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
     """`is`: known for None and other known objects."""
+    for side in (left, right):
+        # Python makes such an object whenever it is asked for, or finds something else under that name
+        if isinstance(side, Method):
+            ev.fail(TypeMismatch, f"cannot tell what {describe(side)} is", node)
     if is_none(left) or is_none(right):
         return is_none(left) and is_none(right)
     if isinstance(left, Static) and isinstance(right, Static):
-        return left.obj is right.obj
+        known = ev.live.same(left, right) if ev.live is not None else None
+        return left.obj is right.obj if known is None else known
     objects = (Static, Lst, Dct, Instance, Func)
     if isinstance(left, objects) and isinstance(right, objects):
         return left is right
@@ -134,11 +170,17 @@ def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
     ev.fail(UnsupportedSyntax, "`is` between values that only the run knows", node, hint="compare with `==`")
 
 
+# what the objects of a running program are held to, element by element
+_CONTAINERS = (str, bytes, tuple, set, frozenset, dict, range, types.MappingProxyType)
+
+
 def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
     own = ev.live.operator("__contains__", [container, item], node) if ev.live is not None else None
     if own is not None:
         return truth(ev, own, node)
-    if isinstance(container, Static) and isinstance(item, Static):
+    if isinstance(container, Static) and isinstance(item, Static) and isinstance(container.obj, _CONTAINERS):
+        if ev.live is not None:
+            ev.live.asked(item.obj)
         return number(item.obj in container.obj)
     if isinstance(container, Dct):
         return number(dicts.key_of(ev, item, node) in dicts.keys_of(ev, container, node))

@@ -180,6 +180,24 @@ def _norm(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     return ev.call_object(np.linalg.norm, [sizes, *args[1:]], kwargs, node)
 
 
+def _solve(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """`np.linalg.solve` and `inv`: of real matrices of twice the size."""
+    if kwargs:
+        ev.fail(UnsupportedFunction, "`np.linalg.solve` and `inv` of complex numbers take no keywords", node)
+    parts = [part for arg in args for part in _parts(ev, arg, node)]
+    function = linalg.complex_solve if len(args) == 2 else linalg.complex_inv
+    re, im = ev.inline_library(function, parts, {}).items
+    return Complex(re, im)
+
+
+def _parts(ev: Evaluator, value: Value, node: Any) -> tuple[Value, Value]:
+    """The two parts of an array, which may be real."""
+    whole = ev.materialise(value)
+    if isinstance(whole, Complex):
+        return whole.re, whole.im
+    return whole, ev.call_object(np.zeros_like, [whole], {}, node)
+
+
 def _var(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """The mean square of the distances from the mean: the variances of the parts, added."""
     whole = ev.materialise(args[0])
@@ -208,6 +226,8 @@ _OWN: dict[Any, Callable[..., Value]] = {
     np.vdot: _vdot,
     np.correlate: _correlate,
     np.linalg.norm: _norm,
+    np.linalg.solve: _solve,
+    np.linalg.inv: _solve,
     np.var: _var,
     np.std: _std,
     np.iscomplexobj: _is_complex,

@@ -73,6 +73,8 @@ def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
         if index.constant is not None:
             return index.constant
     if isinstance(index, Static) and not isinstance(index.obj, Template):
+        if ev.live is not None:
+            ev.live.asked(index.obj)
         return index.obj
     ev.fail(UnsupportedSyntax, f"a dict's key is {describe(index)}, which only the run knows", node)
 

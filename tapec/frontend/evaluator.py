@@ -20,6 +20,7 @@ from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
 from tapec.frontend.constructs import words
 from tapec.frontend.folding import folded, unchanged
+from tapec.frontend.lengths import Lengths
 from tapec.frontend.liveness import Liveness
 from tapec.frontend.open_blocks import OpenTrip
 from tapec.frontend.running import Decider, Live
@@ -39,7 +40,7 @@ from tapec.frontend.values import (
     plain_number,
 )
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
-from tapec.syntax.types import Array, Scalar, Type
+from tapec.syntax.types import INT64, Array, Scalar, Type
 
 # what rewrites a program before it is differentiated; the names are those of its constants
 Prepare = Callable[[Function, frozenset[str]], Function]
@@ -100,6 +101,7 @@ class Evaluator:
         self.temporary: set[str] = set()
         self.roots: dict[str, frozenset[str]] = {}
         self.dim_keys: dict[tuple[str, int], tuple[Any, int]] = {}
+        self.lengths = Lengths()
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.exceptions: dict[type[Exception], str] = {}
         self.block: list[Any] = []
@@ -236,6 +238,9 @@ class Evaluator:
         self.counters.pop(name, None)
         self.partners.pop(name, None)
         self.unsigned.discard(name)
+        self.lengths.forget(name)
+        for axis in range(type_.ndim if isinstance(type_, Array) else 0):
+            self.dim_keys.pop((name, axis), None)
         if temporary:
             self.temporary.add(name)
         return name
@@ -337,7 +342,10 @@ class Evaluator:
         if known is not None:
             return known
         operands = tuple(self._promoted(fn, sym, type_).atom for sym in syms)
-        return self.assign(Op(fn, operands), type_)
+        made = self.assign(Op(fn, operands), type_)
+        if type_ == INT64 and isinstance(made.atom, Name):
+            self.lengths.note(made.atom.id, fn, operands)
+        return made
 
     def _promoted(self, fn: str, sym: Sym, type_: Type) -> Sym:
         """Spell out a promotion that NumPy scalars would make differently from Numba."""

@@ -197,6 +197,8 @@ def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(method, types.FunctionType):
         return ev.call_object(method, [owner, index], {}, node)
     key: Any = index.obj if isinstance(index, Static) else static_int(index)
+    if ev.live is not None:
+        ev.live.asked(key)
     if key is None and not is_none(index):
         hint = "where the keys are numbers, keep the items in an array or a tuple"
         ev.fail(UnsupportedSyntax, f"cannot index {describe(owner)} by what only the run knows", node, hint=hint)

@@ -202,7 +202,8 @@ def lower(
         if isinstance(given, Tup):
             if given.cls is not None:
                 named_tuples.check(ev, given.cls, source.node)
-            return Tup(tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items)), given.cls)
+            items = tuple(parameter(f"{label}_{k}", item) for k, item in enumerate(given.items))
+            return Tup(items, given.cls, is_argument=True)
         if isinstance(given, Complex):
             # its own name is that of the argument in the generated function
             whole = ev.fresh(label)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapec.frontend import complexes
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.lengths import Sum
 from tapec.frontend.values import PART_OF, Complex, Sym, number
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array
@@ -45,6 +46,7 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
         base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "n"
         ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom
         ev.temporary.add(ev.block[-1].target)  # a user's `n = x.shape[0]` renames it
+        ev.lengths.note_extent(ev.block[-1].target, *key)
     return Sym(ev.dims[key], INT64)
 
 
@@ -58,6 +60,13 @@ def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:
     if key is not None:
         return key
     return dim(ev, array, axis).atom, 0
+
+
+def nominal(ev: Evaluator, array: Sym, axis: int) -> Sum | None:
+    """The extent of an axis if no array ends before its slices do; None if that is not known."""
+    assert isinstance(array.atom, Name)
+    ident = ev.partners.get(array.atom.id, array.atom.id)
+    return ev.lengths.nominal(ident, axis, ev.dims.get((ident, axis)))
 
 
 def rank_of(value: Sym) -> int:

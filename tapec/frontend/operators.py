@@ -111,6 +111,8 @@ def lookup(ev: Evaluator, ident: str, node: Any) -> Value:
                 return found
         frame = frame.parent
     if hasattr(builtins, ident):
+        if ev.live is not None:
+            ev.live.unshadowed(ev.frame.function, ident)
         return Static(getattr(builtins, ident))
     ev.fail(UndefinedName, f"name `{ident}` is not defined", node)
 

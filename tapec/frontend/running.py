@@ -29,6 +29,12 @@ class Live(Protocol):
     def same(self, left: Value, right: Value) -> bool | None:
         """Whether two values are one object of the running program, if that is known."""
 
+    def asked(self, obj: Any) -> None:
+        """The program depends on an object being this one: a dict's key, an element of a set."""
+
+    def unshadowed(self, function: Any, ident: str) -> None:
+        """A name is Python's own, for a function of the program or, for None, in what is lowered first."""
+
     def changed(self, owner: Any) -> None:
         """A dict or object was written."""
 

@@ -11,6 +11,7 @@ import types
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from typing import Any
 
 import gast
@@ -102,7 +103,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     if known is not None and known.lines == lines:
         return known
     node = _find(parse_lines(lines, code.co_filename), code)
-    if node is None:
+    if node is None or is_edited(code, function.__globals__, lines):
         raise SourceUnavailable(
             f"the source of `{function.__qualname__}` cannot be found",
             reason=f"{code.co_filename} has no such function at line {code.co_firstlineno}; "
@@ -133,6 +134,27 @@ def parse_lines(lines: tuple[str, ...], file: str) -> ast.Module:
         return ast.parse("".join(lines), file)
     except SyntaxError as error:
         raise SourceUnavailable(f"{file} cannot be parsed", reason=str(error)) from None
+
+
+def is_edited(code: types.CodeType, module: Mapping[str, Any], lines: tuple[str, ...]) -> bool:
+    """Whether the text of a module's file, `lines`, is not what the module's code was compiled from.
+
+    Of text that others than Python's own importer have compiled, nothing is known: they may change it before.
+    """
+    loader = module.get("__loader__")
+    file = os.path.abspath(code.co_filename)
+    if file.startswith(_OWN) or type(loader) is not SourceFileLoader or os.path.abspath(loader.path) != file:
+        return False
+    return code not in _codes(lines, code.co_filename)
+
+
+@functools.lru_cache(maxsize=16)
+def _codes(lines: tuple[str, ...], file: str) -> frozenset[types.CodeType]:
+    """All code that text compiles to."""
+    found = [compile("".join(lines), file, "exec", dont_inherit=True)]
+    for one in found:
+        found += [constant for constant in one.co_consts if isinstance(constant, types.CodeType)]
+    return frozenset(found)
 
 
 @functools.lru_cache(maxsize=64)

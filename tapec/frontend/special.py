@@ -33,7 +33,6 @@ from tapec.frontend.arguments import DTYPES, Args, Kwargs
 from tapec.frontend.builtins import (
     divmod_,
     enumerate_,
-    isinstance_,
     len_,
     list_,
     min_max,
@@ -48,8 +47,9 @@ from tapec.frontend.builtins import (
     tuple_,
     zip_,
 )
-from tapec.frontend.casts import caster, constant, dtype_attribute, known, stop_gradient, type_
+from tapec.frontend.casts import caster, constant, dtype_attribute, known, stop_gradient
 from tapec.frontend.checkpoints import checkpointed
+from tapec.frontend.classes import isinstance_, type_
 from tapec.frontend.conditions import where
 from tapec.frontend.creation import (
     array,

@@ -10,7 +10,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
 from tapec.frontend.complexes import each
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim, dim_key
+from tapec.frontend.memory import dim, dim_key, nominal
 from tapec.frontend.merge import note_roots
 from tapec.frontend.values import (
     Complex,
@@ -161,16 +161,25 @@ def _note_extents(ev: Evaluator, owner: Sym, result: str, subs: tuple[Value, ...
 def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub: Slice) -> None:
     low = 0 if sub.lower is None else static_int(sub.lower)
     high = 0 if sub.upper is None else static_int(sub.upper)
-    step = 1 if sub.step is None else static_int(sub.step)
-    if low is None or high is None or step != 1 or low < 0 or high > 0 or (high == 0 and sub.upper is not None):
+    if sub.step is not None and static_int(sub.step) != 1:
+        return
+    first = ev.lengths.sum(Const(0) if sub.lower is None else ev.scalar(sub.lower).atom)
+    whole = nominal(ev, owner, axis)
+    if low is None or high is None or low < 0 or high > 0 or (high == 0 and sub.upper is not None):
+        last = None if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
+        # slices with the same bounds of axes that are equally long
+        ev.dim_keys[result, out] = ("slice", dim_key(ev, owner, axis), first, last), 0
+        ev.lengths.note_slice(result, out, whole, first, last)
         return
     if low == 0 and high == 0:
         ev.dims[result, out] = dim(ev, owner, axis).atom
         ev.dim_keys[result, out] = dim_key(ev, owner, axis)
-        return
-    base, offset = dim_key(ev, owner, axis)
-    # max(0, n - low + high): equal keys are equal extents
-    ev.dim_keys[result, out] = (("slice", base), offset - low + high)
+    else:
+        base, offset = dim_key(ev, owner, axis)
+        # max(0, n - low + high): equal keys are equal extents
+        ev.dim_keys[result, out] = (("slice", base), offset - low + high)
+    if whole is not None:
+        ev.lengths.note_slice(result, out, whole.plus(ev.lengths.sum(Const(-high)), -1), first, None)
 
 
 def gather(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Value:

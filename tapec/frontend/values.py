@@ -86,10 +86,11 @@ class Lazy(Value):
 
 @dataclass(frozen=True)
 class Tup(Value):
-    """A tuple or named tuple (`cls`)."""
+    """A tuple or named tuple (`cls`); one that an argument is may be a list."""
 
     items: tuple[Value, ...]
     cls: type | None = None
+    is_argument: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,11 @@ class Static(Value):
     """A Python object that is known: None, a string, a module, a function, a dtype."""
 
     obj: Any
+
+
+@dataclass(frozen=True)
+class NumberClass(Static):
+    """NumPy's class of a number that may be of Python's as well."""
 
 
 class Template(str):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tapec.journal import Listener
 from tapec.optimise.ascending import ascend
+from tapec.optimise.aside import call_aside
 from tapec.optimise.branches import straighten
 from tapec.optimise.carried import carry_additions
 from tapec.optimise.chains import split_chains
@@ -51,7 +52,7 @@ from tapec.optimise.rows import hide_descent
 from tapec.optimise.same_extents import extents_of_one_size
 from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.searches import search_tables
-from tapec.optimise.selected import select_values
+from tapec.optimise.selected import select_functions, select_values
 from tapec.optimise.settle import settle_stores
 from tapec.optimise.shifts import cancel_shifts
 from tapec.optimise.single import single_values
@@ -103,6 +104,8 @@ PREPARE: tuple[Pass, ...] = (
     copy_joined,
     write_out_products,
     count_by_formula,
+    # what may raise an error does not run with others
+    check_once,
     *CLEAN,
     run_together,
     *CLEAN,
@@ -153,6 +156,8 @@ ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
 VECTORS: tuple[Pass, ...] = (
     without_steps,
     products_in_rows,
+    call_aside,
+    select_functions,
     stage_functions,
     vectorise_functions,
     cheap_remainders,
@@ -184,7 +189,7 @@ TELLING: dict[Pass, Telling] = {
             unroll,
         ),
         *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
-        *(refill, leave_early, cancel_shifts, split_chains, join_products, tabulate),
+        *(refill, leave_early, cancel_shifts, split_chains, join_products, tabulate, call_aside, select_functions),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, multiply_matrices, turn_tall, keep_written_rows),
     )

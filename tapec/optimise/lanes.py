@@ -19,7 +19,7 @@ lanes, the last one; what lanes add to one element is added up in a variable, la
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.lanes import Lanes
@@ -81,7 +81,7 @@ def in_lanes(
     return replace(function, body=block(function.body), types=fresh.types)
 
 
-def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> _Rewriting | None:
+def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:
     """How a loop runs in lanes, if it can, and gains by it."""
     if not isinstance(stmt, For) or stmt.step != Const(1) or stmt.slots is not None or few(stmt):
         return None
@@ -94,7 +94,7 @@ def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> _Rewriting | None:
     if not lanes.separate():
         return None
     packed = Packed(lanes, fresh)
-    return _Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
+    return Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
 
 
 @dataclass
@@ -110,10 +110,19 @@ class _Run:
         return any(aliases.find(name) in uses for s in theirs for name in (*writes(s), *changed(s)))
 
 
-class _Rewriting:
-    """One loop, on its way into lanes."""
+class Rewriting:
+    """One loop, on its way into lanes: so many trips side by side, each step of theirs, or what `apart` cuts off."""
 
-    def __init__(self, lanes: Lanes, packed: Packed, fresh: Fresh) -> None:
+    def __init__(
+        self,
+        lanes: Lanes,
+        packed: Packed,
+        fresh: Fresh,
+        width: Const = _LANES,
+        apart: Callable[[list[Stmt], Stmt], bool] = lambda _run, _stmt: False,
+    ) -> None:
+        self.width = width
+        self.apart = apart
         self.lanes = lanes
         self.packed = packed
         self.fresh = fresh
@@ -124,6 +133,8 @@ class _Rewriting:
         var = lanes.loop.var
         self.first = fresh(f"{var}_first", INT64)
         self.count = fresh("lanes", INT64)
+        # the extent of the last axis of memory: a loop of three trips needs no more
+        self.room = fresh("room", INT64)
 
     def loop(self) -> list[Stmt]:
         loop = self.lanes.loop
@@ -131,7 +142,7 @@ class _Rewriting:
         for run in self.runs.values():
             for name in dict.fromkeys(name for s in walk(run.body) for name in (*self.reads(s), *writes(s))):
                 # what a run finds is from the trip before of a loop around it, or from another run
-                found = self.reads_first(name, run.body) is True
+                found = not self.lanes.whole and self.reads_first(name, run.body) is True
                 self.places[name] = self.places.get(name, 0) + (2 if found else 1)
         for name, number in self.places.items():
             if number > 1 and name in self.lanes.names and name != loop.var:
@@ -141,22 +152,33 @@ class _Rewriting:
         for name, type_ in self.lanes.trips.types.items():
             if isinstance(type_, Array) and self.lanes.widened(name):
                 self.fresh.types[name] = replace(type_, ndim=type_.ndim + 1)
-        before: list[Stmt] = [
-            Assign(buffer, Op("empty", (Const(self.dtype(name)), _LANES)), loop.span)
+        before = self.sized(loop) if any(self.room in reads(stmt) for stmt in walk(body)) else []
+        before += [
+            Assign(buffer, Op("empty", (Const(self.dtype(name)), self.width)), loop.span)
             for name, buffer in self.kept.items()
         ]
         rest = self.fresh("n", INT64)
         head: list[Stmt] = [
             Assign(rest, Op("-", (loop.stop, Name(self.first))), loop.span),
-            Assign(self.count, Op("min", (Name(rest), _LANES)), loop.span),
+            Assign(self.count, Op("min", (Name(rest), self.width)), loop.span),
         ]
         tail: list[Stmt] = []
-        for made in self.packed.made(self.first, self.count, _LANES):
+        for made in self.packed.made(self.first, self.count, self.width):
             before += made.before
             head.append(made.first)
             tail += made.last
-        new = replace(loop, var=self.first, step=_LANES, body=(*head, *self.inner(body), *tail))
+        new = replace(loop, var=self.first, step=self.width, body=(*head, *self.inner(body), *tail))
         return [*before, new]
+
+    def sized(self, loop: For) -> list[Stmt]:
+        """Set the number of lanes that the loop's memory has room for."""
+        trips, lanes = self.fresh("n", INT64), self.fresh("n", INT64)
+        return [
+            Assign(trips, Op("-", (loop.stop, loop.start)), loop.span),
+            Assign(lanes, Op("min", (Name(trips), self.width)), loop.span),
+            # no trips, no lanes
+            Assign(self.room, Op("max", (Name(lanes), Const(0))), loop.span),
+        ]
 
     def dtype(self, name: str) -> str:
         type_ = self.fresh.types[name]
@@ -173,6 +195,9 @@ class _Rewriting:
             if isinstance(stmt, Assign) and (stmt.target in self.lanes.rows or self.copies_sum(stmt)):
                 continue
             if self.lanes.differs(stmt):
+                if run.body and self.apart(run.body, stmt):
+                    out.append(self.placed(run))
+                    run = _Run()
                 run.body.append(stmt)
                 continue
             alike = not any(self.lanes.differs(s) for s in walk((stmt,)))
@@ -191,7 +216,7 @@ class _Rewriting:
         """A statement that runs once for all lanes; memory that it makes has a last axis for them."""
         match stmt:
             case Assign(target=target, value=Op(fn="empty" | "zeros" as fn, args=args)) if self.lanes.widened(target):
-                return replace(stmt, value=Op(fn, (*args, _LANES)))
+                return replace(stmt, value=Op(fn, (*args, Name(self.room))))
         return map_blocks(stmt, lambda block: tuple(self.widened(s) for s in block))
 
     def placed(self, run: _Run) -> Stmt:
@@ -264,7 +289,7 @@ class _Rewriting:
 class _Lane:
     """The statements of a run for one lane, with names of its own for what is kept between runs."""
 
-    def __init__(self, whole: _Rewriting, lane: str) -> None:
+    def __init__(self, whole: Rewriting, lane: str) -> None:
         self.whole = whole
         self.lanes = whole.lanes
         self.lane = Name(lane)

@@ -77,7 +77,8 @@ class Packed:
         self._changed = {one.array for group, kind in kinds if kind != {"load"} for one in group}
         self._added = {one.array for group, kind in kinds if kind == {"add"} for one in group}
         self._inside = {name for stmt in walk((lanes.loop,)) for name in writes(stmt)}
-        self._collect(lanes.loop.body, ())
+        if not lanes.whole:
+            self._collect(lanes.loop.body, ())
         self.names: dict[_Copy, str] = {}
         self.of: dict[int, _Copy] = {}
         together = [{id(one.stmt) for one in group} for group in groups]

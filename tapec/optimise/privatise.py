@@ -44,6 +44,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.types import Array
 
 
 def privatise(
@@ -59,6 +60,7 @@ def privatise(
     for place, stmt in enumerate(function.body):
         for name in _mentioned(stmt):
             users.setdefault(name, []).append(place)
+    types = function.types
     for place, made in enumerate(function.body):
         if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn not in ("empty", "zeros"):
             continue
@@ -66,22 +68,31 @@ def privatise(
         loop = body[others[0]] if len(others) == 1 else None
         if len(known.members[known.aliases.find(made.target)]) != 1 or not isinstance(loop, For):
             continue
-        coverage = _Coverage(made.target, made.value.args[1:], fixed)
-        written = None if made.target in reads(loop) else coverage.after(loop.body, frozenset())
-        if written is None:
+        if made.target in reads(loop):
             continue
         dtype, *extents = made.value.args
-        single = _own_element(made.target, loop, extents)
-        if single or _ALL in written or not _elsewhere(made.target, loop.body):
-            own = replace(made, value=Op("empty", (dtype, *([Const(1)] if single else extents))))
-            trip = _first_element(made.target, loop.body) if single else loop.body
-            body[others[0]] = replace(loop, body=(own, *trip))
-            body[place] = None
-            if listener is not None:
-                why = "every trip of {1} writes all of it before it reads any"
-                about = Named(made.target, made.span), loop.span
-                listener.decide(made.span, "privatise", "`{0}` belongs to a trip", why, *about)
-    return replace(function, body=tuple(stmt for stmt in body if stmt is not None))
+        own, trip, why = None, loop.body, "every trip of {1} writes all of it before it reads any"
+        if _own_rows(made.target, loop, extents):
+            type_ = types[made.target]
+            assert isinstance(type_, Array)
+            types = {**types, made.target: replace(type_, ndim=type_.ndim - 1, layout="C")}
+            own, trip = Op(made.value.fn, (dtype, *extents[1:])), _rows(made.target, loop.body)
+            why = "every trip of {1} uses its own row alone"
+        elif (written := _Coverage(made.target, tuple(extents), fixed).after(loop.body, frozenset())) is not None:
+            if _own_element(made.target, loop, extents):
+                own, trip = Op("empty", (dtype, Const(1))), _first_element(made.target, loop.body)
+            elif _ALL in written or not _elsewhere(made.target, loop.body):
+                own = Op("empty", (dtype, *extents))
+        if own is None:
+            continue
+        # where it is first used: what stands before has nothing to do with it
+        first = next(k for k, stmt in enumerate(trip) if made.target in _mentioned(stmt))
+        body[others[0]] = replace(loop, body=(*trip[:first], replace(made, value=own), *trip[first:]))
+        body[place] = None
+        if listener is not None:
+            about = Named(made.target, made.span), loop.span
+            listener.decide(made.span, "privatise", "`{0}` belongs to a trip", why, *about)
+    return replace(function, body=tuple(stmt for stmt in body if stmt is not None), types=types)
 
 
 def _mentioned(stmt: Stmt) -> set[str]:
@@ -95,6 +106,30 @@ def _own_element(array: str, loop: For, extents: list[Expr]) -> bool:
         return False
     users = (stmt for stmt in walk(loop.body) if array in {*reads(stmt), *writes(stmt)})
     return all(_index(stmt, array) == (Name(loop.var),) for stmt in users)
+
+
+def _own_rows(array: str, loop: For, extents: list[Expr]) -> bool:
+    """Whether each trip of a loop over the rows of an array uses elements of the row alone that has its number."""
+    if len(extents) < 2 or (loop.start, loop.step, loop.stop) != (Const(0), Const(1), extents[0]):
+        return False
+    inside = list(walk(loop.body))
+    indices = [_index(stmt, array) for stmt in inside if array in {*reads(stmt), *writes(stmt)}]
+    own = all(index is not None and index[0] == Name(loop.var) for index in indices)
+    return own and not any(loop.var in writes(stmt) for stmt in inside)
+
+
+def _rows(array: str, block: Block) -> Block:
+    """The block with elements of a row in the place of those of the array."""
+
+    def changed(stmt: Stmt) -> Stmt:
+        if (index := _index(stmt, array)) is None:
+            return map_blocks(stmt, lambda body: _rows(array, body))
+        if isinstance(stmt, Store):
+            return replace(stmt, index=stmt.index[1:])
+        assert isinstance(stmt, Assign)
+        return replace(stmt, value=Op("load", (Name(array), *index[1:])))
+
+    return tuple(map(changed, block))
 
 
 def _elsewhere(array: str, body: Block) -> bool:

@@ -11,7 +11,10 @@ stencil's adjoint scatters from being gathered (`distribute`).  A zero that is a
 
 For innermost loops whose trips may run in any order, along rows.  The sides of a branch may hold few operations, such
 as raise nothing, and loads of elements that the arrays have for certain; they add to elements of arrays, or both set
-the same one.
+the same one, or add to a variable.
+
+Late, with functions in vectors (`select_functions`), sides may call elementary functions, too, which LLVM would not
+compute on vectors in a branch; and divide by what is positive for certain.
 
 Expects one name per value, as `optimise.single` leaves it.
 """
@@ -23,6 +26,7 @@ from dataclasses import dataclass, field, replace
 
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener
+from tapec.optimise.elementary import VECTORISED
 from tapec.optimise.sliced import Slices
 from tapec.optimise.unsigned import counts, stays
 from tapec.syntax.core import (
@@ -51,6 +55,13 @@ from tapec.syntax.types import FLOAT64, Array
 # operations on one side of a branch, with those of branches in it
 _OPERATIONS = 16
 _CHEAP = frozenset({"+", "-", "*", "neg", "<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "ifelse"})
+# functions of one number that have a result for every number, and how many of them the sides of a branch may call
+_FUNCTIONS = frozenset(
+    name
+    for name, fn in VECTORISED.items()
+    if fn.split(".")[1] not in ("power", "digamma", "lgamma", "maximum", "minimum")
+)
+_CALLS = 6
 
 
 def select_values(
@@ -64,13 +75,38 @@ def select_values(
     return replace(function, body=body, types=worker.fresh.types)
 
 
+def select_functions(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function without branches that call elementary functions, in loops; see the module."""
+    if not any(isinstance(stmt, If) and any(map(calls_functions, walk((stmt,)))) for stmt in walk(function.body)):
+        return function
+    worker = _Selected(function, listener, functions=True)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+def calls_functions(stmt: Stmt) -> bool:
+    """Whether a statement calls an elementary function that LLVM can compute on vectors."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in _FUNCTIONS
+
+
+def can_select(branch: If) -> bool:
+    """Whether a branch does nothing but compute numbers."""
+    return all(isinstance(stmt, Assign | If | Note) for stmt in walk((branch,)))
+
+
 @dataclass
 class _Side:
-    """What one side of a branch does: it computes, stores at last, and sets variables that the other one sets, too."""
+    """What one side of a branch does: it computes, stores at last, and sets variables that the other one sets, too.
+
+    sums   variables that it adds to, and what it adds
+    """
 
     computed: list[Stmt] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     merged: dict[str, Atom] = field(default_factory=dict)
+    sums: dict[str, Atom] = field(default_factory=dict)
 
 
 class _Refused(Exception):
@@ -78,8 +114,9 @@ class _Refused(Exception):
 
 
 class _Selected(Slices):
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function, listener: Listener | None, functions: bool = False) -> None:
         super().__init__(function)
+        self.functions = functions
         self.trips = Trips(function)
         self.listener = listener
         # by name: what sets or reads it
@@ -108,12 +145,17 @@ class _Selected(Slices):
         if loop.parallel or loop.slots is not None or any(isinstance(stmt, For | Loop) for stmt in inner):
             return False
         branches = [stmt for stmt in loop.body if isinstance(stmt, If)]
-        if not any(isinstance(stmt, Store) for stmt in walk(branches)) or not self.trips.commute(loop):
+        if self.functions:
+            calls = sum(map(calls_functions, walk(branches)))
+            worth = 0 < calls <= _CALLS
+        else:
+            worth = any(isinstance(stmt, Store) for stmt in walk(branches))
+        if not worth or not self.trips.commute(loop):
             return False
         return all(self.along_row(access.index, loop) for access in self.trips.accesses(loop.body))
 
     def along_row(self, index: tuple[Expr, ...] | None, loop: For) -> bool:
-        *outer, last = index or (Const(0),)
+        *outer, last = map(self.trips.signed, index or (Const(0),))
         still = all(stays(sub, loop, self.trips) for sub in outer)
         return still and (stays(last, loop, self.trips) or counts(last, loop, self.trips))
 
@@ -125,7 +167,8 @@ class _Selected(Slices):
             return [stmt]
         side = self.both(stmt)
         merged = [Assign(name, value, stmt.span) for name, value in side.merged.items()]
-        return [*side.computed, *merged, *side.stores]
+        sums = [Assign(name, Op("+", (Name(name), value)), stmt.span) for name, value in side.sums.items()]
+        return [*side.computed, *merged, *sums, *side.stores]
 
     def both(self, branch: If) -> _Side:
         """What a branch does, with what is selected."""
@@ -137,6 +180,9 @@ class _Selected(Slices):
             raise _Refused
         for name, value in first.merged.items():
             out.merged[name] = self.selected(branch, value, second.merged[name], name, out)
+        for name in {**first.sums, **second.sums}:
+            one, other = (side.sums.get(name, Const(0.0)) for side in (first, second))
+            out.sums[name] = self.selected(branch, one, other, "t", out)
         others = list(second.stores)
         for store in first.stores:
             if store.accumulate:
@@ -172,10 +218,10 @@ class _Selected(Slices):
         first, second = (store.value, Const(0.0)) if side else (Const(0.0), store.value)
         return replace(store, value=self.selected(branch, first, second, "t", out))
 
-    def type_of(self, atom: Atom) -> object:
+    def type_of(self, atom: Expr) -> object:
         if isinstance(atom, Name):
             return self.fresh.types.get(atom.id)
-        return FLOAT64 if isinstance(atom.value, float) else None
+        return FLOAT64 if isinstance(atom, Const) and isinstance(atom.value, float) else None
 
     def side(self, block: Block) -> _Side:
         """What one side of a branch does, in the order of computing, setting and storing."""
@@ -192,6 +238,13 @@ class _Selected(Slices):
                     out.computed += inner.computed
                     out.stores += inner.stores
                     out.merged |= inner.merged
+                    if out.sums.keys() & inner.sums.keys():
+                        raise _Refused
+                    out.sums |= inner.sums
+                case Assign(target=target, value=Op(fn="+", args=(Name(id=name), Name() | Const() as value))) if (
+                    self.functions and target == name and target not in out.sums and self.type_of(value) == FLOAT64
+                ):
+                    out.sums[name] = value
                 case Assign(target=target, value=Name() | Const() as value) if self.regions.merged(target):
                     out.merged[target] = value
                 case Assign(target=target, value=Op() as value) if self.is_harmless(value):
@@ -228,7 +281,8 @@ class _Selected(Slices):
                     read = set(names_in(test))
                 case _:
                     read = set()
-            if read & before.merged.keys():
+            own = {inner.target} if isinstance(inner, Assign) else set()
+            if read & before.merged.keys() or not before.sums.keys().isdisjoint(read | own):
                 return True
             if any(self.trips.may_share(name, array) for name in read for array in stored if name in self.fresh.types):
                 return True
@@ -239,7 +293,23 @@ class _Selected(Slices):
         if value.fn == "load":
             array, *index = value.args
             return isinstance(array, Name) and self.has(array.id, tuple(index))
+        if self.functions and value.fn in _FUNCTIONS:
+            return all(self.type_of(arg) == FLOAT64 for arg in value.args if isinstance(arg, Name | Const))
+        if self.functions and value.fn == "/":
+            return self.type_of(value.args[1]) == FLOAT64 and self.is_positive(value.args[1])
         return value.fn in _CHEAP and not any(isinstance(arg, Op) for arg in value.args)
+
+    def is_positive(self, number: Expr, or_zero: bool = False) -> bool:
+        """Whether a number is more than zero, or nan, for certain; perhaps zero with `or_zero`."""
+        if isinstance(number, Const):
+            return isinstance(number.value, float) and (number.value > 0.0 or (or_zero and number.value == 0.0))
+        match self.trips.definition(number) if isinstance(number, Name) else None:
+            case Op(fn="math.exp" | "np.exp"):
+                return or_zero
+            case Op(fn="+", args=(one, other)):
+                both = self.is_positive(one, True) and self.is_positive(other, True)
+                return both and (or_zero or self.is_positive(one) or self.is_positive(other))
+        return False
 
     def has(self, array: str, index: tuple[Expr, ...]) -> bool:
         """Whether an array has an element for certain."""

@@ -52,15 +52,25 @@ class Part:
 
 @dataclass(frozen=True)
 class Slice:
-    """A slice of `array`: for each axis of that, a part, or the subscript that it has."""
+    """A slice of `array`: for each axis of that, a part, or the subscript that it has.
+
+    new  the axes of the slice that the array has not (`u[:, None]`)
+    """
 
     array: str
     axes: tuple[Part | Atom, ...]
+    new: tuple[int, ...] = ()
 
     @property
     def parts(self) -> list[tuple[int, Part]]:
-        """The axes of the slice: which one each is of the array, and what it takes."""
+        """The axes of the slice, but for new ones: which one each is of the array, and what it takes."""
         return [(place, one) for place, one in enumerate(self.axes) if isinstance(one, Part)]
+
+    @property
+    def old(self) -> list[int]:
+        """The axes of the slice that are axes of the array."""
+        count = len(self.parts) + len(self.new)
+        return [axis for axis in range(count) if axis not in self.new]
 
     @property
     def reads(self) -> set[str]:
@@ -141,8 +151,11 @@ class Slices:
     def slice(self, array: str, subs: list[Expr]) -> Slice | None:
         """The slice that subscripts make of an array or of another slice; None if it is another view, or all of it."""
         type_ = self.fresh.types.get(array)
-        if not isinstance(type_, Array) or Const(None) in subs:
+        if not isinstance(type_, Array):
             return None
+        kept = [sub for sub in subs if isinstance(sub, Op) or sub == Const(None)]
+        new = tuple(axis for axis, sub in enumerate(kept) if sub == Const(None))
+        subs = [sub for sub in subs if sub != Const(None)]
         missing = type_.ndim - len(subs)
         parts: list[Part | Atom] = []
         for axis, sub in enumerate([*subs, *missing * [Op("slice", 3 * (Const(None),))]]):
@@ -151,10 +164,10 @@ class Slices:
                 return None
             parts.append(part)
         if array in self.slices:
-            return _joined(self.slices[array], parts)
-        if all(part.is_all for part in parts if isinstance(part, Part)):
+            return _joined(self.slices[array], parts, new)
+        if not new and all(part.is_all for part in parts if isinstance(part, Part)):
             return None
-        return Slice(array, tuple(parts))
+        return Slice(array, tuple(parts), new)
 
     def part(self, array: str, axis: int, sub: Op) -> Part | None:
         low, high, step = sub.args
@@ -243,8 +256,10 @@ def _less(extent: Affine, first: int, last: int | None) -> Affine | None:
     return None if last is None else Affine(extent.base, extent.offset - first - last)
 
 
-def _joined(outer: Slice, inner: list[Part | Atom]) -> Slice | None:
+def _joined(outer: Slice, inner: list[Part | Atom], new: tuple[int, ...]) -> Slice | None:
     """A slice of a slice, as one of the array; None if an element of one is taken, which need not be there."""
+    if outer.new:
+        return None
     rest = iter(inner)
     axes: list[Part | Atom] = []
     for one in outer.axes:
@@ -260,4 +275,4 @@ def _joined(outer: Slice, inner: list[Part | Atom]) -> Slice | None:
             axes.append(part)
         else:
             return None
-    return Slice(outer.array, tuple(axes))
+    return Slice(outer.array, tuple(axes), new)

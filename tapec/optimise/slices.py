@@ -12,9 +12,10 @@ A slice keeps its meaning in the rest of its block, until its array or a number 
 bounds are counted from the front by a number that is not negative, and from the end by another one: `u[1:-1]`, or
 `u[1:n - 1]` where `n` is `u.shape[0]`.  As NumPy clips bounds, it has what is left of the extent then, or no elements.
 An element is taken from the array only if its subscript is within the slice for certain: a negative one counts from the
-slice's own end, and one behind the end may be in the array.  Operands that may have to be broadcast are read at
-`i * step`, where `step` is 0 only if the slice has one element, as a check has made sure.  A row that does not exist,
-as of `u[9, 1:]`, is an error where an element of it is asked for.
+slice's own end, and one behind the end may be in the array.  An axis that the array has not (`u[:, None]`) must be
+read at 0.  Operands that may have to be broadcast are read at `i * step`, where `step` is 0 only if the slice has one
+element, as a check has made sure.  A row that does not exist, as of `u[9, 1:]`, is an error where an element of it is
+asked for.
 
 Expects one name per value, as `optimise.single` leaves it.
 """
@@ -58,10 +59,13 @@ class _Extents(Slices):
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         match stmt:
             case Assign(value=Op(fn="dim", args=(Name(id=view), Const(value=int(axis))))) if view in self.slices:
-                array = self.slices[view].array
-                place, part = self.slices[view].parts[axis]
+                found = self.slices[view]
+                if axis in found.new:
+                    yield replace(stmt, value=Const(1))
+                    return
+                place, part = found.parts[found.old.index(axis)]
                 if part.last is not None:
-                    yield from self.formula(stmt, Op("dim", (Name(array), Const(place))), part)
+                    yield from self.formula(stmt, Op("dim", (Name(found.array), Const(place))), part)
                     return
         yield map_blocks(stmt, self.block)
 
@@ -107,7 +111,7 @@ class _Elements(Slices):
     def moved(self, view: str, index: Sequence[Expr], stmt: Stmt) -> Generator[Stmt, None, list[Atom]]:
         """The subscripts of an element in the array; what computes them is written."""
         self.tell(view)
-        rest = iter(index)
+        rest = (index[axis] for axis in self.slices[view].old)
         subs: list[Atom] = []
         for one in self.slices[view].axes:
             sub = next(rest) if isinstance(one, Part) else one
@@ -131,10 +135,12 @@ class _Elements(Slices):
         """Whether an array is a slice of which an element is asked for that it has for certain."""
         if view not in self.slices:
             return False
-        parts = self.slices[view].parts
-        return len(parts) == len(index) and all(
-            part.is_all or self.is_within(sub, part, Op("dim", (Name(view), Const(axis))))
-            for axis, (sub, (_, part)) in enumerate(zip(index, parts, strict=True))
+        found = self.slices[view]
+        if len(found.parts) + len(found.new) != len(index) or any(index[axis] != Const(0) for axis in found.new):
+            return False
+        return all(
+            part.is_all or self.is_within(index[axis], part, Op("dim", (Name(view), Const(axis))))
+            for axis, (_, part) in zip(found.old, found.parts, strict=True)
         )
 
     def is_within(self, sub: Expr, part: Part, extent: Expr) -> bool:

@@ -46,6 +46,7 @@ _ROWS = 4
 _WORK = 4
 _SHORT = 4
 _CHEAP = frozenset({"+", "-", "*", "neg", "load", "max", "min"})
+_DIVISION = 4
 _DEAR = 8
 
 
@@ -87,7 +88,7 @@ class _Strided:
                 case Assign(value=Op(fn="load", args=(_, *subs))):
                     rows += times * (Name(loop.var) in subs[:-1])
                 case Assign(value=Op(fn=fn)):
-                    work += times * (1 if fn in _CHEAP else _DEAR)
+                    work += times * _cost(fn)
         return rows >= _ROWS and work <= _WORK * rows
 
     def looked_up(self, loop: For) -> int | None:
@@ -104,7 +105,7 @@ class _Strided:
                     if not self.fresh.types[target].is_float:
                         loaded[target] = place
                 case Assign(value=Op(fn=fn)):
-                    work += 1 if fn in _CHEAP else _DEAR
+                    work += _cost(fn)
         return found[0] if found and work <= _WORK * len(found) else None
 
     def index_hidden(self, loop: For, place: int) -> For:
@@ -127,6 +128,10 @@ def sums(loop: For, types: dict[str, Type]) -> bool:
             first.setdefault(name, False)
     written = {name for stmt in walk(loop.body) for name in writes(stmt)}
     return any(first[name] and types[name].is_float for name in written)
+
+
+def _cost(fn: str) -> int:
+    return 1 if fn in _CHEAP else _DIVISION if fn == "/" else _DEAR
 
 
 def _names(stmt: Assign) -> Iterator[str]:

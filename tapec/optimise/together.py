@@ -12,7 +12,8 @@ The loops have the same trips, which can run in any order.  The later one uses n
 one of them writes what the other uses, each trip keeps to the elements that have its number.  What the earlier loop
 makes is used nowhere else: its derivatives would come too late otherwise, and more would be stored.  What stands
 between them is numbers, allocations, and checks that may as well be made before.  A loop of elementary functions on
-vectors is not joined with one that cannot run on vectors, nor a loop that may be written out.
+vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and neither
+is in a loop; nor is a loop that may be written out.
 
 Expects one name per value, as `optimise.single` leaves it.
 """
@@ -75,6 +76,8 @@ class _Together:
         self.uses = self.counted(function.body)
         self.given = {self.trips.aliases.find(name) for name in function.params}
         self.joined = False
+        # whether the block that is visited stands in a loop
+        self.inside = False
 
     def counted(self, block: Block) -> Counter[str]:
         return Counter(self.trips.aliases.find(access.array) for access in self.trips.accesses(block))
@@ -86,7 +89,10 @@ class _Together:
             first = rest.pop(0)
             place = self.partner(first, rest) if isinstance(first, For) else None
             if place is None:
+                around = self.inside
+                self.inside = around or isinstance(first, For | Loop)
                 out.append(map_blocks(first, self.block))
+                self.inside = around
                 continue
             second = rest[place]
             assert isinstance(first, For) and isinstance(second, For)
@@ -169,7 +175,8 @@ class _Together:
         """Whether a loop of elementary functions would no longer run on vectors for the sake of another one."""
         values = (stmt.value for stmt in walk(one.body) if isinstance(stmt, Assign))
         calls = any(isinstance(value, Op) and value.fn in VECTORISED for value in values)
-        return calls and self.straight(one) and not self.straight(other)
+        longer = not self.inside and any(isinstance(stmt, For | Loop) for stmt in other.body)
+        return calls and self.straight(one) and not self.straight(other) and not longer
 
     def straight(self, loop: For) -> bool:
         """Whether a loop has no ways, no loops, and elements at numbers of its trips."""

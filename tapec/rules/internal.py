@@ -29,6 +29,18 @@ def stretch(extent, own):  # type: ignore[no-untyped-def]
         raise ValueError("operands could not be broadcast together")
 
 
+def single(extent):  # type: ignore[no-untyped-def]
+    """Raise unless a slice that should have one element has it."""
+    if extent != 1:
+        raise ValueError("operands could not be broadcast together: an array ends before a slice of it does")
+
+
+def agree(extent, own):  # type: ignore[no-untyped-def]
+    """Raise unless axes are equally long that are so where no array ends before its slices do."""
+    if own != extent:
+        raise ValueError("operands could not be broadcast together: an array ends before a slice of it does")
+
+
 def fit(extent, own):  # type: ignore[no-untyped-def]
     """Raise unless an axis of extent `own` fits the target's, or is repeated."""
     if own != extent and own != 1:
@@ -212,6 +224,8 @@ INTERNAL: dict[str, Callable[..., Any]] = {
     for function in (
         broadcast_extent,
         stretch,
+        single,
+        agree,
         fit,
         fit_extent,
         expanded,

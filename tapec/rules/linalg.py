@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from tapec.rules.arrays_common import common_dtype
+
 
 @dataclass(frozen=True)
 class Primitive:
@@ -294,6 +296,31 @@ def matrix_power(a, n):
     for _ in range(times):
         result[...] = np.dot(result, base)
     return result
+
+
+def _real_form(re, im, dtype):
+    """The real matrix that does to stacked parts what a complex one does to vectors; its inverse has the same form."""
+    rows, columns = re.shape
+    whole = np.empty((2 * rows, 2 * columns), dtype)
+    whole[:rows, :columns] = re
+    whole[rows:, columns:] = re
+    whole[:rows, columns:] = -im
+    whole[rows:, :columns] = im
+    return whole
+
+
+def complex_solve(a_re, a_im, b_re, b_im):
+    """The parts of the solution of a complex system."""
+    dtype = common_dtype(a_re.dtype, b_re.dtype)
+    x = np.linalg.solve(_real_form(a_re, a_im, dtype), np.concatenate((b_re, b_im)).astype(dtype))
+    return x[: a_re.shape[0]], x[a_re.shape[0] :]
+
+
+def complex_inv(re, im):
+    """The parts of the inverse of a complex matrix."""
+    x = np.linalg.inv(_real_form(re, im, re.dtype))
+    n = re.shape[0]
+    return x[:n, :n], x[n:, :n]
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"linalg.eigvalsh": eigvalsh, "linalg.matrix_power": matrix_power}

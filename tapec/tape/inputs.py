@@ -34,7 +34,7 @@ from tapec_runtime.variables import Variable
 _IDENTITY = (np.ndarray, np.inexact, Variable, list, dict)
 _DICTS = (dict, OrderedDict, defaultdict, Counter)
 _KEYS = 256
-_EXACT = (str, bytes, bool, type(None), type(Ellipsis), enum.Enum, np.bool_)
+EXACT = (str, bytes, bool, type(None), type(Ellipsis), enum.Enum, np.bool_)
 
 
 class Restart(Exception):
@@ -127,6 +127,10 @@ class Inputs(Versions, OuterVariables, WholeNumbers):
     def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
         """The value of an object; None where the evaluator's own treatment is right."""
         if type(obj).__module__.startswith("tapec.") and not hasattr(type(obj), "__tapec_tape__"):
+            # such as a derivative, of which nobody sees what it was made of; not what stands for a tape
+            inside = len(origin) == 3 and type(origin[1]).__module__.startswith("tapec.")
+            if not inside and self.recipe.access(obj, origin) is not None:
+                self.recipe.very(obj)
             return None
         rebound = self._rebound(obj, origin)
         if rebound is not None:
@@ -153,7 +157,7 @@ class Inputs(Versions, OuterVariables, WholeNumbers):
         if hasattr(type(obj), "__tapec_tape__"):
             recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
             return Static(self.tape(obj))
-        if isinstance(obj, _EXACT):
+        if isinstance(obj, EXACT):
             recipe.equal(slot, obj)
             return None
         if isinstance(obj, Variable):

@@ -20,7 +20,7 @@ from tapec.frontend.recursion import writers
 from tapec.frontend.values import NONE, Dct, Instance, Items, Static, Sym, Unseen, Value
 from tapec.syntax.core import reads, walk, writes
 from tapec.syntax.types import Array
-from tapec.tape.inputs import Inputs, Shared
+from tapec.tape.inputs import EXACT, Inputs, Shared
 from tapec.tape.object_calls import ObjectCalls, Super
 from tapec.tape.objects import Objects
 from tapec.tape.protocols import operator
@@ -50,7 +50,8 @@ class LiveObjects(Inputs):
         self.claims: list[Any] = []
         self.objects = Objects(ev, self)
         self.draws = Draws(ev, self)
-        ev.special = {**ev.special, **ObjectCalls(self.objects).specials(), isinstance: self._isinstance}
+        specials = ObjectCalls(self.objects).specials()
+        ev.special = {**ev.special, **specials, isinstance: self._isinstance, type: self._type}
         ev.live, ev.gathers = self, {}
         ev.another = functools.partial(self._another, ev.another)
         ev.method = functools.partial(self._method, ev.method)
@@ -201,6 +202,20 @@ class LiveObjects(Inputs):
         if any(name in region.watched for region in self.begun):
             return True
         return not any(leaf.name == name and not leaf.kept for leaf in self.leaves) and name not in self.ev.constants
+
+    def same(self, left: Value, right: Value) -> bool | None:
+        if not isinstance(left, Static) or not isinstance(right, Static):
+            return super().same(left, right)
+        self.recipe.identical(left.obj, right.obj)
+        return left.obj is right.obj
+
+    def asked(self, obj: Any) -> None:
+        if not isinstance(obj, EXACT):
+            self.recipe.very(obj)
+
+    def unshadowed(self, function: Any, ident: str) -> None:
+        # the frame itself stands in for a function
+        self.recipe.unshadowed(function if isinstance(function, types.FunctionType) else None, ident)
 
     def operator(self, name: str, args: list[Value], node: Any) -> Value | None:
         return operator(self.objects, name, args, node)

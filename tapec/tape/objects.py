@@ -222,6 +222,7 @@ class Objects:
         ordinary = type(cls) in (type, abc.ABCMeta) and static_lookup(cls, "__new__") is object.__dict__["__new__"]
         if not ordinary or issubclass(cls, BaseException) or not cls.__flags__ & (1 << 9):
             return None
+        self.live.recipe.class_grown(cls)
         made = Instance(cls, {}, ev.block)
         fields = static_lookup(cls, "__dataclass_fields__")
         generated = isinstance(initialise, types.FunctionType) and initialise.__code__.co_filename == "<string>"

@@ -19,7 +19,7 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, SourceUnavailable, Span
-from tapec.frontend.source import FunctionSource, parse_lines
+from tapec.frontend.source import FunctionSource, is_edited, parse_lines
 
 _COPIES = sys.version_info < (3, 13)
 _ENTERING = ("BEFORE_WITH", "LOAD_SPECIAL")
@@ -91,6 +91,12 @@ def source_lines(frame: types.FrameType) -> tuple[str, ...]:
             "the source of the tape's block cannot be found",
             reason=f"no text is known for {code.co_filename!r}",
             hint="run it from a file or a notebook cell",
+        )
+    if is_edited(code, frame.f_globals, lines):
+        raise LoweringError(
+            "the source of the tape's block cannot be found",
+            reason=f"{code.co_filename} was edited after it was imported",
+            hint="import the module anew",
         )
     return lines
 

@@ -16,6 +16,7 @@ import types
 from typing import Any
 
 import numpy as np
+from numba.np.ufunc.dufunc import DUFunc
 
 from tapec.frontend.attributes import Flags
 from tapec.frontend.cached import is_cached
@@ -54,6 +55,8 @@ class Recipe:
         self.namespace: dict[str, Any] = {"np": np, "undecorated": undecorated, "static_lookup": static_lookup}
         self.slots: dict[tuple[Any, ...], int] = {}
         self.owners: dict[int, int] = {}
+        # all the places of an object, by its identity
+        self.places: dict[int, list[int]] = {}
         # classes and properties that have their guards
         self.noted: set[Any] = set()
         self.held: list[Any] = []
@@ -142,6 +145,7 @@ class Recipe:
         self.lines.append(f"v{slot} = {path}")
         self.held.append(obj)
         self.owners.setdefault(id(obj), slot)
+        self.places.setdefault(id(obj), []).append(slot)
         return slot
 
     def _path(self, kind: str, place: int, owner: Any, step: Any) -> str:
@@ -171,6 +175,40 @@ class Recipe:
         first = self.owners.get(id(obj), slot)
         if first != slot:
             self.guard(slot, f"{{v}} is v{first}")
+
+    def unshadowed(self, function: Any, name: str) -> None:
+        """A name of Python's that the module of a function, or that of the block for None, does not define."""
+        slot = self.owners.get(id(function))
+        if function is None:
+            module = "module"
+        elif slot is not None:
+            module = f"v{slot}.__globals__"
+        else:
+            module = self.constant(function.__globals__)
+        if (module, name) not in self.noted:
+            self.noted.add((module, name))
+            self.lines.append(f"if {name!r} in {module}: return None")
+
+    def identical(self, left: Any, right: Any) -> None:
+        """Two objects that the program was asked about, whether they are one."""
+        for obj in (left, right):
+            # an object of a library has no place, one that two paths lead to has two
+            first, *others = self.places.get(id(obj), (-1,))
+            for other in others:
+                self.guard(other, f"{{v}} is v{first}")
+        if left is not right:
+            if id(left) in self.owners or id(right) in self.owners:
+                self.lines.append(f"if {self._named(left)} is {self._named(right)}: return None")
+        elif not others:
+            self.very(left)
+
+    def _named(self, obj: Any) -> str:
+        return f"v{self.owners[id(obj)]}" if id(obj) in self.owners else self.constant(obj)
+
+    def very(self, obj: Any) -> None:
+        """An object that nothing else can stand in for, not even what is equal to it."""
+        for slot in self.places.get(id(obj), ()):
+            self.guard(slot, f"{{v}} is {self.constant(obj)}")
 
     def equal(self, slot: int, obj: Any) -> None:
         """A pinned value."""
@@ -227,11 +265,17 @@ class Recipe:
         elif isinstance(obj, dict):
             keys = self.constant(list(obj))
             self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and list({{v}}) == {keys}")
+            if not all(type(key) is str for key in obj):
+                # 1, 1.0 and True are equal
+                self.guard(slot, f"[*map(type, {{v}})] == {self.constant([*map(type, obj)])}")
         elif isinstance(obj, _VALUES):
             same = self.constant(copy.copy(obj))
             self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and {{v}} == {same}")
         elif isinstance(obj, types.ModuleType | type | types.BuiltinFunctionType | np.ufunc | np.dtype | _DISPATCHED):
             self.guard(slot, f"{{v}} is {self.constant(obj)} or {{v}} == {self.constant(obj)}")
+        elif isinstance(obj, DUFunc) or hasattr(obj, "__tapec_lower__"):
+            # what such a callable, a derivative for instance, was made of does not show
+            self.guard(slot, f"{{v}} is {self.constant(obj)}")
         elif is_cached(obj):
             self.guard(slot, f"{{v}} is {self.constant(obj)}")
             self.structure(self._new(obj.__wrapped__, f"v{slot}.__wrapped__"), obj.__wrapped__)
@@ -244,14 +288,19 @@ class Recipe:
                 self.guard(slot, f"type({{v}}) is {self.constant(type(obj))}")
                 self.mutable.append(slot)
                 self._class_methods(slot, obj)
-                self._class_grown(type(obj))
+                self.class_grown(type(obj))
 
-    def _class_grown(self, cls: type) -> None:
-        """A class that gets more attributes may answer otherwise: `__bool__`, `__eq__`, a method of its base."""
+    def class_grown(self, cls: type) -> None:
+        """A class that gets other attributes or bases may answer otherwise: `__bool__`, `__eq__`, a base's method."""
         for base in cls.__mro__:
             if base.__flags__ & _HEAP_TYPE and id(base) not in self.noted:
                 self.noted.add(id(base))
-                self.lines.append(f"if len({self.constant(base)}.__dict__) != {len(base.__dict__)}: return None")
+                # an attribute in the place of another one comes last
+                held, last = f"{self.constant(base)}.__dict__", next(reversed(base.__dict__))
+                self.lines.append(f"if len({held}) != {len(base.__dict__)}: return None")
+                self.lines.append(f"if next(reversed({held})) is not {self.constant(last)}: return None")
+                bases = self.constant(base.__mro__)
+                self.lines.append(f"if {self.constant(base)}.__mro__ is not {bases}: return None")
 
     def _class_methods(self, slot: int, obj: Any) -> None:
         """Functions that calls find on the class: `__call__`."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedSyntax
+from tapec.frontend.dicts import key_of
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Static, Tup, Value
 from tapec_runtime.variables import Variable
@@ -70,7 +71,7 @@ class DictMethod:
             return ev.wrap(self.obj[key], None, ("item", self.obj, key))
 
         if self.name == "get":
-            key = args[0].obj if isinstance(args[0], Static) else getattr(args[0], "constant", None)
+            key = key_of(ev, args[0], node)
             if key in self.obj:
                 return item(key)
             return args[1] if len(args) > 1 else Static(None)
@@ -107,6 +108,12 @@ class Refusing:
 
     def same(self, left: Value, right: Value) -> bool | None:
         return None
+
+    def asked(self, obj: Any) -> None:
+        """What is known here is known of the function itself."""
+
+    def unshadowed(self, function: Any, ident: str) -> None:
+        """As `asked`."""
 
     def call(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value | None:
         return None

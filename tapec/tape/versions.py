@@ -9,7 +9,7 @@ import numpy as np
 from numba import typeof
 
 from tapec.errors import LoweringError, UsageError
-from tapec.frontend import builtins, complexes
+from tapec.frontend import classes, complexes
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.memory import dim, dim_key
 from tapec.frontend.numba_types import from_numba
@@ -76,6 +76,7 @@ class Versions:
 
     ev: Evaluator
     recipe: Recipe
+    overlays: bool
     leaves: list[Any]
     regions: list[Any]
     values: dict[int, Value]
@@ -206,10 +207,24 @@ class Versions:
         return Complex(named(value.re), named(value.im)) if isinstance(value, Complex) else named(value)
 
     def _isinstance(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
-        if isinstance(args[0], VariableSym | VariablePair):
-            kinds = args[1].items if isinstance(args[1], Tup) else (args[1],)
-            return number(any(isinstance(k, Static) and issubclass(Variable, k.obj) for k in kinds))
-        return builtins.isinstance_(ev, args, kwargs, node)
+        value, asked = args
+        found = classes.isinstance_(ev, [self._itself(value), asked], kwargs, node)
+        slot = self.recipe.owners.get(id(value.obj)) if isinstance(value, Static) else None
+        kinds = classes.asked_of(ev, asked, node)
+        # an abstract class says itself what its objects are, and learns of more
+        if slot is not None and isinstance(found, Sym) and any(type(kind) is not type for kind in kinds):
+            self.recipe.guard(slot, f"isinstance({{v}}, {self.recipe.constant(kinds)}) is {found.constant}")
+        return found
+
+    def _type(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
+        return classes.type_(ev, [self._itself(value) for value in args], kwargs, node)
+
+    def _itself(self, value: Value) -> Value:
+        """The object of which a number, found at entry, is the value: the program is one of its class."""
+        if not isinstance(value, Sym) or not isinstance(value.type, Scalar):
+            return value
+        whole = (leaf for leaf in self.leaves if not leaf.kept and not leaf.part)
+        return next((Static(leaf.obj) for leaf in whole if value.atom == Name(leaf.name)), value)
 
     def _constant(self, value: Value) -> Sym | Complex:
         made = self.ev.materialise(self.ev.call_object(stop_gradient, [value], {}, None))
@@ -265,7 +280,16 @@ class Versions:
                 )
 
     def symbol_attribute(self, owner: Value, name: str, node: Any) -> Value | None:
-        """A variable's name and whether it is trainable."""
+        """A variable's name and whether it is trainable; steps in memory are no more those of the array itself."""
+        kind = getattr(owner, "type", None)
+        if name == "strides" and self.overlays and isinstance(kind, Array) and kind.layout == "A":
+            self.ev.fail(
+                LoweringError,
+                "the strides of an array that is not contiguous",
+                node,
+                reason="the block's program works on copies",
+                hint="bind them to a name before the tape",
+            )
         if not isinstance(owner, VariableSym | VariablePair) or name not in ("name", "trainable"):
             return None
         variable = owner.variable

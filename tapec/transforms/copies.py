@@ -268,7 +268,7 @@ class Copies(Replays):
             if len(chain) - place <= type_.ndim or not self._serves(load, array, loop):
                 continue
             # a copy of all of it once, or beside stores into it, only for loops that go over all of it
-            if (place and self.memory.whole_in(array, loop)) or self._wide(load.value.args[1:], chain[place:]):
+            if (place and not self._stored_in(array, loop)) or self._wide(load.value.args[1:], chain[place:]):
                 return loop
         return None
 

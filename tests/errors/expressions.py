@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +16,15 @@ WORDS = np.array(["a", "b"])
 HUGE = 2**70
 DATE = np.datetime64("2020-01-01")
 OBJECT = object()
+
+
+@runtime_checkable
+class HasSize(Protocol):
+    """A protocol that objects have, not classes."""
+
+    size: int
+
+
 FACTORS = types.MappingProxyType({None: 2.0, 1: 3.0})
 
 
@@ -83,6 +93,51 @@ def arithmetic_on_a_list(x):
 @refused(1.0)
 def bits_of_floats(x):
     return x & 3
+
+
+@refused(VECTOR)
+def identity_of_what_arrays_do_not_have(x):
+    return x[0] if x.base is None else x[1]
+
+
+@refused(VECTOR)
+def compares_what_arrays_do_not_have(x):
+    return x[0] if x.kind == "rows" else x[1]
+
+
+@refused(1.0)
+def class_of_a_number_that_may_be_of_two(x):
+    return x if isinstance(x, np.floating) else 2.0 * x
+
+
+@refused((1.0, 2.0))
+def class_of_a_tuple_that_may_be_a_list(x):
+    return x[0] if isinstance(x, list) else x[1]
+
+
+@refused((1.0, 2.0))
+def type_of_a_tuple_that_may_be_a_list(x):
+    return x[0] if type(x) is list else x[1]
+
+
+@refused(1.0)
+def type_of_a_number_that_may_be_of_two(x):
+    return x if type(x) is float else 2.0 * x
+
+
+@refused(1.0)
+def classes_that_are_none(x):
+    return x if isinstance(x, 3.0) else 2.0 * x
+
+
+@refused(1.0)
+def class_that_answers_nothing(x):
+    return x if isinstance(x, HasSize) else 2.0 * x
+
+
+@refused(1.0)
+def class_of_an_iterator(x):
+    return x if isinstance(zip((x,), (x,)), list) else 2.0 * x
 
 
 @refused(1.0, 2.0)

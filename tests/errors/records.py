@@ -33,6 +33,23 @@ def attribute_of_no_class_above(m, x):
     return m.of_none_above(x)
 
 
+class Named:
+    """Objects that are equal to their names."""
+
+    def __init__(self, name):
+        self.name, self.k = name, 1.0
+
+    def __eq__(self, other):
+        return self.name == other
+
+    __hash__ = None
+
+
+@refused(Named("first"), 1.0, wrt=1)
+def equality_that_a_class_defines(m, x):
+    return x * x if m == "first" else x
+
+
 @refused(Model(), 1.0, wrt=1)
 def attribute_that_has_no_type(m, x):
     return sum(m.parts) * x

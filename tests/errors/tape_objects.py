@@ -318,6 +318,24 @@ def a_module_that_is_not_loaded():
     tape.gradient(y, x)
 
 
+@misuse
+def strides_of_an_array_that_is_not_contiguous():
+    x, steps = constant(2.0), np.ones(6)[::2]
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x * steps.strides[0]
+    tape.gradient(y, x)
+
+
+@misuse
+def an_element_of_a_view_of_keys():
+    x, keys = constant(2.0), {"a": 1}.keys()
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = x if "a" in keys else 2.0 * x
+    tape.gradient(y, x)
+
+
 # recursion
 
 

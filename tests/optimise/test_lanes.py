@@ -54,11 +54,14 @@ def test_memory_of_a_trip_gets_an_axis_of_lanes():
         after="""
         def f(a, n, n_1, k, x, y):
             s = 0.0
+            n_2 = n - 0
+            n_3 = min(n_2, 64)
+            room = max(n_3, 0)
             y_1_lanes = np.empty(64)
             for i_first in range(0, n, 64):
-                n_2 = n - i_first
-                lanes = min(n_2, 64)
-                a_2 = np.empty((n_1, 64))
+                n_4 = n - i_first
+                lanes = min(n_4, 64)
+                a_2 = np.empty((n_1, room))
                 for lane in range(lanes):
                     y_1_1 = y
                     y_1_lanes[lane] = y_1_1
@@ -69,8 +72,8 @@ def test_memory_of_a_trip_gets_an_axis_of_lanes():
                         for lane_1 in range(lanes):
                             i_3 = i_first + lane_1
                             y_1_2 = y_1_lanes[lane_1]
-                            n_3 = np.uint64(i_3)
-                            x_2 = a[n_3]
+                            n_5 = np.uint64(i_3)
+                            x_2 = a[n_5]
                             x_3 = x_1 * x_2
                             a_2[j_1, lane_1] = x_3
                             y_2 = y_1_2 * x_3
@@ -79,8 +82,8 @@ def test_memory_of_a_trip_gets_an_axis_of_lanes():
                 for lane_2 in range(lanes):
                     i_4 = i_first + lane_2
                     y_1_3 = y_1_lanes[lane_2]
-                    n_4 = np.uint64(i_4)
-                    a_1[n_4] = y_1_3
+                    n_6 = np.uint64(i_4)
+                    a_1[n_6] = y_1_3
                     t = a_2[0, lane_2]
                     s += t
             return s

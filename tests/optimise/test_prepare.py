@@ -7,7 +7,8 @@ import pytest
 from tapec.optimise.privatise import privatise
 from tapec.optimise.scalars import replace_small_arrays
 from tapec.optimise.unroll import unroll
-from tests.optimise.reading import check
+from tapec.syntax.core import For
+from tests.optimise.reading import check, read
 
 
 def same(change, text: str) -> None:
@@ -114,6 +115,55 @@ def f(a, n, k, y):
     return y
 """,
     )
+
+
+ROWS = """
+def f(A, n, k, y):
+    {made}
+    for i in range({stop}):
+        for j in range(k):
+            x = A[i, j]
+            A_1[i, j] = x
+        for j in range(k):
+            t = A_1[{row}, j]
+            y += t
+    return {result}
+"""
+OF_A_TRIP = {"made": "A_1 = np.empty((n, k))", "stop": "n", "row": "i", "result": "y"}
+
+
+def test_of_a_matrix_with_a_row_for_each_trip_a_trip_has_the_row():
+    check(
+        privatise,
+        before=ROWS.format(**OF_A_TRIP),
+        after="""
+        def f(A, n, k, y):
+            for i in range(n):
+                A_1 = np.empty(k)
+                for j in range(k):
+                    x = A[i, j]
+                    A_1[j] = x
+                for j in range(k):
+                    t = A_1[j]
+                    y += t
+            return y
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"stop": "k"}, {"row": "j"}, {"row": "0"}, {"result": "A_1"}, {"made": "A_1 = np.zeros((k, n))"}],
+    ids=str,
+)
+def test_a_matrix_of_which_a_trip_uses_other_rows_stays(other):
+    same(privatise, ROWS.format(**{**OF_A_TRIP, **other}))
+
+
+def test_a_row_of_zeros_is_one_in_each_trip():
+    text = ROWS.format(**{**OF_A_TRIP, "made": "A_1 = np.zeros((n, k))"}).replace("A_1[i, j] = x", "A_1[i, j] += x")
+    (loop,) = (stmt for stmt in privatise(read(text)).body if isinstance(stmt, For))
+    assert loop.body[0].value.fn == "zeros"
 
 
 def test_an_array_that_is_used_after_the_loop_stays():

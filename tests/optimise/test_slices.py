@@ -43,6 +43,36 @@ def test_the_extent_is_what_the_bounds_leave():
     check(extents_of_slices, before, after.lstrip())
 
 
+WITH_A_NEW_AXIS = """
+def f(a, n):
+    A1 = a[{subs}]
+    n1 = A1.shape[0]
+    n2 = A1.shape[1]
+    for i in range(n):
+        t = A1[{index}]
+        A1[{index}] = t
+    return n1, n2
+"""
+
+
+@pytest.mark.parametrize(
+    ("subs", "index", "extents"),
+    [(":, None", "i, 0", "n1 = a.shape[0]\n    n2 = 1"), ("None", "0, i", "n1 = 1\n    n2 = a.shape[0]")],
+)
+def test_an_axis_that_the_array_has_not_is_left_out(subs, index, extents):
+    text = WITH_A_NEW_AXIS.format(subs=subs if subs != "None" else "None, :", index=index)
+    after = text.replace(f"A1[{index}]", "a[i]")
+    check(elements_of_slices, text, after.lstrip())
+    after = text.replace("n1 = A1.shape[0]\n    n2 = A1.shape[1]", extents)
+    check(extents_of_slices, text, after.lstrip())
+
+
+@pytest.mark.parametrize(("subs", "index"), [(":, None", "i, i"), ("None, :", "i, i"), (":, None", "i, n")])
+def test_a_new_axis_that_is_not_read_at_0_is_left_alone(subs, index):
+    function = read(WITH_A_NEW_AXIS.format(subs=subs, index=index))
+    assert elements_of_slices(function) == function
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -64,6 +64,12 @@ def test_a_sum_of_elements_that_are_looked_up_stays_in_line():
     )
 
 
+def test_a_quotient_of_two_such_elements_is_little_to_do():
+    text = LOOKED_UP.format(work="x / a[j]", end="s += y").replace("x = a[k]", "j = a_k[k]\n        x = a[k]")
+    assert "unforeseen" in changed(text)
+    assert "unforeseen" not in changed(text.replace("j = a_k[k]\n", "j = i + 1\n"))
+
+
 @pytest.mark.parametrize(
     ("work", "end"),
     [("math.exp(x)", "s += y"), ("x * x", "a[i] = y"), ("x * x", "if y > s: s += y")],

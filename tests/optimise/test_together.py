@@ -7,6 +7,7 @@ import pytest
 
 import tapec
 from tapec.optimise.together import run_together
+from tapec.syntax.core import For
 from tests import oracles
 from tests.optimise.reading import check, read
 
@@ -131,3 +132,40 @@ def test_derivatives_are_the_same():
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
     # nothing is stored for the reverse sweep
     assert "_store" not in tapec.emit(fitted, signature="f8[:], f8[:], f8[:]")
+
+
+NEST = """
+def f(A, n, k):
+    a1 = np.empty(n)
+    a2 = np.empty(n)
+    for i in range(n):
+        s = 0.0
+        for j in range(k):
+            x = A[i, j]
+            s1 = s + x
+            s = s1
+        a1[i] = s
+    for i1 in range(n):
+        x1 = a1[i1]
+        y = np.log(x1)
+        a2[i1] = y
+    z = 0.0
+    for i2 in range(n):
+        x2 = a2[i2]
+        z1 = z + x2
+        z = z1
+    return z
+"""
+
+
+def test_a_logarithm_of_each_sum_is_taken_where_the_sum_is():
+    (loop,) = (stmt for stmt in run_together(read(NEST)).body if isinstance(stmt, For))
+    assert any(isinstance(stmt, For) for stmt in loop.body)
+
+
+def test_in_a_loop_logarithms_stay_on_vectors():
+    head, _, rest = NEST.strip().partition("a1 = ")
+    inner = "\n".join(f"    {line}" for line in f"    a1 = {rest}".replace("return z", "y2 = z").splitlines())
+    function = read(f"def f(A, n, k):\n    for n1 in range(k):\n{inner}\n    return k\n")
+    (outer,) = (stmt for stmt in run_together(function).body if isinstance(stmt, For))
+    assert sum(isinstance(stmt, For) for stmt in outer.body) == 2

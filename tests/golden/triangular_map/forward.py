@@ -12,15 +12,16 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def triangular_map_jvp(w, x, w_dot):
     """The value of `triangular_map` and its tangent, for given tangents of its arguments."""
+    x_n0 = x.shape[0]
     # for i in range(n):
+    room = max(min(x_n0, 64), 0)
     total = 0.0
     total_dot = 0.0
-    x_n0 = x.shape[0]
     d = x.shape[1]
     image_dot_sum_lanes = np.empty(64)
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
-    image = np.empty((d, 64))
+    image = np.empty((d, room))
     for i_first in range(0, x_n0, 64):
         lanes = min(x_n0 - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
@@ -29,7 +30,7 @@ def triangular_map_jvp(w, x, w_dot):
                 i = i_first + lane
                 x_lanes[j, lane] = x[i, j]
         # image = np.empty(d)
-        image_dot = np.zeros((d, 64))
+        image_dot = np.zeros((d, room))
         for r in range(d):
             # image[r] = 0.0
             for lane in tapec_runtime.independent(range(lanes)):

@@ -13,15 +13,16 @@ import tapec_runtime
 def triangular_map_value_and_grad(w, x):
     """The value of `triangular_map` and its gradient with respect to `w`."""
     # forward sweep
+    x_n0 = x.shape[0]
     # for i in range(n):
+    room = max(min(x_n0, 64), 0)
     total = 0.0
     w_bar = np.zeros((w.shape[0], w.shape[1]))
-    x_n0 = x.shape[0]
     d = x.shape[1]
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
-    image = np.empty((d, 64))
-    image_bar = np.empty((d, 64))
+    image = np.empty((d, room))
+    image_bar = np.empty((d, room))
     for i_first in range(0, x_n0, 64):
         lanes = min(x_n0 - i_first, 64)
         # image[r] += w[r, c] * x[i, c]

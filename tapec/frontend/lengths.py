@@ -1,0 +1,108 @@
+"""Integers as sums, and what is known of extents by them: of `x[i:]`, `x[1:n + 1]`, `image[a:a + h]`.
+
+Slices with the same bounds of axes that are equally long are equally long, whatever the bounds are.  Slices with other
+bounds may have the same *nominal* extent, that of slices which no array cuts short: `n` for `u[1:n + 1]` and
+`u[2:n + 2]`, `h` for `image[a:a + h]`.  Their extents differ only where an array ends before its slice does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tapec.syntax.core import Atom, Const
+
+# beyond that many names, a sum is a name of its own
+_MOST = 4
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Names with their factors, and a number."""
+
+    terms: frozenset[tuple[str, int]]
+    offset: int
+
+    def plus(self, other: Sum, factor: int = 1) -> Sum:
+        factors = dict(self.terms)
+        for name, one in other.terms:
+            factors[name] = factors.get(name, 0) + factor * one
+        terms = frozenset((name, one) for name, one in factors.items() if one)
+        return Sum(terms, self.offset + factor * other.offset)
+
+    @property
+    def counts_from_front(self) -> bool:
+        """Whether a bound of a slice is not counted from the end, as far as its text says."""
+        return bool(self.terms) or self.offset >= 0
+
+
+class Lengths:
+    """What integers are sums of, by name, and the nominal extents of arrays' axes."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Sum] = {}
+        self._nominal: dict[tuple[str, int], Sum] = {}
+        # names of extents: nominally
+        self._meant: dict[str, Sum] = {}
+
+    def note(self, name: str, fn: str, operands: tuple[Atom, ...]) -> None:
+        """Remember that an operation on integers sets a name."""
+        if fn not in ("+", "-", "*") or len(operands) != 2:
+            return
+        first, second = map(self.sum, operands)
+        if fn != "*":
+            made = first.plus(second, 1 if fn == "+" else -1)
+        elif second.terms and first.terms:
+            return
+        else:
+            one, factor = (first, second) if first.terms else (second, first)
+            made = Sum(frozenset(), 0).plus(one, factor.offset)
+        if len(made.terms) <= _MOST:
+            self._sums[name] = made
+
+    def note_extent(self, name: str, array: str, axis: int) -> None:
+        """Remember that a name is the extent of an array's axis."""
+        if (array, axis) in self._nominal:
+            self._meant[name] = self._nominal[array, axis]
+
+    def note_slice(self, view: str, axis: int, owner: Sum | None, low: Sum, high: Sum | None) -> None:
+        """Remember the nominal extent of a slice of an axis that has one itself."""
+        behind = owner if high is None else high
+        if behind is not None and low.counts_from_front and (high is None or high.counts_from_front):
+            self._nominal[view, axis] = self.meant(behind).plus(self.meant(low), -1)
+
+    def forget(self, name: str) -> None:
+        """Forget a name: it is given to something else."""
+        self._sums.pop(name, None)
+        self._meant.pop(name, None)
+        axis = 0
+        while self._nominal.pop((name, axis), None) is not None:
+            axis += 1
+
+    def rename(self, old: str, new: str) -> None:
+        """What is known of `old` holds for `new`."""
+        tables: tuple[dict[str, Sum], ...] = (self._sums, self._meant)
+        for table in tables:
+            if old in table:
+                table[new] = table.pop(old)
+        for array, axis in [key for key in self._nominal if key[0] == old]:
+            self._nominal[new, axis] = self._nominal.pop((array, axis))
+
+    def sum(self, atom: Atom) -> Sum:
+        """An integer as a sum that it is."""
+        if isinstance(atom, Const):
+            value: Any = atom.value
+            return Sum(frozenset(), value)
+        return self._sums.get(atom.id) or Sum(frozenset({(atom.id, 1)}), 0)
+
+    def meant(self, sum_: Sum) -> Sum:
+        """A sum with nominal extents in place of extents."""
+        made = Sum(frozenset(), sum_.offset)
+        for name, factor in sum_.terms:
+            made = made.plus(self._meant.get(name) or Sum(frozenset({(name, 1)}), 0), factor)
+        return made
+
+    def nominal(self, array: str, axis: int, extent: Atom | None) -> Sum | None:
+        """The nominal extent of an axis, which has an extent if that has been asked for; None if it is not known."""
+        known = self._nominal.get((array, axis))
+        return known if known is not None or extent is None else self.meant(self.sum(extent))

@@ -1,0 +1,103 @@
+"""Slices whose bounds only the run knows: which are equally long, which must be, and which have one element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import float64, int64
+
+import tapec
+from tests.oracles import arr, check, interpreted
+
+VECTOR, MATRIX = float64[::1], float64[:, ::1]
+
+
+def limited_flux(field, scale):
+    rows = scale.shape[0]
+    lap = 2.0 * field[1 : rows + 3] - field[2 : rows + 4] - field[0 : rows + 2]
+    flux = np.where(lap[1:] > lap[:-1], lap[1:], 0.0)
+    return field[2 : rows + 2] - scale * (flux[1:] - flux[:-1])
+
+
+def triangle(a, b):
+    out = np.zeros_like(a)
+    for i in range(a.shape[0]):
+        out[i, i:] = a[i, i:] * b[i] - 2.0 * a[0, i:]
+        out[i, : i + 1] += a[i, : i + 1] * a[0, : i + 1]
+    return out
+
+
+def windows(image, weights):
+    k = weights.shape[0]
+    out = np.empty(image.shape[0] - k + 1)
+    for i in range(out.shape[0]):
+        out[i] = np.sum(image[i : i + k] * weights)
+    return out
+
+
+def columns(p):
+    x, y = p[:, 0:1], p[:, 1:2]
+    return 1.0 / ((x.T - x) ** 2 + (y.T - y) ** 2 + 1.0)
+
+
+def blocks(x, size):
+    total = 0.0
+    for first in range(0, x.shape[0], size):
+        total += np.sum(x[first : first + size] * x[first : first + size])
+    return total
+
+
+PROGRAMS: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = [
+    (limited_flux, (arr(9), arr(5)), (VECTOR, VECTOR)),
+    (triangle, (arr(4, 4), arr(4)), (MATRIX, VECTOR)),
+    (windows, (arr(7), arr(3)), (VECTOR, VECTOR)),
+    (columns, (arr(5, 2),), (MATRIX,)),
+    (blocks, (arr(7), 3), (VECTOR, int64)),
+]
+
+
+def named(one: Any) -> str:
+    return getattr(one, "__name__", "")
+
+
+@pytest.mark.parametrize(("program", "args"), [one[:2] for one in PROGRAMS], ids=named)
+def test_derivatives(program: Any, args: Any):
+    with interpreted():
+        check(program, args)
+
+
+@pytest.mark.parametrize(
+    ("program", "types"),
+    [(program, types) for program, _, types in PROGRAMS if program is not triangle],
+    ids=named,
+)
+def test_no_operand_may_be_stretched(program: Any, types: Any):
+    def target(*args):
+        return np.sum(program(*args))
+
+    text = tapec.emit(target, signature=types)
+    assert "could not be broadcast together\")" not in text and "step" not in text
+
+
+def test_a_slice_that_its_array_cuts_short_is_refused():
+    def flux(field, scale):
+        return np.sum(limited_flux(field, scale))
+
+    def distances(p):
+        return np.sum(columns(p))
+
+    with interpreted():
+        for function, args in ((flux, (arr(8), arr(5))), (distances, (arr(3, 1),))):
+            with pytest.raises(ValueError, match="an array ends before a slice of it does"):
+                tapec.grad(function)(*args)
+
+
+def test_what_is_not_meant_to_be_as_long_is_stretched():
+    def scaled(x, y, n, m):
+        return np.sum(x[0:n] * y[0:m])
+
+    with interpreted():
+        found = tapec.grad(scaled)(arr(5), arr(4), 5, 1)
+    np.testing.assert_allclose(found, np.full(5, arr(4)[0]))
