@@ -16,6 +16,7 @@ from tapec.backend.boundary import Boundary, combined
 from tapec.backend.callees import callees_text
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
+from tapec.frontend.alike import lowered_alike
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
@@ -56,8 +57,11 @@ def build(
     options = options or Options()
     stage(listener, "lowering")
     lowered = lower(function, arguments, prepare=prepare if options.fast else None)
+    alike = None
+    if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
+        alike = lowered_alike(function, arguments, prepare, lowered)
     stage(listener, "differentiating")
-    program = replace(_build(lowered, function, arguments, kind, wrt, options, listener), options=options)
+    program = replace(_build(lowered, function, arguments, kind, wrt, options, listener, alike), options=options)
     return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
 
 
@@ -69,6 +73,7 @@ def _build(
     wrt: Any,
     options: Options,
     listener: Listener | None,
+    alike: tuple[Function, tuple[tuple[Expr, Expr], ...]] | None,
 ) -> Program:
     core = lowered.function
     labels = _labels(function, len(arguments))
@@ -96,7 +101,10 @@ def _build(
         no_limit(options, f"tapec.{kind}")
     two = None
     if options.fast and options.memory is None and kind in ("grad", "value_and_grad"):
-        two = forms(core, constants)
+        if alike is not None:
+            first, equal = alike
+            alike = replace(first, body=(*separate_arguments(first, lowered.roots, whole), *first.body)), equal
+        two = forms(core, constants, alike)
     core = core if two is None else two.alike
     if options.fast:
         core = prepare(core, constants, listener)

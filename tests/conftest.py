@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -16,6 +17,8 @@ import pytest
 import tests.oracles  # noqa: F401  loads the whole runtime before a test turns the JIT off
 from tests.typed import typed
 
+ROOT = Path(__file__).resolve().parents[1]
+
 # folders whose tests are about what is generated, not about machine code of it: unless they are marked `compiled`,
 # Python runs what they make, and Numba infers its types; so it is with tests elsewhere that are marked `generated`
 GENERATED_IN = {"analyses", "frontend", "optimise", "tape", "transforms"}
@@ -23,7 +26,12 @@ GENERATED_IN = {"analyses", "frontend", "optimise", "tape", "transforms"}
 # many tests start processes, which would compile every module anew where Python may not write what it compiles
 if sys.dont_write_bytecode:
     for folder in ("tapec", "runtime"):
-        compileall.compile_dir(Path(__file__).parents[1] / folder, quiet=2)
+        compileall.compile_dir(ROOT / folder, quiet=2)
+
+# processes that tests start find both import packages where these tests do
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [*map(str, (ROOT, ROOT / "runtime")), os.environ.get("PYTHONPATH", "")])
+)
 
 # compilers make trees without end, and the whole heap of a long run would be walked again and again
 gc.set_threshold(100_000, 50, 100)

@@ -223,6 +223,33 @@ def by_keyword(x, *, s=2.0):
     return s * x * x * x
 
 
+def factor(x, k=1.0, *, scale=1.0):
+    return scale * k * x
+
+
+def calling(x):
+    return factor(x) * abs(1.0)
+
+
+CHANGES = {
+    "defaults": lambda patch: patch.setattr(factor, "__defaults__", (2.0,)),
+    "keyword-only defaults": lambda patch: patch.setitem(factor.__kwdefaults__, "scale", 2.0),
+    "code": lambda patch: patch.setattr(factor, "__code__", (lambda x, k=1.0: 2.0 * k * x).__code__),
+    "a name of Python's": lambda patch: patch.setitem(globals(), "abs", lambda x: 2.0 * x),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_functions_are_made_of_may_change(change, monkeypatch):
+    with interpreted():
+        for wanted in (1.0, 2.0):
+            assert tapec.jvp(calling, (3.0,), (1.0,)) == (3.0 * wanted, wanted)
+            value, pull = tapec.vjp(calling, 3.0)
+            assert (value, *pull(1.0)) == (3.0 * wanted, wanted)
+            if wanted == 1.0:
+                CHANGES[change](monkeypatch)
+
+
 def test_derivatives_of_derivatives_with_keyword_only_parameters():
     slope = tapec.grad(by_keyword)
     with interpreted():

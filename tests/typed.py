@@ -7,45 +7,20 @@ program that it does not understand.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
+from weakref import WeakKeyDictionary
 
 import numba
-from numba.core import dispatcher
+from numba.core import compiler, dispatcher, errors, typed_passes, typing
 from numba.core.compiler_machinery import FunctionPass, register_pass
 
-from tapec.backend import jit, lean
+from tapec.backend import jit, lean, remembered
 from tapec.backend.program import Program
-
-
-class _Inferred(Exception):
-    """A function's types are known; no more is wanted."""
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _Stop(FunctionPass):
-    _name = "tests_stop"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        raise _Inferred
-
-
-class _Frontend(lean.Compiler):
-    """The product's compiler as far as the types."""
-
-    def define_pipelines(self) -> list[Any]:
-        [passes] = super().define_pipelines()
-        kinds = [kind for kind, _ in passes.passes]
-        passes.passes = [*passes.passes[: kinds.index(lean.Inference) + 1], (_Stop, "stop")]
-        passes.finalize()
-        return [passes]
 
 
 @contextmanager
@@ -109,6 +84,119 @@ def _loaded(program: Program, module_name: str = "", path: str = "") -> Any:
 
 
 def _infer(program: Program, kinds: tuple[Any, ...]) -> None:
-    flags = {**program.options.flags, "parallel": False, "pipeline_class": _Frontend, "no_cfunc_wrapper": True}
-    with mock.patch.object(numba.config, "DISABLE_JIT", False), jit.quiet(), contextlib.suppress(_Inferred):
-        numba.njit(**flags)(_load(program)).compile(kinds)
+    flags = {**program.options.flags, "parallel": False, "pipeline_class": lean.Compiler, "no_cfunc_wrapper": True}
+    with mock.patch.object(numba.config, "DISABLE_JIT", False), jit.quiet(), _types_alone():
+        _signature(numba.njit(**flags)(_load(program)), kinds)
+
+
+# Numba compiles what a function calls, its own implementations of NumPy above all, as soon as it asks for the types
+
+
+@contextmanager
+def _types_alone() -> Iterator[None]:
+    """A while in which Numba infers the types of calls, and compiles nothing for them."""
+    before = len(_TYPED)
+    with (
+        _replaced(_DISPATCHERS, get_call_template=_template, get_overload=_overload),
+        _replaced(_NUMBAS, _compile_core=_compiled_after_all),
+        _replaced(remembered, _known=_TYPED),
+    ):
+        try:
+            yield
+        finally:
+            # what is compiled from now on asks for the types of operators anew, and gets code with them
+            if len(_TYPED) > before:
+                _COMPILED.clear()
+
+
+@contextmanager
+def _replaced(owner: Any, **values: Any) -> Iterator[None]:
+    with ExitStack() as stack:
+        for name, value in values.items():
+            stack.enter_context(mock.patch.object(owner, name, value))
+        yield
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _Stop(FunctionPass):
+    _name = "tests_stop"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        signature = typing.signature(state.return_type, *state.args)
+        raise compiler._EarlyPipelineCompletion(SimpleNamespace(signature=signature, typing_error=None))
+
+
+@functools.cache
+def _as_far_as_types(pipeline: Any) -> Any:
+    """One of Numba's compilers, or the product's, as far as the types."""
+
+    class Frontend(pipeline):
+        def define_pipelines(self) -> list[Any]:
+            [passes] = super().define_pipelines()
+            kinds = [issubclass(kind, typed_passes.NopythonTypeInference) for kind, _ in passes.passes]
+            passes.passes = [*passes.passes[: kinds.index(True) + 1], (_Stop, "stop")]
+            passes.finalize()
+            return [passes]
+
+    return Frontend
+
+
+def _signature(function: Any, args: tuple[Any, ...]) -> Any:
+    """The types of a function that Numba would compile.
+
+    raises  what compiling raises where there are none
+    """
+    inner = function._compiler
+    with (
+        function._compiling_counter,
+        mock.patch.object(inner, "pipeline_class", _as_far_as_types(inner.pipeline_class)),
+    ):
+        try:
+            return _compile(inner, args, None).signature
+        except errors.ForceLiteralArg as error:
+            raise error.bind_fold_arguments(lambda args, kws: inner.fold_argument_types(args, kws)[1]) from None
+
+
+def _template(self: Any, args: Any, kws: Any) -> Any:
+    """What `get_call_template` gives."""
+    if not self._can_compile or type(self).compile is not dispatcher.Dispatcher.compile:
+        return _get_call_template(self, args, kws)
+    python, folded = self._compiler.fold_argument_types(args, kws)
+    known = _SIGNATURES.setdefault(self, {})
+    if folded not in known:
+        try:
+            known[folded] = _signature(self, folded)
+        except errors.TypingError as error:
+            known[folded] = error
+    found = known[folded]
+    if isinstance(found, Exception):
+        raise found
+    return typing.make_concrete_template("Typed", key=self.py_func.__name__, signatures=[found]), python, folded, {}
+
+
+def _overload(self: Any, sig: Any) -> Any:
+    """What `get_overload` gives; where there is no code, something that nobody calls."""
+    return _get_overload(self, sig) if tuple(sig) in self.overloads else object()
+
+
+def _compiled_after_all(self: Any, *args: Any) -> Any:
+    """Compile what has to be, a derivative inside a function for example, with all that it calls."""
+    _COMPILED.clear()
+    with (
+        _replaced(_DISPATCHERS, get_call_template=_get_call_template, get_overload=_get_overload),
+        _replaced(remembered, _known=_COMPILED),
+    ):
+        return _compile(self, *args)
+
+
+_DISPATCHERS: Any = dispatcher.Dispatcher
+_get_call_template = _DISPATCHERS.get_call_template
+_get_overload = _DISPATCHERS.get_overload
+# types of operators, and such for which there is code as well
+_TYPED: dict[Any, Any] = {}
+_COMPILED = remembered._known
+# by function and types of arguments; errors, too
+_SIGNATURES: WeakKeyDictionary[Any, dict[tuple[Any, ...], Any]] = WeakKeyDictionary()

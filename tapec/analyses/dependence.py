@@ -72,13 +72,11 @@ class Dependence:
         around = loop.parent.loops() if loop.parent is not None else []
         common = [r for r in reversed(around) if isinstance(r.owner, For)]
         return any(
-            self.apart(r, w, common, None)
-            for r, w in zip(read, write, strict=True)
-            if r is not None and w is not None
+            self.apart(r, w, common, None) for r, w in zip(read, write, strict=True) if r is not None and w is not None
         )
 
     def unwritten(self, load: Assign, store: Store, loop: Region) -> bool:
-        """Whether no run of `store` that comes before `load` in one run of `loop` writes the element that `load` reads."""
+        """Whether no run of `store` that comes before `load` in a run of `loop` writes the element that is read."""
         value = load.value
         assert isinstance(value, Op) and isinstance(value.args[0], Name)
         array, read = self.element(value.args[0].id, value.args[1:])

@@ -113,7 +113,7 @@ class Derivative(Remade, Dispatcher):
         result = cache.restore(body, types_)
         if result is not None:
             self._texts[types_] = text
-            self.reads.note(walk.reads())
+            self.reads.note(walk.reads(), walk.functions())
         return result
 
     def _compiled(self, types_: tuple[Any, ...]) -> Any:
@@ -126,7 +126,7 @@ class Derivative(Remade, Dispatcher):
             result, kernel = jit.compile_overload(program, types_)
         self._kernels.append(kernel)
         self._texts[types_] = program.text
-        self.reads.note(read_by(program))
+        self.reads.note(read_by(program), program.lowered.functions)
         return result
 
     def program(self, types_: tuple[Any, ...]) -> Program:

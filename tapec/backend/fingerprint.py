@@ -170,6 +170,9 @@ class Walk:
         pairs = [(obj, name) for obj, names in zip(self._objects, self.table, strict=True) for name in names]
         return [(obj, name, read(obj, name)) for obj, name in pairs]
 
+    def functions(self) -> list[types.FunctionType]:
+        return [obj for obj in self._objects if isinstance(obj, types.FunctionType)]
+
     def visited(self, obj: Any) -> bool:
         return id(obj) in self._positions
 
@@ -303,7 +306,7 @@ class Walk:
             for name, attribute in sorted(vars(obj).items()):
                 self.feed(name, attribute if _plain(attribute) else type(attribute).__qualname__)
             # a name of the language that the module has come to define
-            self.feed(sorted(name for name in _names(obj.__code__) if name in _BUILTIN and name in obj.__globals__))
+            self.feed(sorted(name for name in builtin_names(obj.__code__) if name in obj.__globals__))
 
     def _code(self, code: types.CodeType) -> None:
         self.feed("code", code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
@@ -326,8 +329,9 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _nested(constant)
 
 
-def _names(code: types.CodeType) -> set[str]:
-    return {name for inner in _nested(code) for name in inner.co_names}
+def builtin_names(code: types.CodeType) -> set[str]:
+    """The names of the language that code mentions."""
+    return {name for inner in _nested(code) for name in inner.co_names if name in _BUILTIN}
 
 
 def _segment(function: types.FunctionType) -> str:

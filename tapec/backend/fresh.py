@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import config
 
-from tapec.backend.fingerprint import read, trusted
+from tapec.backend.fingerprint import builtin_names, read, trusted
 
 _KEPT = 512
 
@@ -29,15 +29,44 @@ class Reads:
     def __init__(self) -> None:
         # the values are kept, and their ids with them
         self._known: list[tuple[Any, str, Any, Any]] = []
+        self._functions: list[_Reached] = []
 
-    def note(self, found: Iterable[Read]) -> None:
-        """Add values, each with its owner and its name there."""
+    def note(self, found: Iterable[Read], functions: Iterable[Any]) -> None:
+        """Add values, each with its owner and its name there, and functions that were reached."""
         self._known += [(*one, _state(one[2])) for one in found if not trusted(one[0])]
+        plain = (one for one in functions if isinstance(one, types.FunctionType) and not trusted(one))
+        self._functions += [_Reached(one) for one in plain]
 
     @property
     def changed(self) -> bool:
-        """Whether one of them is another value now, or has another content."""
-        return any(_state(read(owner, name)) != state for owner, name, _, state in self._known)
+        """Whether a value is another one now, or has another content, or a function is made of something else."""
+        return any(_state(read(owner, name)) != state for owner, name, _, state in self._known) or any(
+            one.changed for one in self._functions
+        )
+
+
+class _Reached:
+    """What a function was made of, apart from the values that it reads."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self.code = function.__code__
+        self.defaults = function.__defaults__
+        # kept, as what is told by its id must be
+        self.held = function.__defaults__, dict(function.__kwdefaults__ or {})
+        self.builtins = builtin_names(self.code)
+        self.state = self._state()
+
+    @property
+    def changed(self) -> bool:
+        return self.function.__code__ is not self.code or self._state() != self.state
+
+    def _state(self) -> Any:
+        function = self.function
+        own = [name for name in self.builtins if name in function.__globals__]
+        if function.__defaults__ is None and function.__kwdefaults__ is None:
+            return own
+        return own, _state(function.__defaults__), _state(function.__kwdefaults__)
 
 
 def _state(value: Any) -> Any:

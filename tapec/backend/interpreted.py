@@ -56,7 +56,7 @@ class Interpreted(Remade):
                 program = self._build_program(found)
             self._texts[found] = program.text
             self._functions[found] = jit.load(program)
-            self.reads.note(read_by(program))
+            self.reads.note(read_by(program), program.lowered.functions)
         # NumPy's numbers divide by zero as Numba's do, with inf and nan; Python's raise
         values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, _NUMPY) for arg in given]
         with np.errstate(all="ignore"):

@@ -133,6 +133,7 @@ def _step(ev: Evaluator, check: str, extent: Sym, own: Sym) -> Sym | None:
     ev.call_library(check, (extent, own))
     if own.constant is not None:
         return number(0) if own.constant == 1 else None
+    ev.stretches = True
     return ev.op("ifelse", ev.op("==", own, extent), number(1), number(0))
 
 
@@ -146,7 +147,7 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
         return True
     lengths = {nominal(ev, array, own) for array, own in distinct}
     if len(lengths) > 1 or None in lengths:
-        return False
+        return _taken_to_agree(ev, distinct)
     extent = dim(ev, *distinct[0])
     for array, own in distinct[1:]:
         other = dim(ev, array, own)
@@ -154,6 +155,20 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
         if known not in ev.broadcasts:
             ev.call_library("agree", (extent, other))
             ev.broadcasts[known] = True
+    return True
+
+
+def _taken_to_agree(ev: Evaluator, axes: list[tuple[Sym, int]]) -> bool:
+    """Whether axes are taken to be equally long: those of parameters, in a form of the program for that case."""
+    alike, known = ev.lengths.alike, ev.lengths.own_axes
+    if alike is None:
+        return False
+    extents = [dim(ev, array, own).atom for array, own in axes]
+    first, *others = [known.get(extent.id) if isinstance(extent, Name) else None for extent in extents]
+    for other in others:
+        if first is None or other is None:
+            return False
+        alike.unify(first, other)
     return True
 
 

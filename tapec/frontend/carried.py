@@ -11,6 +11,7 @@ from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
 from tapec.frontend.merge import as_complex, blank, leaves, note_roots, rebuild
+from tapec.frontend.steady import Steady
 from tapec.frontend.values import (
     Complex,
     Contents,
@@ -56,12 +57,16 @@ class Carried:
         self.missing: dict[str, Value] = {}
         self.lists: dict[Lst, Scalar | None] = {}
         self.types: dict[tuple[Any, ...], Type] = {}
+        self.steady = Steady()
 
     def begin(self, ev: Evaluator, before: list[Any]) -> LoopContext:
         """Bind every carried variable to its merge name at the head of the loop."""
         context = LoopContext(library=ev.frame.library)
+        self.steady.again()
         for name, value in self.values.items():
+            outer, ev.block = ev.block, before
             self._bind(ev, context, name, value, ("name", name))
+            ev.block = outer
         for name, like in self.missing.items():
             dummy = blank(ev, like, before)
             if dummy is None:
@@ -96,6 +101,7 @@ class Carried:
             if path and path[-1] == "im" and isinstance(type_, Array):
                 ev.partners[name] = context.heads[(*full[:-1], "re")]
             note_roots(ev, name, leaf)
+            self.steady.begin(ev, full, name, leaf)
             context.initial.append((name, leaf))
             context.heads[full] = name
             return Sym(Name(name), type_)
@@ -177,6 +183,7 @@ class Carried:
             elif isinstance(leaf.atom, Name) and isinstance(leaf.type, Array):
                 new = ev.roots.get(head, frozenset()) | ev.roots.get(leaf.atom.id, frozenset())
                 ev.roots[head] = new
+                stable &= self.steady.holds(ev, (*key, *path), leaf)
         return stable
 
     def _compare_list(self, ev: Evaluator, context: LoopContext, key: Lst, contents: Contents) -> bool:

@@ -40,7 +40,7 @@ from tapec.frontend.values import (
     plain_number,
 )
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
-from tapec.syntax.types import INT64, Array, Scalar, Type
+from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
 # what rewrites a program before it is differentiated; the names are those of its constants
 Prepare = Callable[[Function, frozenset[str]], Function]
@@ -102,6 +102,9 @@ class Evaluator:
         self.roots: dict[str, frozenset[str]] = {}
         self.dim_keys: dict[tuple[str, int], tuple[Any, int]] = {}
         self.lengths = Lengths()
+        # whether operands in loops may be stretched
+        self.stretches = False
+        self.parameters: dict[str, Sym] = {}
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.exceptions: dict[type[Exception], str] = {}
         self.block: list[Any] = []
@@ -338,6 +341,9 @@ class Evaluator:
         syms = [self.scalar(arg, node) for arg in args]
         if type_ is None:
             type_ = self.scalar_type(fn, syms, node)
+        if fn in ("+", "-") and all(sym.type == BOOL for sym in syms):
+            # the sum of two of NumPy's booleans is a boolean, of Python's and Numba's an integer
+            syms = [self.cast(sym, INT64) for sym in syms]
         known = folded(fn, syms, type_) or unchanged(fn, syms, type_)
         if known is not None:
             return known

@@ -12,6 +12,8 @@ from typing import Any
 
 from tapec.syntax.core import Atom, Const
 
+# an axis of an array
+Axis = tuple[str, int]
 # beyond that many names, a sum is a name of its own
 _MOST = 4
 
@@ -36,10 +38,41 @@ class Sum:
         return bool(self.terms) or self.offset >= 0
 
 
-class Lengths:
-    """What integers are sums of, by name, and the nominal extents of arrays' axes."""
+class Alike:
+    """Extents of parameters that are taken to be equal.
+
+    first    for an axis, one that it is taken to be as long as
+    settled  whether nothing has been added since that was set
+    """
 
     def __init__(self) -> None:
+        self.first: dict[Axis, Axis] = {}
+        self.settled = True
+
+    def of(self, axis: Axis) -> Axis:
+        """The axis that speaks for all that are as long as this one."""
+        while axis in self.first:
+            axis = self.first[axis]
+        return axis
+
+    def unify(self, one: Axis, other: Axis) -> None:
+        """Take two axes to be equally long."""
+        first, second = self.of(one), self.of(other)
+        if first != second:
+            self.first[second] = first
+            self.settled = False
+
+
+class Lengths:
+    """What integers are sums of, by name, and the nominal extents of arrays' axes.
+
+    alike     extents of parameters that are taken to be equal; None where none is
+    own_axes  of which parameter's axis a name is the extent
+    """
+
+    def __init__(self) -> None:
+        self.alike: Alike | None = None
+        self.own_axes: dict[str, Axis] = {}
         self._sums: dict[str, Sum] = {}
         self._nominal: dict[tuple[str, int], Sum] = {}
         # names of extents: nominally
@@ -75,13 +108,14 @@ class Lengths:
         """Forget a name: it is given to something else."""
         self._sums.pop(name, None)
         self._meant.pop(name, None)
+        self.own_axes.pop(name, None)
         axis = 0
         while self._nominal.pop((name, axis), None) is not None:
             axis += 1
 
     def rename(self, old: str, new: str) -> None:
         """What is known of `old` holds for `new`."""
-        tables: tuple[dict[str, Sum], ...] = (self._sums, self._meant)
+        tables: tuple[dict[str, Any], ...] = (self._sums, self._meant, self.own_axes)
         for table in tables:
             if old in table:
                 table[new] = table.pop(old)

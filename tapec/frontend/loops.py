@@ -18,8 +18,22 @@ from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
 from tapec.frontend.once import LEFT, NOTHING, count, each, note, taken
 from tapec.frontend.open_blocks import OpenLoop, OpenTrip
+from tapec.frontend.rolled import attempted, counted, is_long
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
-from tapec.frontend.values import Contents, Dct, Items, Iteration, Lst, Sym, Tup, Value, number, static_int
+from tapec.frontend.values import (
+    Contents,
+    Dct,
+    Items,
+    Iteration,
+    Lst,
+    Maybe,
+    Poison,
+    Sym,
+    Tup,
+    Value,
+    number,
+    static_int,
+)
 from tapec.syntax.core import Atom, Break, Name
 from tapec.syntax.types import Scalar
 
@@ -78,6 +92,9 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     head = ev.frame.liveness.head.get(id(node), frozenset())
     names = assigned([node])
     if _unrolls(ev, iteration, node) and not _has_break(node.body):
+        trips = None if iteration.kind == "filter" else count(ev, replace(iteration, progress=None), node)
+        if trips is not None and is_long(node, trips) and attempted(ev, lambda: _rolled(ev, iteration, node, live)):
+            return
         begun = dict(ev.heap)
         for item in each(ev, iteration, node):
             ev.bind_target(node.target, item, node)
@@ -120,6 +137,15 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
             _same_lengths(ev, iteration, context.lists, heap, node)
     if context.broke:
         note(ev, progress, LEFT)
+
+
+def _rolled(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[str]) -> bool:
+    """One body for all trips, whose items are numbers of an array or range; False if something is not known then."""
+    one = counted(ev, iteration, node)
+    if one is None:
+        return False
+    run_iteration(ev, one, node)
+    return not any(isinstance(ev.frame.env.get(name), Poison | Maybe) for name in assigned([node]) & live)
 
 
 def _same_lengths(ev: Evaluator, iteration: Iteration, begun: Heap, ended: Heap, node: gast.For) -> None:
@@ -267,6 +293,7 @@ def loop(
     outer.extend(before)
     ev.block = outer
     ev.restore(entry)
+    ev.dims.update(carried.steady.extents)
     ev.frame.env.update(context.carried)
     ev.heap.update(context.lists)
     built = None if header is None or var is None else (var, *(b.atom for b in bounds), *header[4:])

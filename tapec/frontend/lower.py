@@ -43,6 +43,7 @@ from tapec.frontend import (
 from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, setcomp, tested
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
+from tapec.frontend.lengths import Alike
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
@@ -66,6 +67,7 @@ class Lowered:
     bindings   what the user's variables are given, by the place of the assignment
     heap       what lists hold in the end
     seen       attributes of objects from outside that were read: owner, name and value
+    stretches  whether operands of expressions in loops may have to be stretched
     """
 
     function: Function
@@ -78,6 +80,7 @@ class Lowered:
     bindings: dict[tuple[Span | None, str], Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
     seen: tuple[tuple[Any, str, Any], ...] = ()
+    stretches: bool = False
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -177,17 +180,23 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
 
 
 def lower(
-    function: types.FunctionType, arguments: tuple[Any, ...], name: str | None = None, prepare: Prepare | None = None
+    function: types.FunctionType,
+    arguments: tuple[Any, ...],
+    name: str | None = None,
+    prepare: Prepare | None = None,
+    alike: Alike | None = None,
 ) -> Lowered:
     """Lower `function` for arguments given as a structure of types.
 
     An argument is a core type, a tuple of arguments, a `Static` for one that is known, or `SameAs`.
     Those of keyword-only parameters follow the others.  `prepare` rewrites what a derivative is taken of while its
-    caller is lowered, so that it is faster.
+    caller is lowered, so that it is faster.  Extents that are `alike` are taken to be equal, and others where operands
+    would have to be stretched (`alike.py`).
     """
     source = source_of(function)
     ev = new_evaluator()
     ev.prepare = prepare
+    ev.lengths.alike = alike
     params: list[str] = []
     names = [arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args)]
     ev.span = source.span(source.node)
@@ -213,6 +222,7 @@ def lower(
         params.append(ident)
         if isinstance(given, Array):
             ev.roots[ident] = frozenset({ident})
+            ev.parameters[ident] = Sym(Name(ident), given)
         return Sym(Name(ident), given)
 
     extra = source.node.args.vararg
@@ -238,7 +248,9 @@ def lower(
     core = Function(name or function.__name__, tuple(params), body, ev.types, function.__doc__ or "")
     functions = tuple(ev.functions)
     seen = tuple((owner, name, value) for (_, name), (owner, value) in ev.seen.items())
-    return Lowered(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen)
+    return Lowered(
+        core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen, ev.stretches
+    )
 
 
 def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span | None) -> Any:

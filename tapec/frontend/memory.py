@@ -40,6 +40,10 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
     if partner is not None:
         return dim(ev, Sym(Name(partner), array.type), axis)
     key = (array.atom.id, axis)
+    alike = ev.lengths.alike
+    if alike is not None and key in alike.first:
+        first, place = alike.of(key)
+        return dim(ev, ev.parameters[first], place)
     if array.atom.id in ev.constants:
         return number(ev.constants[array.atom.id].shape[axis])
     if key not in ev.dims:
@@ -47,6 +51,8 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
         ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom
         ev.temporary.add(ev.block[-1].target)  # a user's `n = x.shape[0]` renames it
         ev.lengths.note_extent(ev.block[-1].target, *key)
+        if array.atom.id in ev.parameters:
+            ev.lengths.own_axes[ev.block[-1].target] = key
     return Sym(ev.dims[key], INT64)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tapec.journal import Listener
+from tapec.optimise.ahead import compute_ahead
 from tapec.optimise.ascending import ascend
 from tapec.optimise.aside import call_aside
 from tapec.optimise.branches import straighten
@@ -73,7 +74,7 @@ from tapec.optimise.turned_products import turn_products
 from tapec.optimise.unroll import unroll
 from tapec.optimise.unsigned import drop_signs
 from tapec.optimise.unstepped import stencils_without_steps, without_steps
-from tapec.optimise.unstretched import Forms, either, may_stretch, two_forms, with_equal
+from tapec.optimise.unstretched import Equal, Forms, either, may_stretch, two_forms, with_equal
 from tapec.optimise.values import values_alone
 from tapec.optimise.vectors import tell_vectors
 from tapec.optimise.zeros import skip_zeros
@@ -158,6 +159,7 @@ VECTORS: tuple[Pass, ...] = (
     products_in_rows,
     call_aside,
     select_functions,
+    compute_ahead,
     stage_functions,
     vectorise_functions,
     cheap_remainders,
@@ -189,7 +191,17 @@ TELLING: dict[Pass, Telling] = {
             unroll,
         ),
         *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
-        *(refill, leave_early, cancel_shifts, split_chains, join_products, tabulate, call_aside, select_functions),
+        *(
+            refill,
+            leave_early,
+            cancel_shifts,
+            split_chains,
+            join_products,
+            tabulate,
+            call_aside,
+            select_functions,
+            compute_ahead,
+        ),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, multiply_matrices, turn_tall, keep_written_rows),
     )
@@ -201,11 +213,29 @@ def prepare(function: Function, constants: frozenset[str] = frozenset(), listene
     return to_ssa(_run(PREPARE, function, constants, listener), constants)
 
 
-def forms(function: Function, constants: frozenset[str] = frozenset()) -> Forms | None:
-    """A form of the program for operands that need not be stretched, and one for others, where that is worth it."""
+def forms(
+    function: Function,
+    constants: frozenset[str] = frozenset(),
+    lowered: tuple[Function, tuple[Equal, ...]] | None = None,
+) -> Forms | None:
+    """A form of the program for operands that need not be stretched, and one for others, where that is worth it.
+
+    lowered  the first one, if it has been lowered by itself, and what is equal for that
+    """
+    if lowered is not None:
+        alike, equal = lowered
+        alike = with_equal(_run(CLEAN, alike, constants, None), equal)
+        alike = _run((*CLEAN, extents_of_slices, *CLEAN), alike, constants, None)
+        return Forms(elements_of_slices(alike, constants, None, equal), equal, function)
     if not may_stretch(function):
         return None
-    return two_forms(_run((*CLEAN, extents_of_slices, *CLEAN), function, constants, None))
+    first = (*CLEAN, extents_of_slices, *CLEAN)
+    found = two_forms(_run(first, function, constants, None))
+    if found is None:
+        return None
+    # later passes do not know which arrays are of one extent
+    alike = elements_of_slices(_run(first, found.alike, constants, None), constants, None, found.equal)
+    return replace(found, alike=alike)
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -230,7 +260,9 @@ def tidy(
     if options.level == 0:
         return drop_dead(function, constants)
     if forms is not None:
-        alike = _as_fast(with_equal(forms.alike, forms.equal), constants, options, listener)
+        # extents of what is made, such as a product, are then extents of parameters
+        function = _run((values_alone, *CLEAN), forms.alike, constants, listener)
+        alike = _as_fast(with_equal(function, forms.equal), constants, options, listener)
         function = either(alike, forms.equal, _as_fast(forms.other, constants, options, None), constants)
     else:
         function = _as_fast(function, constants, options, listener)

@@ -168,6 +168,9 @@ class _Naming:
         # the last number that a stem was given: large programs have thousands of one stem
         self.last: dict[str, int] = {}
         self.read = {name for stmt in walk(function.body) for name in reads(stmt)}
+        # where loops run on threads, `t_1` is what Numba calls a second value of `t`
+        threads = any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body))
+        self.between = "_0" if threads else "_"
 
     def run(self) -> dict[str, str]:
         classes = list({id(one): one for one in self.classes.of.values()}.values())
@@ -203,7 +206,7 @@ class _Naming:
         name, count = stem, self.last.get(stem, 0)
         while name in self.taken:
             count += 1
-            name = f"{stem}_{count}"
+            name = f"{stem}{self.between}{count}"
         self.last[stem] = count
         self.taken.add(name)
         return name

@@ -5,7 +5,7 @@
         x_bar[i] += y_bar * w[i]                  x_bar[i] = y_bar * w[i]
 
 The array is written once, instead of twice, and not read; a loop that loads the element, adds and stores finds a
-zero.  Of a vector a loop may leave out some elements at the end, which get their zeros before it.  Refused where
+zero.  Of a vector a loop may leave out elements at the end, which get their zeros before it.  Refused where
 anything else meets the array before the loop ends, or a trip may be left out.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import replace
 from tapec.analyses.trips import Trips
 from tapec.optimise.names import Fresh
 from tapec.optimise.nests import Nests
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Name, Op, Stmt, Store, map_blocks
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, Name, Op, Stmt, Store, map_blocks
 from tapec.syntax.types import FLOAT64, INT64, Scalar
 
 
@@ -73,10 +73,13 @@ class _Filled(Filling):
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         self.fresh = Fresh(function.types)
+        self.inside = False
 
     def block(self, block: Block) -> Block:
+        around, self.inside = self.inside, True
         # what takes a statement's place
         out = [[map_blocks(stmt, self.block)] for stmt in block]
+        self.inside = around
         for place, stmt in enumerate(block):
             if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "zeros":
                 self.fill(block, place, stmt, stmt.value, out)
@@ -92,26 +95,34 @@ class _Filled(Filling):
         if first is None or found is None:
             return
         stores, extents = found
-        rest = self.rest(made, extents, dims)
+        rest = self.rest(made, extents, dims) if extents != dims else []
         if extents == dims or rest:
             out[place][-1] = replace(made, value=Op("empty", zeros.args))
             # blocks inside may have changed, but loads and stores are the same objects
             out[first] = [*out[first][:-1], *rest, self.without_adding(out[first][-1], stores)]
 
     def rest(self, made: Assign, extents: tuple[Expr, ...], dims: tuple[Expr, ...]) -> list[Stmt]:
-        """Zeros for a known number of elements that a loop leaves out at the end of a vector; nothing for others."""
+        """Zeros for the elements that a loop leaves out at the end of a vector; nothing for other arrays."""
         match extents, dims:
-            case [Name() as covered], [Name() as whole]:
-                last, end = self.trips.subscript(covered), self.trips.subscript(whole)
+            case [Name() | Const() as covered], [Name() | Const() as whole] if self.nests.fixed(covered):
+                if not self.leaves_out(covered, whole):
+                    return []
             case _:
                 return []
-        if last is None or end is None or last.base is None or end.base is None or last.offset >= end.offset:
-            return []
-        if self.nests.size(Name(last.base)) != self.nests.size(Name(end.base)):
-            return []
         first, var = self.fresh("n", INT64), self.fresh("i", INT64)
         zero = Store(made.target, (Name(var),), Const(0.0), span=made.span)
         return [
             Assign(first, Op("max", (covered, Const(0))), made.span),
             For(var, Name(first), whole, Const(1), (zero,), span=made.span),
         ]
+
+    def leaves_out(self, covered: Atom, whole: Atom) -> bool:
+        """Whether one number is less than another one, or may be: in a loop or branch, it must be less for certain.
+
+        Of a loop that may have no trips, nobody notices that it stands there as long as it runs once.
+        """
+        last, end = self.trips.subscript(covered), self.trips.subscript(whole)
+        if last is None or end is None:
+            return not self.inside
+        bases = [None if one is None else self.nests.size(Name(one)) for one in (last.base, end.base)]
+        return last.offset < end.offset if bases[0] == bases[1] else not self.inside

@@ -10,10 +10,11 @@
                                               else:
                                                   ...                          as before
 
-`loop_nests` says which nests these are; several products may share one.  The third loop may run to or from the second
-one's variable: outside the triangle the factor is zero then, and where an infinite or undefined element of the other
-factor makes that zero undefined, which shows in the product, the loops run as they stand.  So they do where a matrix
-would take more than 128 MB, for a nest takes next to nothing, and with a limit of memory.
+`loop_nests` says which nests these are; several products may share one, and `loop_pairs` says which two of them are
+one.  The third loop may run to or from the second one's variable: outside the triangle the factor is zero then, and
+where an infinite or undefined element of the other factor makes that zero undefined, which shows in the product, the
+loops run as they stand.  So they do where a matrix would take more than 128 MB, for a nest takes next to nothing, and
+with a limit of memory.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dataclasses import replace
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.loop_nests import Nest, Refused, Term
+from tapec.optimise.loop_pairs import added_up, joined_term
 from tapec.optimise.names import Fresh
 from tapec.optimise.nests import Nests
 from tapec.optimise.single import single_values
@@ -122,15 +124,19 @@ class _Form:
         # which numbers must be kept shows in what comes last
         self.out = []
         products = {id(term): self.fresh("p", self.matrix(term.made.target)) for term in nest.terms}
-        last = self.uses(products)
+        joined = self.joined()
+        last = self.uses(products, joined)
         self.first()
         factors = [self.factors(term) for term in nest.terms]
         early, self.out = self.out, []
-        for term, (left, right) in zip(nest.terms, factors, strict=True):
+        terms = nest.terms
+        if joined is not None:
+            terms, factors = [joined], [self.summed(factors)]
+        for term, (left, right) in zip(terms, factors, strict=True):
             self.multiply(term, left, right, products[id(term)])
         later = (*self.out, *last)
         # in a product with a triangle, what the triangle's zeros are multiplied by
-        pairs = zip(nest.terms, factors, strict=True)
+        pairs = zip(terms, factors, strict=True)
         whole = dict.fromkeys(left for term, (left, _) in pairs if nest.triangular and term.over != nest.i)
         if not whole:
             return [*before, If(large, (*early, *later), (nest.outer,), self.span)]
@@ -338,10 +344,35 @@ class _Form:
         assert isinstance(type_, Array)
         return type_
 
+    # two products in one
+
+    def joined(self) -> Term | None:
+        """The term that stands for two, see `loop_pairs`."""
+        nest = self.nest
+
+        def is_one(left: str, same: str) -> bool:
+            return self.key(left, (nest.i, nest.j)) == self.key(same, (nest.i, nest.k))
+
+        return joined_term(nest, self.own, is_one) if self.is_square() else None
+
+    def is_square(self) -> bool:
+        """Whether the third loop gets to what the second one gets to."""
+        return (self.begin(), self.end()) == (Const(0), self.nest.middle.stop)
+
+    def summed(self, factors: list[tuple[str, str]]) -> tuple[str, str]:
+        """The common factor, and the sum of the others, which are of one size."""
+        (left, one), (same, other) = factors
+        if left != same:
+            raise Refused
+        total = self.fresh("a", replace(self.matrix_type(one), layout="C"))
+        self.allocate(total, (self.nest.j, self.nest.j), zero=False)
+        self.out.append(added_up((one, other, total), self.nest.middle.stop, self.fresh, self.span))
+        return left, total
+
     # what is done with products
 
-    def uses(self, products: dict[int, str]) -> list[Stmt]:
-        """The loops that add products' elements to where the terms were added."""
+    def uses(self, products: dict[int, str], joined: Term | None) -> list[Stmt]:
+        """The loops that add products' elements to where the terms were added, or the one that stands for two."""
         nest = self.nest
         out: list[Stmt] = []
         bodies = {
@@ -349,8 +380,10 @@ class _Form:
             for over in (nest.i, nest.j, nest.k)
         }
         bodies[nest.k] += nest.after
+        if joined is not None:
+            bodies[nest.k] = []
         self.nested(nest.j, nest.k, bodies[nest.i], out)
-        if bodies[nest.j] and bodies[nest.k] and (self.begin(), self.end()) == (Const(0), nest.middle.stop):
+        if bodies[nest.j] and bodies[nest.k] and self.is_square():
             # one loop for what both do to the rows
             wanted = self.computing(_needed(bodies[nest.j], nest.sums), {nest.i, nest.k})
             follow: list[Stmt] = [Assign(nest.k, Name(nest.j), nest.inner.span), *wanted, *bodies[nest.j]]

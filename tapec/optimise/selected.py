@@ -53,7 +53,8 @@ from tapec.syntax.core import (
 from tapec.syntax.types import FLOAT64, Array
 
 # operations on one side of a branch, with those of branches in it
-_OPERATIONS = 16
+_OPERATIONS = 48
+_DIVISION = 4
 _CHEAP = frozenset({"+", "-", "*", "neg", "<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "ifelse"})
 # functions of one number that have a result for every number, and how many of them the sides of a branch may call
 _FUNCTIONS = frozenset(
@@ -176,10 +177,12 @@ class _Selected(Slices):
         if set(first.merged) != set(second.merged):
             raise _Refused
         out = _Side([*first.computed, *second.computed])
-        if sum(isinstance(stmt, Assign) for stmt in out.computed) > _OPERATIONS:
+        if sum(map(_work, out.computed)) > _OPERATIONS:
             raise _Refused
         for name, value in first.merged.items():
-            out.merged[name] = self.selected(branch, value, second.merged[name], name, out)
+            other = second.merged[name]
+            total = self.summed(branch, value, other, name, out)
+            out.merged[name] = self.selected(branch, value, other, name, out) if total is None else total
         for name in {**first.sums, **second.sums}:
             one, other = (side.sums.get(name, Const(0.0)) for side in (first, second))
             out.sums[name] = self.selected(branch, one, other, "t", out)
@@ -210,6 +213,40 @@ class _Selected(Slices):
         value = self.fresh(name, FLOAT64)
         out.computed.append(Assign(value, Op("ifelse", (branch.test, first, second)), branch.span))
         return Name(value)
+
+    def summed(self, branch: If, first: Atom, second: Atom, name: str, out: _Side) -> Atom | None:
+        """A number to which each side adds, or one of them: what is added is selected, so that it stays a sum."""
+        inside = {name for stmt in walk((branch,)) for name in writes(stmt)}
+        for base, one in self.as_sum(first):
+            for other_base, other in self.as_sum(second):
+                if base != other_base or first == second or not isinstance(base, Name) or base.id in inside:
+                    continue
+                terms: list[Atom] = []
+                for term in (one, other):
+                    if isinstance(term, Op):
+                        negative = self.fresh("t", FLOAT64)
+                        out.computed.append(Assign(negative, term, branch.span))
+                        terms.append(Name(negative))
+                    else:
+                        assert isinstance(term, Name | Const)
+                        terms.append(term)
+                total = self.fresh(name, FLOAT64)
+                value = Op("+", (base, self.selected(branch, terms[0], terms[1], "t", out)))
+                out.computed.append(Assign(total, value, branch.span))
+                return Name(total)
+        return None
+
+    def as_sum(self, number: Atom) -> Iterator[tuple[Expr, Expr]]:
+        """The ways in which a float is another one and what is added to it."""
+        if self.type_of(number) != FLOAT64:
+            return
+        yield number, Const(0.0)
+        match self.trips.definition(number):
+            case Op(fn="+", args=(one, other)):
+                yield one, other
+                yield other, one
+            case Op(fn="-", args=(one, other)):
+                yield one, Op("neg", (other,))
 
     def added(self, branch: If, store: Store, side: bool, out: _Side) -> Store:
         """An addition that adds zero on the other side."""
@@ -295,8 +332,12 @@ class _Selected(Slices):
             return isinstance(array, Name) and self.has(array.id, tuple(index))
         if self.functions and value.fn in _FUNCTIONS:
             return all(self.type_of(arg) == FLOAT64 for arg in value.args if isinstance(arg, Name | Const))
-        if self.functions and value.fn == "/":
-            return self.type_of(value.args[1]) == FLOAT64 and self.is_positive(value.args[1])
+        if value.fn == "/":
+            divisor = value.args[1]
+            if self.functions:
+                return self.type_of(divisor) == FLOAT64 and self.is_positive(divisor)
+            # by zero it is inf or nan, and not selected
+            return isinstance(divisor, Name) and self.type_of(divisor) == FLOAT64
         return value.fn in _CHEAP and not any(isinstance(arg, Op) for arg in value.args)
 
     def is_positive(self, number: Expr, or_zero: bool = False) -> bool:
@@ -314,6 +355,13 @@ class _Selected(Slices):
     def has(self, array: str, index: tuple[Expr, ...]) -> bool:
         """Whether an array has an element for certain."""
         return all(self.is_below(sub, self.extent(array, axis)) for axis, sub in enumerate(index))
+
+
+def _work(stmt: Stmt) -> int:
+    """What a statement of a branch's side costs, in operations."""
+    if not isinstance(stmt, Assign):
+        return 0
+    return _DIVISION if isinstance(stmt.value, Op) and stmt.value.fn == "/" else 1
 
 
 def _known(stmt: Stmt, values: dict[str, Atom]) -> Stmt:

@@ -10,9 +10,11 @@ same element is added again; each use of an element adds to its adjoint.
     a_bar[i] += s                 a_bar[i] = t_1
 
 A store waits for the next one of its element unless something between the two may read or write
-the element: subscripts decide, see `analyses.trips`.  What is then stored may be what the element holds, as where the
-reverse of `s[j] += v` takes an adjoint that it adds again; that store is dropped.  In a loop of `h` trips, `i` and `i + h` are different:
+the element: subscripts decide, see `analyses.trips`.  In a loop of `h` trips, `i` and `i + h` are different:
 there is a trip, so `h` is not 0.
+
+What is then stored may be what the element holds, as where the reverse of `s[j] = s[j] + v` takes an adjoint that it
+adds again; that store is dropped.
 """
 
 from __future__ import annotations
@@ -167,7 +169,7 @@ class _Settle:
         return replace(later, value=value, accumulate=earlier.accumulate)
 
     def holds(self, store: Store, before: list[Stmt | None]) -> bool:
-        """Whether an element holds what is stored: it was read before in the block, and nothing has changed it since."""
+        """Whether an element holds what is stored: it was read before in the block, and is the same since."""
         element: Expr = Op("load", (Name(store.array), *store.index))
         if store.accumulate or not isinstance(store.value, Name) or self.trips.definition(store.value) != element:
             return False

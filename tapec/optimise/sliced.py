@@ -92,6 +92,8 @@ class Slices:
         self.dependence = facts(function).dependence
         self.same = Extents(function, self.regions)
         self.fresh = Fresh(function.types)
+        # extents of parameters that are those of others
+        self.equal: dict[Expr, Expr] = {}
         self.slices: dict[str, Slice] = {}
         # names of extents: of which array and axis
         self.asked: dict[str, tuple[str, int]] = {}
@@ -203,6 +205,12 @@ class Slices:
             match defs[0]:
                 case Assign(value=Op(fn=fn, args=(_, *extents))) if fn in ALLOCATIONS:
                     found = self.size(extents[axis])
+                case Assign(value=Op(fn="view", args=(Name(id=whole), *cuts))) if all(map(_is_number, cuts)):
+                    return self.extent(whole, axis + len(cuts))
+        elif array in self.same.params:
+            match self.equal.get(Op("dim", (Name(array), Const(axis)))):
+                case Op(fn="dim", args=(Name(id=other), Const(value=int(own)))):
+                    return self.extent(other, own)
         return Affine(f"{array}.{axis}", 0) if found is None else found
 
     def size(self, number: Expr, depth: int = 0) -> Affine | None:
@@ -276,3 +284,8 @@ def _joined(outer: Slice, inner: list[Part | Atom], new: tuple[int, ...]) -> Sli
         else:
             return None
     return Slice(outer.array, tuple(axes), new)
+
+
+def _is_number(cut: Expr) -> bool:
+    """Whether a subscript of a view takes one row, so that the axes behind it are those of the view."""
+    return isinstance(cut, Name) or (isinstance(cut, Const) and isinstance(cut.value, int))

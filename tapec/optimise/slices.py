@@ -22,7 +22,7 @@ Expects one name per value, as `optimise.single` leaves it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
@@ -39,10 +39,20 @@ def extents_of_slices(function: Function, _constants: frozenset[str] = frozenset
 
 
 def elements_of_slices(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+    function: Function,
+    _constants: frozenset[str] = frozenset(),
+    listener: Listener | None = None,
+    equal: Iterable[tuple[Expr, Expr]] = (),
 ) -> Function:
-    """The function with elements of arrays in place of elements of their slices; see the module."""
-    return _changed(function, _Elements(function, listener)) if _has_slices(function) else function
+    """The function with elements of arrays in place of elements of their slices; see the module.
+
+    equal  extents of parameters (each the second of a pair) that are known to be those of others
+    """
+    if not _has_slices(function):
+        return function
+    worker = _Elements(function, listener)
+    worker.equal = {extent: same for same, extent in equal}
+    return _changed(function, worker)
 
 
 def _changed(function: Function, worker: Slices) -> Function:

@@ -1,4 +1,4 @@
-"""Write products of small arrays out as loops, so that the arrays can become numbers.
+"""Write products of small arrays, and of vectors, out as loops, so that arrays can become numbers and loops be joined.
 
     s = np.dot(u, v)          ->         s = 0.0
                                          for k in range(3):
@@ -6,6 +6,9 @@
 
 Both arrays need known extents of at most four; that of a vector follows from the other factor, and is checked.
 A library's call costs more than such a product, and takes memory where numbers would do.
+
+Of two vectors in no loop, which may be large, any extents will do: a loop of sums runs on vectors as the library does,
+and what else is done with the elements can be done in it.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from tapec.journal import Listener
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
     Assign,
+    Atom,
     Block,
     Const,
     Expr,
@@ -54,6 +58,8 @@ class _Products:
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.definitions = {stmt.target: stmt.value for stmt in made if counts[stmt.target] == 1}
+        # whether what is visited stands in a loop or branch
+        self.inside = False
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -71,7 +77,13 @@ class _Products:
                 if one is not None and other is not None and one[-1] == other[0]:
                     yield from self.written_out(stmt, left, right, one, other)
                     return
-        yield map_blocks(stmt, self.block)
+                if not self.inside and self.is_vector(left) and self.is_vector(right):
+                    yield from self.of_vectors(stmt, left, right)
+                    return
+        around, self.inside = self.inside, True
+        new = map_blocks(stmt, self.block)
+        self.inside = around
+        yield new
 
     def shape(self, array: str) -> tuple[int, ...] | None:
         """The extents of an array of float64, if they are known and small."""
@@ -88,14 +100,26 @@ class _Products:
 
     def checked(self, stmt: Assign, array: str, extent: int, known: tuple[int, ...]) -> Iterator[Stmt]:
         """What makes sure that a vector has as many elements as a product asks for; the other factor is known."""
-        asked, differs = self.fresh("n", INT64), self.fresh("t", BOOL)
         other = "vector" if len(known) == 1 else "matrix"
         first = isinstance(stmt.value, Op) and stmt.value.args[0] == Name(array)
         factors = f"vector * {other}" if first else f"{other} * vector"
-        message = Const(f"incompatible array sizes for np.dot(a, b) ({factors})")
+        asked = self.fresh("n", INT64)
         yield Assign(asked, Op("dim", (Name(array), Const(0))), stmt.span)
-        yield Assign(differs, Op("!=", (Name(asked), Const(extent))), stmt.span)
+        yield from self.compared(stmt, asked, Const(extent), factors)
+
+    def compared(self, stmt: Assign, asked: str, extent: Atom, factors: str) -> Iterator[Stmt]:
+        differs = self.fresh("t", BOOL)
+        message = Const(f"incompatible array sizes for np.dot(a, b) ({factors})")
+        yield Assign(differs, Op("!=", (Name(asked), extent)), stmt.span)
         yield If(Name(differs), (Raise("ValueError", (message,), stmt.span),), (), stmt.span)
+
+    def of_vectors(self, stmt: Assign, left: str, right: str) -> Iterator[Stmt]:
+        """The product of two vectors as a sum, after a check of their extents."""
+        extents = [self.fresh("n", INT64) for _ in (left, right)]
+        for name, array in zip(extents, (left, right), strict=True):
+            yield Assign(name, Op("dim", (Name(array), Const(0))), stmt.span)
+        yield from self.compared(stmt, extents[1], Name(extents[0]), "vector * vector")
+        yield from self.summed(stmt, left, right, ((), ()), Name(extents[0]), stmt.target)
 
     def extent(self, array: str, axis: int) -> int | None:
         match self.definitions.get(array):
@@ -120,18 +144,8 @@ class _Products:
         rows, columns = one[:-1], other[1:]
         extents = (*rows, *columns)
         names = tuple(Name(self.fresh("i", INT64)) for _ in extents)
-        k = self.fresh("k", INT64)
         total = self.fresh("s", FLOAT64) if extents else stmt.target
-        first, second, term = (self.fresh("t", FLOAT64) for _ in range(3))
-        places = (*names[: len(rows)], Name(k)), (Name(k), *names[len(rows) :])
-        product: Block = (
-            Assign(first, Op("load", (Name(left), *places[0])), stmt.span),
-            Assign(second, Op("load", (Name(right), *places[1])), stmt.span),
-            Assign(term, Op("*", (Name(first), Name(second))), stmt.span),
-            Assign(total, Op("+", (Name(total), Name(term))), stmt.span),
-        )
-        loop = For(k, Const(0), Const(one[-1]), Const(1), product, span=stmt.span)
-        body: Block = (Assign(total, Const(0.0), stmt.span), loop)
+        body = self.summed(stmt, left, right, (names[: len(rows)], names[len(rows) :]), Const(one[-1]), total)
         if extents:
             made = Op("empty", (Const("float64"), *map(Const, extents)))
             self.definitions[stmt.target] = made
@@ -140,6 +154,28 @@ class _Products:
         for name, extent in zip(reversed(names), reversed(extents), strict=True):
             body = (For(name.id, Const(0), Const(extent), Const(1), body, span=stmt.span),)
         yield from body
+
+
+    def summed(
+        self,
+        stmt: Assign,
+        left: str,
+        right: str,
+        place: tuple[tuple[Name, ...], tuple[Name, ...]],
+        stop: Atom,
+        total: str,
+    ) -> Block:
+        """The sum of products that is one element: of a row of `left` and a column of `right`."""
+        k = self.fresh("k", INT64)
+        first, second, term = (self.fresh("t", FLOAT64) for _ in range(3))
+        row, column = place
+        product: Block = (
+            Assign(first, Op("load", (Name(left), *row, Name(k))), stmt.span),
+            Assign(second, Op("load", (Name(right), Name(k), *column)), stmt.span),
+            Assign(term, Op("*", (Name(first), Name(second))), stmt.span),
+            Assign(total, Op("+", (Name(total), Name(term))), stmt.span),
+        )
+        return Assign(total, Const(0.0), stmt.span), For(k, Const(0), stop, Const(1), product, span=stmt.span)
 
 
 def _number(expr: Expr) -> int | None:

@@ -260,13 +260,7 @@ def cumprod(a, axis=None):
 
 
 def _width(x, before, k):
-    """The gap between the neighbours of sample `k` on a line of sample points."""
-    if x.ndim == 1:
-        return x[k + 1] - x[k - 1]
-    return x[before + (k + 1,)] - x[before + (k - 1,)]
-
-
-def _end_width(x, before, k):
+    """The gap between samples `k` and `k + 1` on a line of sample points."""
     if x.ndim == 1:
         return x[k + 1] - x[k]
     return x[before + (k + 1,)] - x[before + (k,)]
@@ -276,16 +270,15 @@ def _area(y, x, dx, before):
     """Twice the area under one line of samples."""
     n = y.shape[-1]
     total = float_type(y.dtype)(0)
+    if x is not None:
+        for k in range(n - 1):
+            total += (y[before + (k + 1,)] + y[before + (k,)]) * _width(x, before, k)
+        return total
     if n < 2:
         return total
-    if x is None:
-        for k in range(1, n - 1):
-            total += y[before + (k,)]
-        return (total + total + y[before + (0,)] + y[before + (n - 1,)]) * dx
     for k in range(1, n - 1):
-        total += y[before + (k,)] * _width(x, before, k)
-    ends = y[before + (0,)] * _end_width(x, before, 0) + y[before + (n - 1,)] * _end_width(x, before, n - 2)
-    return total + ends
+        total += y[before + (k,)]
+    return (total + total + y[before + (0,)] + y[before + (n - 1,)]) * dx
 
 
 def trapezoid(y, x=None, dx=1.0):

@@ -123,13 +123,11 @@ class Copies(Replays):
         return found
 
     def _missing(self, load: Stmt, array: str) -> bool:
-        """Whether the reverse sweep does not find an element where it was: it is overwritten, or of a trip's own array."""
+        """Whether the reverse sweep finds an element no more: it is overwritten, or of an array of the trip."""
         own = array not in self.shadows and self._allocated(array) and self.chain(self.regions.home[array])
         return bool(own) or not self.memory.stable(load, array)
 
-    def _nest_of_grid(
-        self, load: Stmt, array: str, subs: tuple[Expr, ...], chain: tuple[Region, ...]
-    ) -> Region | None:
+    def _nest_of_grid(self, load: Stmt, array: str, subs: tuple[Expr, ...], chain: tuple[Region, ...]) -> Region | None:
         """The outermost loop that counts one of the subscripts of a load from an array, if they go over all of it."""
         shape = self._shape(array, frozenset())
         if shape is None:

@@ -130,6 +130,8 @@ class Fusion:
             taken |= {id(item), *needed}
             self.found.loops[id(item.body.region)] = item
             first, before = item.primal, [*early, *moved]
+            # while all of it is there: what is fused inside leaves it
+            self.named(item)
             self.choose(item.body)
         if first is not None:
             self.found.before[id(first)] = before

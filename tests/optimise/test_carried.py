@@ -71,16 +71,57 @@ def test_a_loop_that_counts_down_carries_the_other_one():
     )
 
 
+def test_two_trips_know_what_is_added_two_elements_further_on():
+    before = """
+    def f(a, x, n):
+        for i in range(n):
+            y = x * x
+            k = i + 1
+            a[i] += y
+            k_1 = i - 1
+            z = x + x
+            a[k] += z
+            a[k_1] += x
+        return a
+    """
+    check(
+        carry_additions,
+        before=before,
+        after="""
+        def f(a, x, n):
+            a_carried = 0.0
+            a_carried_1 = 0.0
+            for i in range(n):
+                y = x * x
+                k = i + 1
+                k_1 = i - 1
+                z = x + x
+                t = x + a_carried
+                a[k_1] += t
+                a_carried = y + a_carried_1
+                a_carried_1 = z
+            t_1 = 0 < n
+            if t_1:
+                t_2 = n + -1
+                a[t_2] += a_carried
+                t_3 = n + 0
+                a[t_3] += a_carried_1
+            return a
+        """,
+    )
+
+
 @pytest.mark.parametrize(
     "trip",
     [
-        "a[i] += x\nk = i + 2\na[k] += x",
+        "a[i] += x\nk = i + 3\na[k] += x",
         "a[i] += x\na[i] += x",
         "a[i] += x\na[j] += x",
         "a[i] += x\nk = i + 1\nif c:\n    a[k] += x",
         "a[i] += x\nk = i + 1\na[k] = x",
         "a[i] += x\nk = i + 1\na[k] += x\ny = a[j]",
-        "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 1\na[k_1] += x",
+        "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 1\na[k_1] += x\na[k] += x",
+        "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 2\na[k_1] += x",
         "a[i] += x\nk = i + 1\na[k] += x\nif c:\n    raise ValueError()",
         "y = 1.0\na[i] += y\nk = i + 1\na[k] += y\ny = x",
         "k = i + 1\nfor j_1 in range(n):\n    a[i] += x\n    a[k] += x",
@@ -111,10 +152,22 @@ def downhill(x):
     return total
 
 
+def curvature(x):
+    return ((x[2:] - 2.0 * x[1:-1] + x[:-2]) ** 2).sum()
+
+
+def slopes(x):
+    total = 0.0
+    for i in range(x.shape[0] - 2, 0, -1):
+        total += np.sin(x[i + 1] - x[i - 1])
+    return total
+
+
 @pytest.mark.compiled
 def test_results_are_the_same_for_all_lengths():
+    cases = ((valley, np.float64), (downhill, np.float64), (curvature, np.float64), (slopes, np.float64))
     with interpreted():
-        for f, dtype in ((valley, np.float64), (downhill, np.float64), (valley, np.float32)):
+        for f, dtype in (*cases, (valley, np.float32)):
             fast, plain = tapec.value_and_grad(f), tapec.value_and_grad(f, opt_level=0)
             for n in (0, 1, 2, 3, 7):
                 x = np.linspace(-1.0, 2.0, n).astype(dtype)

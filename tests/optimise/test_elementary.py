@@ -91,6 +91,57 @@ def test_powers_of_floats():
     )
 
 
+def test_powers_that_llvm_would_leave_to_the_c_library():
+    check(
+        vectorise_functions,
+        """
+        def f(x, y, n):
+            for i in range(9):
+                s = x ** 3.0
+                t = x ** 1.5
+                t_1 = y ** -2.5
+                t_2 = x ** -3.0
+                t_3 = x ** 3
+            return s
+        """,
+        """
+        def f(x, y, n):
+            for i in range(9):
+                s = x ** 3
+                t_4 = abs(x)
+                t_5 = x ** 0.5
+                t = t_5 * t_4
+                t_6 = abs(y)
+                t_7 = y ** -0.5
+                t_8 = t_7 / t_6
+                t_1 = t_8 / t_6
+                t_2 = tapec_runtime.power(x, -3.0)
+                t_3 = x ** 3
+            return s
+        """,
+    )
+
+
+def powers(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] ** 1.5 + x[i] ** -1.5 + x[i] ** 2.5 + x[i] ** -2.5 + x[i] ** 3.0 + x[i] ** 4.0
+    return total
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_powers_of_halves_are_accurate_and_know_the_ends_of_the_range():
+    edges = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, 1e-320, 1e-206, 1e-125, 1e125, 1e206, 1e300]
+    gradient = tapec.value_and_grad(powers)
+    with np.errstate(all="ignore"):
+        for x in edges:
+            value, (slope,) = gradient(np.full(9, x))[0], gradient(np.full(9, x))[1][:1]
+            exponents = np.array([1.5, -1.5, 2.5, -2.5, 3.0, 4.0])
+            np.testing.assert_allclose(value, 9 * np.sum(np.power(x, exponents)), rtol=1e-14)
+            np.testing.assert_allclose(slope, np.sum(exponents * np.power(x, exponents - 1.0)), rtol=1e-14)
+
+
 def test_every_operation_has_a_rule():
     assert all(rule_for(fn) is not None for fn in VECTORISED)
 

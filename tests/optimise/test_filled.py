@@ -66,7 +66,6 @@ def test_where_the_loop_loads_the_element_it_finds_a_zero():
     "loop",
     [
         "for i in range(1, n):\n    a[i] += x",  # the first element stays zero
-        "for i in range(k):\n    a[i] += x",
         "for i in range(n):\n    if c:\n        a[i] += x",
         "for i in range(n):\n    if c:\n        break\n    a[i] += x",
         "for i in range(n):\n    for j in range(k):\n        a[i] += x",
@@ -86,6 +85,34 @@ def f(x, n, k, c):
     return a
 """
     check(fill_at_once, text, text)
+
+
+def test_a_loop_that_may_leave_out_elements_at_the_end_leaves_zeros_there():
+    before = """
+    def f(x, n, k):
+        a = np.zeros(n)
+        for i in range(k):
+            a[i] += x
+        return a
+    """
+    check(
+        fill_at_once,
+        before=before,
+        after="""
+        def f(x, n, k):
+            a = np.empty(n)
+            n_1 = max(k, 0)
+            for i_1 in range(n_1, n):
+                a[i_1] = 0.0
+            for i in range(k):
+                a[i] = x
+            return a
+        """,
+    )
+    head, _, rest = textwrap.dedent(before).lstrip().partition("\n")
+    loop = textwrap.indent(rest.replace("    return a\n", ""), "    ")
+    inside = f"{head}\n    for j in range(k):\n{loop}    return x\n"
+    check(fill_at_once, inside, inside)
 
 
 def test_elements_at_the_end_that_the_loop_leaves_out_get_zeros_before():

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.backend import printer
 from tapec.optimise.loop_products import multiply_matrices
+from tests.optimise.comparison import close, run
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
@@ -123,6 +125,50 @@ def test_what_stays(parts):
     assert "p" not in multiply_matrices(function).types
 
 
+TWO = {
+    "before": "s1 = 0.0",
+    "middle": "n2",
+    "body": """x = A[i, j]
+                x1 = A[i, k]
+                y = B[j, k]
+                z = x * y
+                C[i, k] += z
+                z1 = {other} * y
+                s1_1 = s1 + z1
+                s1 = s1_1""",
+    "after": "C[i, j] += s1",
+}
+
+
+@pytest.mark.parametrize(
+    ("products", "changes"),
+    [
+        (1, {}),
+        (1, {"after": "s2 = -s1\n            C[i, j] += s2\n            C[i, j] += s1", "twice": "z2 = -z\n"}),
+        # another sign, another matrix, something more; other first factors; other sizes
+        (2, {"after": "s2 = -s1\n            C[i, j] += s2"}),
+        (2, {"after": "a[j] += s1"}),
+        (2, {"after": "C[i, j] += s1\n            C[i, j] += s1"}),
+        (2, {"other": "w"}),
+        (2, {"middle": "n1"}),
+        (2, {"before": "s1 = 1.0"}),
+    ],
+)
+def test_two_products_that_are_one(products: int, changes: dict[str, str]):
+    parts = TWO | {key: changes[key] for key in TWO.keys() & changes.keys()}
+    body = parts["body"].format(other="w" if "other" in changes else "x1")
+    if "other" in changes:
+        body = body.replace("x1 = A[i, k]", "w1 = A[i, k]\n                w = w1 * 3.0")
+    if "twice" in changes:
+        body = body.replace("C[i, k] += z", "z2 = -z\n                C[i, k] += z2\n                C[i, k] += z")
+    text = program(**(parts | {"body": body}))
+    changed = multiply_matrices(read(text))
+    assert printer.function(changed).count("np.dot(") == products
+    rng = np.random.default_rng(3)
+    args = (*(rng.normal(size=(29, 29)) for _ in range(3)), rng.normal(size=29), True, 29, 29, 29, 0.5)
+    assert close(run(read(text), args), run(changed, args), 1e-12)
+
+
 def matmul(a, b):
     """The textbook's product, in a variable."""
     c = np.empty((a.shape[0], b.shape[1]))
@@ -168,7 +214,17 @@ def upper(x, w):
     return (cov**3).sum()
 
 
-PROGRAMS = (matmul, added, lower, upper)
+def covariance(x, w):
+    """What is below the diagonal: deviations are multiplied by themselves."""
+    cov = np.zeros((x.shape[1], x.shape[1]))
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            for k in range(j + 1):
+                cov[j, k] += (x[i, j] - w[j, 0]) * (x[i, k] - w[k, 0])
+    return (cov**3).sum()
+
+
+PROGRAMS = (matmul, added, lower, upper, covariance)
 
 
 def gradients(f, args):

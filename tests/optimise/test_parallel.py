@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -205,3 +206,20 @@ def test_the_flag():
     text = tapec.emit(weighted, signature="f8[::1], f8[::1]", parallel=True)
     assert "parallel=True" in text
     assert "parallel=True" not in tapec.emit(weighted, signature="f8[::1], f8[::1]", parallel=True, opt_level=0)
+
+
+def branching(x, y):
+    s = 0.0
+    for i in range(x.shape[0]):
+        if x[i] > y[i]:
+            s += np.sqrt(x[i])
+        else:
+            s += np.log1p(y[i]) * x[i]
+    return s
+
+
+def test_no_name_is_that_of_a_second_value():
+    """Numba calls the values of a variable `t` on threads `t`, `t_1`, `t_2`, and stops at one that is taken."""
+    text = tapec.emit(branching, signature="f8[::1], f8[::1]", wrt=(0, 1), parallel=True)
+    names = {name for name in re.findall(r"\b[a-z_]\w*\b", text) if re.search(r"_\d+$", name)}
+    assert names and all("_0" in name for name in names)

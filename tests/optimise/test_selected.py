@@ -177,3 +177,56 @@ def test_the_side_that_is_not_taken_adds_nothing():
         for program, wrt in itertools.product((chosen, stored), (0, 1)):
             found, expected = (tapec.grad(program, wrt, opt_level=level)(*args) for level in (2, 0))
             np.testing.assert_array_equal(found, expected)
+
+
+def upwind_by_loops(u0, dx, dt, steps):
+    """Differences to one side or the other, divided by a number that is differentiated for, too."""
+    n = u0.shape[0]
+    u = u0.copy()
+    old = np.empty(n)
+    for _ in range(steps):
+        for i in range(n):
+            old[i] = u[i]
+        for i in range(1, n - 1):
+            if old[i] > 0.0:
+                slope = old[i] * (old[i] - old[i - 1]) / dx
+            else:
+                slope = old[i] * (old[i + 1] - old[i]) / dx
+            u[i] = old[i] - dt * slope
+    return (u * u).sum()
+
+
+def guarded_quotients(x, y, scale):
+    """A side that is not taken would divide by zero."""
+    out = np.zeros(len(x) + 2)
+    for i in range(len(x)):
+        if y[i] != 0.0:
+            out[i] += x[i] / y[i] * scale
+            out[i + 2] += y[i] * scale
+        else:
+            out[i + 1] += x[i] * scale
+    return (out**2).sum()
+
+
+def test_what_sides_add_to_a_sum_is_selected():
+    _, _, text = tapec.emit(upwind_by_loops, wrt=(0, 1, 2), signature="f8[::1], f8, f8, i8").partition(
+        "sweep\n    # for"
+    )
+    assert "dx_bar" in text and " if " in text and "else:" not in text
+
+
+def test_sides_with_quotients_and_sums_have_the_derivatives_of_branches():
+    rng = np.random.default_rng(4)
+    u, y = rng.standard_normal(12), rng.standard_normal(12)
+    y[::3] = 0.0
+    with oracles.interpreted():
+        for f, args in ((upwind_by_loops, (u, 0.5, 0.05, 3)), (guarded_quotients, (u, y, 1.5))):
+            wrt = tuple(i for i, arg in enumerate(args) if not isinstance(arg, int))
+            directions = [rng.standard_normal(np.shape(args[i])) for i in wrt]
+            value, gradients = tapec.value_and_grad(f, wrt=wrt)(*args)
+            given = [directions[wrt.index(i)] if i in wrt else None for i in range(len(args))]
+            given = [float(one) if one is not None and one.ndim == 0 else one for one in given]
+            _, tangent = tapec.jvp(f, args, tuple(given))
+            assert value == pytest.approx(f(*args), rel=1e-13)
+            along = sum(np.sum(g * d) for g, d in zip(gradients, directions, strict=True))
+            assert along == pytest.approx(tangent, rel=1e-12)

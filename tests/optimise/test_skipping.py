@@ -67,6 +67,71 @@ def f(a, a_1, c, i, y_bar, w):
     )
 
 
+def test_short_loops_that_spread_a_zero_move_too():
+    check(
+        skip_zeros,
+        before="""
+        def f(a, a_1, a_2, c, y_bar, w):
+            if c:
+                t_bar = y_bar
+            else:
+                t_bar = 0.0
+            t_1 = t_bar / w
+            for i in range(3):
+                s = a_2[i]
+                u = s * t_1
+                v = u + u
+                a[i] += v
+                a_1[i] += u
+            return w
+        """,
+        after="""
+        def f(a, a_1, a_2, c, y_bar, w):
+            if c:
+                t_bar = y_bar
+                t_1 = t_bar / w
+                for i in range(3):
+                    s = a_2[i]
+                    u = s * t_1
+                    v = u + u
+                    a[i] += v
+                    a_1[i] += u
+            else:
+                t_bar = 0.0
+            return w
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "before", "body"),
+    [
+        # a loop that may be long; another value of what it adds; what the loop reads changes before, or is read after
+        ("k", "w = 2.0", "u = a_2[i]\n        v = u * t_bar\n        a[i] += v\n        a_1[i] += v"),
+        ("3", "w = 2.0", "u = a_2[i]\n        v = u + t_bar\n        a[i] += v\n        a_1[i] += v"),
+        ("3", "w = 2.0", "u = a_2[i]\n        v = u * t_bar\n        a[i] += v\n        a_1[i] = v"),
+        ("3", "a_2[k] = 2.0", "u = a_2[i]\n        v = u * t_bar\n        a[i] += v\n        a_1[i] += v"),
+        ("3", "w = a[k]", "u = a_2[i]\n        v = u * t_bar\n        a[i] += v\n        a_1[i] += v"),
+        ("3", "w = 2.0", "z = a_2[i]\n        v = z * t_bar\n        a[i] += v\n        a_1[i] += v"),
+    ],
+)
+def test_other_loops_stay(count: str, before: str, body: str):
+    same(
+        skip_zeros,
+        f"""
+def f(a, a_1, a_2, c, k, y_bar):
+    if c:
+        t_bar = y_bar
+    else:
+        t_bar = 0.0
+    {before}
+    for i in range({count}):
+        {body}
+    return {"z" if "z =" in body else "k"}
+""",
+    )
+
+
 def test_a_loop_ends_where_its_adjoint_does():
     check(
         leave_early,

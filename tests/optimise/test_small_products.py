@@ -85,18 +85,57 @@ def test_rows_are_multiplied_by_a_small_matrix(rng):
     assert "= np.dot" not in tapec.emit(rotated, (0, 1), signature="f8[:, ::1], f8")
 
 
-def test_a_product_of_large_or_unknown_vectors_stays():
+def test_a_product_of_vectors_is_a_sum_where_it_is_taken_once():
+    check(
+        write_out_products,
+        before="""
+        def f(a, a_1):
+            x = np.dot(a, a_1)
+            return x
+        """,
+        after="""
+        def f(a, a_1):
+            n = a.shape[0]
+            n_1 = a_1.shape[0]
+            t = n_1 != n
+            if t:
+                raise ValueError("incompatible array sizes for np.dot(a, b) (vector * vector)")
+            x = 0.0
+            for k in range(n):
+                t_1 = a[k]
+                t_2 = a_1[k]
+                t_3 = t_1 * t_2
+                x += t_3
+            return x
+        """,
+    )
+
+
+def test_a_product_of_large_or_unknown_vectors_stays_in_loops():
     text = """
         def f(n):
-            a = np.empty(30)
-            a_1 = np.empty(30)
-            x = np.dot(a, a_1)
-            a_2 = np.empty(n)
-            a_3 = np.empty(n)
-            y = np.dot(a_2, a_3)
-            return x
+            for i in range(n):
+                a = np.empty(30)
+                a_1 = np.empty(30)
+                x = np.dot(a, a_1)
+                a_2 = np.empty(n)
+                a_3 = np.empty(n)
+                y = np.dot(a_2, a_3)
+            return n
         """
     check(write_out_products, text, text)
+
+
+def test_the_adjoint_of_a_product_of_vectors_is_made_with_it(rng):
+    def angle(x, y):
+        return np.dot(x, y) / np.sqrt(x @ x)
+
+    with interpreted():
+        check_derivative(angle, (rng.normal(size=5), rng.normal(size=5)))
+        with pytest.raises(ValueError, match="incompatible array sizes"):
+            tapec.grad(angle)(np.ones(3), np.ones(4))
+    text = tapec.emit(angle, (0, 1), signature="f8[::1], f8[::1]")
+    assert "= np.dot(" not in text and text.count("for k in range(n)") == 2
 
 
 def test_elements_are_copied_where_branches_join():

@@ -87,6 +87,11 @@ def test_an_extent_may_be_that_of_a_slice():
     assert "max(x.shape[0] - 1, 0)" in first and "y.shape[0] ==" in first and "raise" not in first
 
 
+def test_slices_of_arrays_of_one_extent_have_the_same_elements():
+    first, _, _ = text(trapezoid, 2).partition("\n    else:\n")
+    assert "x[i + 1] - x[i]" in first and "= x[1:]" not in first
+
+
 @pytest.mark.parametrize("options", [{"opt_level": 1}, {"memory": "1 GB"}])
 def test_programs_that_are_not_made_fast_or_may_keep_little_have_one_form(options):
     signature = "f8[::1], f8[::1]"

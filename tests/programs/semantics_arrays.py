@@ -407,6 +407,11 @@ def bools(a):
 
 
 @case(1.5)
+def sums_of_booleans(x):
+    return x * ((x > 1.0) + (x < 2.0)) + ((x > 1.0) - (x < 1.0))
+
+
+@case(1.5)
 def early(x):
     def f(y):
         if y > 1:

@@ -86,6 +86,32 @@ def a_later_loop_uses_the_sum(x, w):
     return loss
 
 
+def a_later_nest_uses_the_sum(x, w):
+    """The nest is fused, and so is its inner loop, which adds to the adjoint of `norm`."""
+    norm = 0.0
+    for i in range(x.shape[0]):
+        norm += math.exp(x[i])
+    loss = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            r = w * x[i] - x[j] * norm
+            loss += r * r
+    return loss
+
+
+def a_nest_behind_a_nest_uses_the_sum(x, w):
+    outer = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            outer += w * x[i] * math.sin(x[j])
+    loss = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            for k in range(2):
+                loss += (x[i] - k * outer) ** 2 * x[j]
+    return loss
+
+
 def a_trip_uses_the_one_before(x, w):
     state = w
     total = 0.0
@@ -123,6 +149,8 @@ def left_by_break(x, w):
 APART = (
     the_seed_needs_the_sum,
     a_later_loop_uses_the_sum,
+    a_later_nest_uses_the_sum,
+    a_nest_behind_a_nest_uses_the_sum,
     a_trip_uses_the_one_before,
     the_sum_is_read_in_the_loop,
     an_array_is_read_later,

@@ -17,20 +17,20 @@ def logistic_loss_value_and_grad(w, x, y):
         # forward sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
         t = np.dot(x, w)
-        x_n0 = y.shape[0]
-        t_1 = 1.0 / x_n0
+        n = y.shape[0]
+        t_1 = 1.0 / n
         total = 0.0
-        t_bar = np.zeros(x.shape[0])
-        for i in range(x_n0):
+        t_bar = np.empty(n)
+        for i in range(n):
             t_2 = -y[i]
             t_3 = tapec_runtime.exp(t_2 * t[i])
             t_4 = 1.0 + t_3
-            t_bar[i] += t_2 * (t_3 * (t_1 / t_4))
+            t_bar[i] = t_2 * (t_3 * (t_1 / t_4))
             total += tapec_runtime.log(t_4)
 
         # reverse sweep
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
-        result = total / x_n0
+        result = total / n
         w_bar = np.dot(x.T, t_bar)
     else:
 
@@ -38,11 +38,11 @@ def logistic_loss_value_and_grad(w, x, y):
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
         t_5 = np.dot(x, w)
         y_n0 = y.shape[0]
-        n = x.shape[0]
+        n_1 = x.shape[0]
         if y_n0 == 1:
-            extent = n
+            extent = n_1
         else:
-            if n != 1:
+            if n_1 != 1:
                 raise ValueError("operands could not be broadcast together")
             extent = y_n0
         if y_n0 != extent:
@@ -54,8 +54,8 @@ def logistic_loss_value_and_grad(w, x, y):
         out = np.empty(extent)
         for i in range(extent):
             out[i] = y[i * step]
-        if n != extent:
-            if n != 1:
+        if n_1 != extent:
+            if n_1 != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step_1 = 0
         else:
@@ -74,7 +74,7 @@ def logistic_loss_value_and_grad(w, x, y):
             total_1 += tapec_runtime.log(t_9)
 
         # reverse sweep
-        t_bar_1 = np.zeros(n)
+        t_bar_1 = np.zeros(n_1)
         # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
         for i in range(extent):
             t_bar_1[i * step_1] += out_1_bar[i]

@@ -1,0 +1,46 @@
+"""Lower a function once more, for arguments of which no operand in a loop has to be stretched.
+
+Arrays that a loop sets anew (`u = u + du * laplacian(u) - u * v * v`) have the extents of an expression, and where
+operands may have to be stretched, nobody knows which before the loop has run.  For the usual case the function is
+lowered with extents of parameters taken to be equal wherever operands are compared; what has to be equal is asked
+once, at the start (`optimise.unstretched`).
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from tapec.frontend.evaluator import Prepare
+from tapec.frontend.lengths import Alike
+from tapec.frontend.lower import Lowered, lower
+from tapec.syntax.core import Const, Expr, Function, Name, Op, walk
+
+# machine code for another form is worth its time up to this many statements
+_LARGEST = 600
+# what is taken to be equal in one attempt can bring arrays together that another one compares
+_ATTEMPTS = 6
+
+
+def lowered_alike(
+    function: types.FunctionType, arguments: tuple[Any, ...], prepare: Prepare | None, general: Lowered
+) -> tuple[Function, tuple[tuple[Expr, Expr], ...]] | None:
+    """The function for such arguments, and which extents are equal then; None if `general` says all there is to say."""
+    if not general.stretches or general.callees or sum(1 for _ in walk(general.function.body)) > _LARGEST:
+        return None
+    alike = Alike()
+    for _ in range(_ATTEMPTS):
+        alike.settled = True
+        made = lower(function, arguments, prepare=prepare, alike=alike)
+        if alike.settled:
+            break
+    same = made.result == general.result and made.function.params == general.function.params
+    constants = list(made.constants) == list(general.constants)
+    if not alike.settled or not alike.first or not same or not constants or made.stretches:
+        return None
+    equal = tuple((_extent(alike.of(axis)), _extent(axis)) for axis in alike.first)
+    return made.function, equal
+
+
+def _extent(axis: tuple[str, int]) -> Expr:
+    return Op("dim", (Name(axis[0]), Const(axis[1])))
