@@ -95,7 +95,6 @@ def _infer(program: Program, kinds: tuple[Any, ...]) -> None:
 @contextmanager
 def _types_alone() -> Iterator[None]:
     """A while in which Numba infers the types of calls, and compiles nothing for them."""
-    before = len(_TYPED)
     with (
         _replaced(_DISPATCHERS, get_call_template=_template, get_overload=_overload),
         _replaced(_NUMBAS, _compile_core=_compiled_after_all),
@@ -105,8 +104,7 @@ def _types_alone() -> Iterator[None]:
             yield
         finally:
             # what is compiled from now on asks for the types of operators anew, and gets code with them
-            if len(_TYPED) > before:
-                _COMPILED.clear()
+            _COMPILED.clear()
 
 
 @contextmanager

@@ -7,6 +7,8 @@ comes back as what it was.  Every call is converted, so this is for convenience,
 from __future__ import annotations
 
 import functools
+import inspect
+import types
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,8 @@ def _plain(value: Any, label: str) -> Any:
         return value.value()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(_plain(item, label) for item in value))
+    if isinstance(value, list | dict):
+        _check_own(value, label)
     if isinstance(value, list | tuple):
         return tuple(_plain(item, label) for item in value)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
@@ -47,6 +51,19 @@ def _plain(value: Any, label: str) -> Any:
             hint="pass a tuple, a dataclass, or a dict with strings as keys",
         )
     return objects.plain(value, label, _plain) if objects.is_object(value) else value
+
+
+def _check_own(value: Any, label: str) -> None:
+    """Refuse a list or dict of a class whose items, length or truth are what its methods say."""
+    kind = type(value)
+    if kind.__module__ == "collections":
+        return
+    for name in ("__getitem__", "__iter__", "__len__", "__bool__", "__contains__", "__missing__", "__eq__"):
+        if isinstance(inspect.getattr_static(kind, name, None), types.FunctionType):
+            raise UnsupportedType(
+                f"`{label}` is of the class `{kind.__name__}`, which defines `{name}`",
+                hint=f"pass a {'list' if isinstance(value, list) else 'dict'} of its items",
+            )
 
 
 def like(original: Any, found: Any) -> Any:

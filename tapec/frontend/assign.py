@@ -33,6 +33,7 @@ from tapec.frontend.values import (
     describe,
     is_array,
     number,
+    with_keys,
 )
 from tapec.syntax.core import Assign, Name, reads
 from tapec.syntax.types import Array
@@ -136,6 +137,7 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
     """The items of a value that is unpacked into `count` names."""
     if isinstance(value, Static | Instance | Generator | Stream):
         value = Tup(ev.known_items(value, node))
+    value = with_keys(value)
     if isinstance(value, Tup):
         return value.items
     contents = ev.heap[value] if isinstance(value, Lst) else None

@@ -30,6 +30,7 @@ from tapec.frontend.values import (
     describe,
     is_array,
     number,
+    with_keys,
 )
 
 
@@ -158,7 +159,7 @@ def tuple_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 def list_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     if not args:
         return new_list(ev, Items(()))
-    value = ev.materialise(args[0])
+    value = with_keys(ev.materialise(args[0]))
     if isinstance(value, Tup):
         return new_list(ev, Items(value.items))
     if isinstance(value, Lst):

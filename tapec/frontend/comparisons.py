@@ -40,6 +40,7 @@ from tapec.frontend.values import (
     is_scalar,
     number,
     plain_number,
+    with_keys,
 )
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import BOOL, Text
@@ -186,6 +187,7 @@ def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:
         return number(dicts.key_of(ev, item, node) in dicts.keys_of(ev, container, node))
     if isinstance(container, Iteration) and container.kind.startswith("dict."):
         container = Tup(ev.known_items(container, node))
+    container = with_keys(container)
     items = container.items if isinstance(container, Tup) else None
     if isinstance(container, Lst):
         items = spelled(ev, container)

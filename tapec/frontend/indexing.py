@@ -81,7 +81,9 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
 def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any, owner: Tup | None = None) -> Value:
     # a dict that an argument held comes as a named tuple with its keys
     keys = getattr(owner.cls, "mapping_keys", None) if owner is not None else None
-    if keys is not None and isinstance(index, Static):
+    if keys is not None:
+        if not isinstance(index, Static):
+            ev.fail(TypeMismatch, f"the keys of the dict are text, not {describe(index)}", node)
         if index.obj not in keys:
             known = ", ".join(map(repr, keys))
             ev.fail(TypeMismatch, f"the dict has no key {index.obj!r}", node, hint=f"it has {known}")

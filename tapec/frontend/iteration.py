@@ -31,6 +31,7 @@ from tapec.frontend.values import (
     is_array,
     is_complex_array,
     number,
+    with_keys,
 )
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array
@@ -79,6 +80,7 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
     """What a `for` over a value runs over."""
     if isinstance(value, Iteration):
         return value
+    value = with_keys(value)
     if isinstance(value, Dct):
         value = Tup(tuple(ev.wrap(key) for key in dicts.ordered_keys(ev, value, node)))
     if isinstance(value, Tup | Lst) or is_array(value) or is_complex_array(value):

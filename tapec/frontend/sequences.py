@@ -35,13 +35,14 @@ from tapec.frontend.values import (
     known_text,
     number,
     static_int,
+    with_keys,
 )
 
 
 def items_of(ev: Evaluator, value: Value, node: Any) -> tuple[Value, ...] | None:
     """The items of something that can be looped over; None if their number is not known."""
     value = iterable(ev, value, node)
-    value = collected(ev, value)
+    value = with_keys(collected(ev, value))
     if isinstance(value, Tup):
         return value.items
     if isinstance(value, Lst):

@@ -93,6 +93,12 @@ class Tup(Value):
     is_argument: bool = field(default=False, compare=False)
 
 
+def with_keys(value: Value) -> Value:
+    """What a loop runs over: of a dict that an argument is, which comes as a named tuple, its keys."""
+    keys = getattr(value.cls, "mapping_keys", None) if isinstance(value, Tup) else None
+    return value if keys is None else Tup(tuple(Static(key) for key in keys))
+
+
 @dataclass(frozen=True)
 class Record(Value):
     """An object that an argument is: its numbers and arrays; what else it holds is in `cls`, as its methods are."""

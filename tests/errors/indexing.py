@@ -55,6 +55,11 @@ def integer_apart_from_an_array(x, k):
 
 
 @refused({"a": 1.0, "b": 2.0})
+def key_that_is_a_number(p):
+    return p[0]
+
+
+@refused({"a": 1.0, "b": 2.0})
 def missing_key(p):
     return p["c"]
 

@@ -50,6 +50,18 @@ def equality_that_a_class_defines(m, x):
     return x * x if m == "first" else x
 
 
+class Circular(list):
+    """A list that goes on from its beginning."""
+
+    def __getitem__(self, place):
+        return super().__getitem__(place % len(self))
+
+
+@refused(Circular([1.0, 2.0]), 1.0, wrt=1)
+def list_of_a_class(m, x):
+    return m[3] * x
+
+
 @refused(Model(), 1.0, wrt=1)
 def attribute_that_has_no_type(m, x):
     return sum(m.parts) * x

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tests.oracles import arr, check
+from tests.oracles import arr, check, interpreted
 
 
 def weighted(a, c):
@@ -137,3 +137,29 @@ def test_arguments_of_new_types_specialise():
 
 def scaled_sum(a, c):
     return np.sum(a * c)
+
+
+DICT_QUESTIONS = {
+    "in": lambda p: p["b"] * (2.0 if "b" in p else 3.0),
+    "not in": lambda p: p["b"] * (2.0 if "q" not in p else 3.0),
+    "a loop": lambda p: sum([np.sum(p[key]) for key in p]),
+    "a test in a loop": lambda p: p["b"] * float(len([key for key in p if key != "w"])),
+    "any": lambda p: p["b"] * (2.0 if any(key == "b" for key in p) else 3.0),
+    "sorted": lambda p: sum([np.sum(p[key]) * k for k, key in enumerate(sorted(p))]),
+    "list": lambda p: np.sum(p[list(p)[0]]),
+    "next": lambda p: np.sum(p[next(iter(p))]),
+    "length": lambda p: len(p) * p["b"],
+    "zip": lambda p: sum([np.sum(p[key]) * k for key, k in zip(p, (1.0, 2.0))]),
+}
+
+
+@pytest.mark.parametrize("question", DICT_QUESTIONS)
+def test_a_dict_has_keys(question: str):
+    """It comes as a named tuple of its values; what is asked of it is about its keys."""
+    f, given = DICT_QUESTIONS[question], {"w": np.array([1.0, 2.0]), "b": 0.5}
+    with interpreted():
+        value, gradient = tapec.value_and_grad(f)(given)
+    assert value == f(given)
+    step = 1e-6
+    slope = (f({**given, "b": 0.5 + step}) - f({**given, "b": 0.5 - step})) / (2.0 * step)
+    assert abs(gradient["b"] - slope) < 1e-6

@@ -35,26 +35,26 @@ def pairwise_energy_value_and_grad(p, cutoff):
                 # energy += 4.0 * s6 * (s6 - 1.0)
                 s6_bar = t_2 + 4.0 * t_3
                 # s6 = 1.0 / r2**3
-                r2_bar = -(3 * r2 ** 2 * (s6 * s6_bar / t_1))
-            else:
-                r2_bar = 0.0
-            # r2 = dx * dx + dy * dy
-            t_4 = dy * r2_bar
-            dy_bar = t_4 + t_4
-            t_5 = dx * r2_bar
-            dx_bar = t_5 + t_5
-            # dy = p[i, 1] - p[j, 1]
-            p_bar[j, 1] -= dy_bar
-            # dx = p[i, 0] - p[j, 0]
-            p_bar[j, 0] -= dx_bar
-            # dy = p[i, 1] - p[j, 1]
-            p_bar_sum += dy_bar
-            # dx = p[i, 0] - p[j, 0]
-            p_bar_sum_1 += dx_bar
+                t_4 = -(3 * r2 ** 2 * (s6 * s6_bar / t_1))
+                # r2 = dx * dx + dy * dy
+                t_5 = dy * t_4
+                dy_bar = t_5 + t_5
+                t_6 = dx * t_4
+                dx_bar = t_6 + t_6
+                # dy = p[i, 1] - p[j, 1]
+                p_bar[j, 1] -= dy_bar
+                # dx = p[i, 0] - p[j, 0]
+                p_bar[j, 0] -= dx_bar
+                # dy = p[i, 1] - p[j, 1]
+                p_bar_sum += dy_bar
+                # dx = p[i, 0] - p[j, 0]
+                p_bar_sum_1 += dx_bar
         # for j in range(i):
-        if 0 < i:
+        if p_bar_sum != 0.0:
             # dy = p[i, 1] - p[j, 1]
             p_bar[i, 1] += p_bar_sum
+        # for j in range(i):
+        if p_bar_sum_1 != 0.0:
             # dx = p[i, 0] - p[j, 0]
             p_bar[i, 0] += p_bar_sum_1
 
