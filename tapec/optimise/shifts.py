@@ -202,10 +202,15 @@ class _Ways:
         self.own = {ident for ident, count in written.items() if count == program.written[ident]}
         self.ways: dict[str, _Way] = {name: _Way(Fraction(1))}
         self.changed = True
+        self.complete = False
         while self.changed:
             self.changed = False
             for stmt in walk(block):
                 self.statement(stmt)
+        # what is still not known stays so
+        self.complete = True
+        for stmt in walk(block):
+            self.statement(stmt)
 
     def statement(self, stmt: Stmt) -> None:
         match stmt:
@@ -297,9 +302,15 @@ class _Ways:
         return self.aliases.find(ident) if is_memory(self.types.get(ident)) else ident
 
     def way(self, ident: str) -> _Way | None:
-        """How a name follows; of names that others set, too: not at all."""
+        """How a name follows; of names that others set, too, and of integers: not at all."""
+        type_ = self.types.get(ident)
+        if isinstance(type_, Scalar) and not type_.is_float:
+            return _NOT_AT_ALL
         key = self.key(ident)
-        return self.ways.get(key, None if self.is_own(key) else _NOT_AT_ALL)
+        found = self.ways.get(key, None if self.is_own(key) else _NOT_AT_ALL)
+        if found is None and self.complete:
+            raise _Depends
+        return found
 
     def is_own(self, key: str) -> bool:
         return self.program.members.get(key, {key}) <= self.own

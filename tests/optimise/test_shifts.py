@@ -154,11 +154,25 @@ def taken_twice(x, w):
 
 
 @pytest.mark.slow
+def left_behind(x, w):
+    # the shift is not added back, and an integer is among the operands of what follows
+    s = np.log(np.sum(np.exp(x - np.max(x))))
+    s += np.mean(w)
+    return s
+
+
+def left_behind_in_an_array(x, w):
+    scaled = np.empty(2)
+    scaled[0] = np.log(np.sum(np.exp(x - np.max(x)))) * w.size
+    scaled[1] = w.sum() / x.shape[0]
+    return scaled.sum()
+
+
 def test_gradients_are_those_without_the_pass():
     rng = np.random.default_rng(3)
     x, w = rng.normal(size=5), rng.normal(size=5)
     with oracles.interpreted():
-        for f in (softmax, by_loops, tempered, ratio, taken_twice):
+        for f in (softmax, by_loops, tempered, ratio, taken_twice, left_behind, left_behind_in_an_array):
             for k in (0, 1):
                 value, gradient = tapec.value_and_grad(f, wrt=k)(x, w)
                 plain_value, plain = tapec.value_and_grad(f, wrt=k, opt_level=0)(x, w)
