@@ -16,8 +16,9 @@ from unittest import mock
 from weakref import WeakKeyDictionary
 
 import numba
-from numba.core import compiler, dispatcher, errors, typed_passes, typing
+from numba.core import compiler, dispatcher, errors, typed_passes
 from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.typing import templates
 
 from tapec.backend import jit, lean, remembered
 from tapec.backend.program import Program
@@ -123,7 +124,7 @@ class _Stop(FunctionPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        signature = typing.signature(state.return_type, *state.args)
+        signature = templates.signature(state.return_type, *state.args)
         raise compiler._EarlyPipelineCompletion(SimpleNamespace(signature=signature, typing_error=None))
 
 
@@ -172,7 +173,7 @@ def _template(self: Any, args: Any, kws: Any) -> Any:
     found = known[folded]
     if isinstance(found, Exception):
         raise found
-    return typing.make_concrete_template("Typed", key=self.py_func.__name__, signatures=[found]), python, folded, {}
+    return templates.make_concrete_template("Typed", key=self.py_func.__name__, signatures=[found]), python, folded, {}
 
 
 def _overload(self: Any, sig: Any) -> Any:
