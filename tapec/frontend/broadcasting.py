@@ -11,13 +11,13 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.lengths import Sum
 from tapec.frontend.memory import dim, dim_key, id_of, nominal, rank_of
 from tapec.frontend.values import Complex, Lazy, Sym, Tup, Value, number
 from tapec.syntax.core import Const, Name
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array
 
-_ONE = Sum(frozenset(), 1)
+_ONE = Sum(number=1)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
 from tapec.frontend.merge import as_complex, blank, leaves, note_roots, rebuild
+from tapec.frontend.sharing import Sharing
 from tapec.frontend.steady import Steady
 from tapec.frontend.values import (
     Complex,
@@ -58,6 +59,7 @@ class Carried:
         self.lists: dict[Lst, Scalar | None] = {}
         self.types: dict[tuple[Any, ...], Type] = {}
         self.steady = Steady()
+        self.sharing = Sharing()
 
     def begin(self, ev: Evaluator, before: list[Any]) -> LoopContext:
         """Bind every carried variable to its merge name at the head of the loop."""
@@ -102,15 +104,20 @@ class Carried:
                 ev.partners[name] = context.heads[(*full[:-1], "re")]
             note_roots(ev, name, leaf)
             self.steady.begin(ev, full, name, leaf)
+            self.sharing.begin(ev, full, name)
             context.initial.append((name, leaf))
             context.heads[full] = name
             return Sym(Name(name), type_)
 
         return make
 
-    def settled(self, ev: Evaluator, context: LoopContext) -> bool:
+    def settled(self, ev: Evaluator, context: LoopContext, body: list[Any]) -> bool:
         """Compare what trips end with to what they began with; True if nothing was learned."""
-        stable = True
+        ends = [dict(self.copies(context, env, heap)) for _, env, heap in context.exits]
+        paths = {name: path for path, name in context.heads.items()}
+        stable = self.sharing.holds(
+            ev, context.heads, [{paths[name]: leaf for name, leaf in end.items()} for end in ends], body
+        )
         for _, env, heap in context.exits:
             for name in self.names:
                 stable &= self._compare_name(ev, context, name, env.get(name))

@@ -134,7 +134,8 @@ def refuse_shared(ev: Evaluator, params: tuple[str, ...], body: Block) -> Block:
     for copy, known in ev.detached.items():
         made = next((place for stmt, place in placed if isinstance(stmt, Assign) and stmt.target == copy), None)
         own = ev.roots.get(copy, frozenset())
-        if made is None or not own or not known.memory or own & known.memory:
+        # marks of loops are no memory: what shares only those may be apart
+        if made is None or not own or not known.memory or any(root in ev.types for root in own & known.memory):
             continue
         store = _missed(ev, params, placed, made, (own, known.memory))
         if store is None:

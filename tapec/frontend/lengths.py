@@ -1,4 +1,4 @@
-"""Integers as sums, and what is known of extents by them: of `x[i:]`, `x[1:n + 1]`, `image[a:a + h]`.
+"""What is known of extents by integers as sums: of `x[i:]`, `x[1:n + 1]`, `image[a:a + h]`.
 
 Slices with the same bounds of axes that are equally long are equally long, whatever the bounds are.  Slices with other
 bounds may have the same *nominal* extent, that of slices which no array cuts short: `n` for `u[1:n + 1]` and
@@ -7,35 +7,15 @@ bounds may have the same *nominal* extent, that of slices which no array cuts sh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tapec.syntax.core import Atom, Const
+from tapec.syntax.linear import Sum
 
 # an axis of an array
 Axis = tuple[str, int]
 # beyond that many names, a sum is a name of its own
 _MOST = 4
-
-
-@dataclass(frozen=True)
-class Sum:
-    """Names with their factors, and a number."""
-
-    terms: frozenset[tuple[str, int]]
-    offset: int
-
-    def plus(self, other: Sum, factor: int = 1) -> Sum:
-        factors = dict(self.terms)
-        for name, one in other.terms:
-            factors[name] = factors.get(name, 0) + factor * one
-        terms = frozenset((name, one) for name, one in factors.items() if one)
-        return Sum(terms, self.offset + factor * other.offset)
-
-    @property
-    def counts_from_front(self) -> bool:
-        """Whether a bound of a slice is not counted from the end, as far as its text says."""
-        return bool(self.terms) or self.offset >= 0
 
 
 class Alike:
@@ -89,7 +69,7 @@ class Lengths:
             return
         else:
             one, factor = (first, second) if first.terms else (second, first)
-            made = Sum(frozenset(), 0).plus(one, factor.offset)
+            made = one.times(factor.number)
         if len(made.terms) <= _MOST:
             self._sums[name] = made
 
@@ -101,7 +81,7 @@ class Lengths:
     def note_slice(self, view: str, axis: int, owner: Sum | None, low: Sum, high: Sum | None) -> None:
         """Remember the nominal extent of a slice of an axis that has one itself."""
         behind = owner if high is None else high
-        if behind is not None and low.counts_from_front and (high is None or high.counts_from_front):
+        if behind is not None and _is_from_front(low) and (high is None or _is_from_front(high)):
             self._nominal[view, axis] = self.meant(behind).plus(self.meant(low), -1)
 
     def forget(self, name: str) -> None:
@@ -126,17 +106,22 @@ class Lengths:
         """An integer as a sum that it is."""
         if isinstance(atom, Const):
             value: Any = atom.value
-            return Sum(frozenset(), value)
-        return self._sums.get(atom.id) or Sum(frozenset({(atom.id, 1)}), 0)
+            return Sum(number=value)
+        return self._sums.get(atom.id) or Sum.of(atom.id)
 
     def meant(self, sum_: Sum) -> Sum:
         """A sum with nominal extents in place of extents."""
-        made = Sum(frozenset(), sum_.offset)
+        made = Sum(number=sum_.number)
         for name, factor in sum_.terms:
-            made = made.plus(self._meant.get(name) or Sum(frozenset({(name, 1)}), 0), factor)
+            made = made.plus(self._meant.get(name) or Sum.of(name), factor)
         return made
 
     def nominal(self, array: str, axis: int, extent: Atom | None) -> Sum | None:
         """The nominal extent of an axis, which has an extent if that has been asked for; None if it is not known."""
         known = self._nominal.get((array, axis))
         return known if known is not None or extent is None else self.meant(self.sum(extent))
+
+
+def _is_from_front(bound: Sum) -> bool:
+    """Whether a bound of a slice is not counted from the end, as far as its text says."""
+    return bool(bound.terms) or bound.number >= 0

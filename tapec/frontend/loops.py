@@ -283,7 +283,7 @@ def loop(
                 ev.open_trips.pop()
         if not ev.dead:
             context.exits.append((ev.block, {n: ev.frame.env.get(n) for n in carried.names}, dict(ev.heap)))
-        if carried.settled(ev, context):
+        if carried.settled(ev, context, root):
             break
     else:
         ev.fail(TypeMismatch, "the types of the variables that this loop carries do not settle", node)

@@ -6,9 +6,9 @@ from typing import Any
 
 from tapec.frontend import complexes
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.lengths import Sum
 from tapec.frontend.values import PART_OF, Complex, Sym, number
 from tapec.syntax.core import Const, Name, Op
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array
 
 

@@ -51,6 +51,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Type
 
 _NAMES = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh")
@@ -79,30 +80,14 @@ def _is_power(stmt: Assign) -> bool:
 
 
 @dataclass(frozen=True)
-class _Sum:
-    """An integer: names with their factors, and a number."""
-
-    factors: dict[str, int]
-    number: int = 0
-
-    def plus(self, other: _Sum, times: int = 1) -> _Sum:
-        names = {**self.factors, **other.factors}
-        factors = {name: self.factors.get(name, 0) + times * other.factors.get(name, 0) for name in names}
-        return _Sum({name: one for name, one in factors.items() if one}, self.number + times * other.number)
-
-    def times(self, factor: int) -> _Sum:
-        return _Sum({}).plus(self, factor)
-
-
-@dataclass(frozen=True)
 class _Nest:
     """Two loops, what is set in them, and where the inner one begins and ends."""
 
     outer: For
     inner: For
     inside: frozenset[str]
-    start: _Sum
-    stop: _Sum
+    start: Sum
+    stop: Sum
 
 
 @dataclass(frozen=True)
@@ -129,7 +114,7 @@ class _Plan:
 
     made: tuple[Assign, ...]
     name: str
-    sum: _Sum
+    sum: Sum
 
 
 class _Tables:
@@ -178,14 +163,14 @@ class _Tables:
         start, stop = self.sum(inner.start, free), self.sum(inner.stop, free)
         return None if start is None or stop is None else _Nest(outer, inner, inside, start, stop)
 
-    def sum(self, number: Expr, unknown: frozenset[str]) -> _Sum | None:
+    def sum(self, number: Expr, unknown: frozenset[str]) -> Sum | None:
         """An integer as a sum of others; None if it depends on unknown ones in another way."""
         if isinstance(number, Const):
-            return _Sum({}, number.value) if type(number.value) is int else None
+            return Sum(number=number.value) if type(number.value) is int else None
         if not isinstance(number, Name) or self.fresh.types[number.id] != INT64:
             return None
         if number.id not in unknown:
-            return _Sum({number.id: 1})
+            return Sum.of(number.id)
         match self.trips.definition(number):
             case (Name() | Const()) as copied:
                 return self.sum(copied, unknown)
@@ -224,13 +209,15 @@ class _Tables:
         ):
             return None
         found = self.sum(line.of, nest.inside - {nest.outer.var, nest.inner.var})
-        if found is None or nest.inner.var not in found.factors:
+        if found is None or not found.factor(nest.inner.var):
             return None
-        moving = {name: found.factors.get(name, 0) for name in (nest.outer.var, nest.inner.var)}
-        if any(abs(factor) > _FACTOR for factor in moving.values()):
+        moving = Sum()
+        for name in (nest.outer.var, nest.inner.var):
+            moving = moving.plus(Sum.of(name), found.factor(name))
+        if any(abs(factor) > _FACTOR for _, factor in moving.terms):
             return None
         assert isinstance(line.of, Name)
-        return _Plan((*line.made, stmt), line.of.id, _Sum(moving))
+        return _Plan((*line.made, stmt), line.of.id, moving)
 
     def line(self, number: Expr, made: dict[str, Assign], nest: _Nest) -> _Line | None:
         """What a number in the inner loop is a line in, and the statements that compute it."""
@@ -268,7 +255,7 @@ class _Tables:
         outer, inner, stmt = nest.outer, nest.inner, plan.made[-1]
         self.told(stmt, outer)
         # counted upwards along the inner loop, whichever way the sum goes
-        step = plan.sum.factors[inner.var]
+        step = plan.sum.factor(inner.var)
         sign, step = (1, step) if step > 0 else (-1, -step)
         moving = plan.sum.times(sign)
         begun = self.begun(moving, nest)
@@ -295,12 +282,12 @@ class _Tables:
             at = _Let(self.fresh, inside, stmt.span).int("-", at, inner.start)
         return [*inside, replace(stmt, value=Op("load", (Name(along), at)))]
 
-    def begun(self, moving: _Sum, nest: _Nest) -> _Sum:
+    def begun(self, moving: Sum, nest: _Nest) -> Sum:
         """The sum in the first trip of the inner loop."""
-        along = _Sum({nest.inner.var: moving.factors[nest.inner.var]})
-        return moving.plus(along, -1).plus(nest.start, along.factors[nest.inner.var])
+        step = moving.factor(nest.inner.var)
+        return moving.plus(Sum.of(nest.inner.var), -step).plus(nest.start, step)
 
-    def ends(self, begun: _Sum, step: int, nest: _Nest, let: _Let) -> tuple[Atom, Atom]:
+    def ends(self, begun: Sum, step: int, nest: _Nest, let: _Let) -> tuple[Atom, Atom]:
         """The least and the greatest sum that a trip asks for; the least is larger if there is no trip."""
         first, last = (self.fresh("n", INT64) for _ in range(2))
         let.out.extend((Assign(first, Const(0), let.span), Assign(last, Const(-1), let.span)))
@@ -308,7 +295,7 @@ class _Tables:
         inner = _Let(self.fresh, trip, let.span)
         var = self.fresh(nest.outer.var, INT64)
         here: dict[str, Atom] = {nest.outer.var: Name(var)}
-        more = inner.sum(nest.stop.plus(nest.start, -1).plus(_Sum({}, -1)), here)
+        more = inner.sum(nest.stop.plus(nest.start, -1).plus(Sum(number=-1)), here)
         low = inner.sum(begun, here)
         high = inner.int("+", low, more if step == 1 else inner.int("*", more, Const(step)))
         none = inner.value(Op("<", (Name(last), Name(first))), BOOL)
@@ -371,12 +358,12 @@ class _Let:
     def int(self, fn: str, first: Expr, second: Expr) -> Name:
         return self.value(Op(fn, (first, second)), INT64)
 
-    def sum(self, number: _Sum, names: dict[str, Atom] | None = None, begun: Atom | None = None) -> Atom:
+    def sum(self, number: Sum, names: dict[str, Atom] | None = None, begun: Atom | None = None) -> Atom:
         """A sum, added to what it begins with; other names may take the place of its own."""
         total: Atom = Const(number.number) if begun is None else begun
         if begun is not None and number.number:
             total = self.int("+", total, Const(number.number))
-        for name, factor in number.factors.items():
+        for name, factor in number.terms:
             one: Atom = (names or {}).get(name, Name(name))
             if abs(factor) != 1:
                 one = self.int("*", one, Const(abs(factor)))

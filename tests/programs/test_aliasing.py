@@ -277,6 +277,110 @@ def arguments_swapped_in_a_loop(a, b, n):
     return (a * a).sum() + b[0]
 
 
+@cases((arr(4), arr(4), 3), (arr(4), arr(4), 1), compiled="reverse")
+def buffers_change_places_beside_a_view(x, y, n):
+    a, b = x.copy(), y.copy()
+    w = b[::-1]
+    s = 0.0
+    for _ in range(n):
+        a, b = b, a
+        b[:] = w * 1.5
+        s += np.sum(a * a * a)
+    return s + np.sum(a * b)
+
+
+@cases((arr(4), arr(4), arr(4), 4))
+def three_buffers_change_places_beside_a_view(x, y, z, n):
+    a, b, c = x.copy(), y.copy(), z.copy()
+    w = c[::-1]
+    k = 0
+    while k < n:
+        a, b, c = b, c, a
+        a[:] = np.sin(w) * b
+        k += 1
+    return a * b + c
+
+
+@cases((arr(5), 3))
+def view_carried_to_the_next_trip(x, n):
+    a = x.copy()
+    v = x[::-1].copy()
+    for _ in range(n):
+        v[:] = a * 0.5 + v
+        v = a[::-1]
+    return a * v
+
+
+@cases((arr(5), 3))
+def two_views_of_what_a_trip_allocates(x, n):
+    a, b = x.copy(), x[::-1].copy()
+    for _ in range(n):
+        a[1:] = b[:-1] * a[1:]
+        t = a * b
+        a, b = t[::-1], t
+    return a + b[0] * b
+
+
+@cases((arr(5), arr(5), 2, 2))
+def a_view_met_in_a_loop_inside_a_loop(x, y, n, m):
+    a, b = x.copy(), y.copy()
+    w = b[::-1]
+    for _ in range(n):
+        for _ in range(m):
+            b[:] = w * a[0]
+        a, b = b, a
+    return a * b
+
+
+@cases((arr(5), arr(5), 3))
+def buffers_of_a_list_change_places_beside_a_view(x, y, n):
+    buffers = [x.copy(), y.copy()]
+    w = buffers[1][::-1]
+    for _ in range(n):
+        buffers[0], buffers[1] = buffers[1], buffers[0]
+        buffers[1][:] = w * 1.5
+    return buffers[0] * buffers[1]
+
+
+@cases((arr(5), arr(5), 4))
+def a_function_reads_the_view(x, y, n):
+    a, b = x.copy(), y.copy()
+    w = b[::-1]
+    for k in range(n):
+        if k % 2 == 0:
+            a, b = b, a
+            continue
+        b += w
+        b[1:] -= w[:-1]
+    return a * b
+
+
+def two_buffers(u, n):
+    v = u.copy()
+    for _ in range(n):
+        v[1:-1] = u[:-2] + u[2:]
+        u, v = v, u
+    return u.sum()
+
+
+def two_buffers_and_a_view(u, n):
+    v = u.copy()
+    w = v[:-2]
+    for _ in range(n):
+        v[1:-1] = w + u[2:]
+        u, v = v, u
+    return u.sum()
+
+
+def test_buffers_that_only_change_places_are_not_copied():
+    allocated = {
+        f.__name__: tapec.emit(f, signature="f8[::1], i8", opt_level=0, mode="jvp").count("np.empty(")
+        for f in (two_buffers, two_buffers_and_a_view)
+    }
+    # what the view is read into before the first store
+    assert allocated["two_buffers_and_a_view"] == allocated["two_buffers"] + 1
+
+
 @pytest.mark.parametrize("case", sampled(cases, 9), ids=str)
 def test_aliasing(case: Case):
     case.check()
