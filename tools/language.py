@@ -77,6 +77,7 @@ EXPRESSIONS = {
         "`{x, y}`",
         "elements that are known; `in`, `len`, `sorted`, `|` and its kin. No loop runs over a set made here",
     ),
+    "DictComp": ("`{key: f(value) for key, value in d.items()}`", "of known keys"),
     "SetComp": ("`{f(x) for x in a}`", "of known elements"),
     "ListComp": ("`[x for x in a if x > 0]`", ""),
     "Subscript": (
@@ -178,7 +179,7 @@ def page() -> str:
     statements = ev.statement_handlers.keys() - suspended.STATEMENTS.keys() - imports.STATEMENTS.keys()
     # written as `if` before it is read
     statements |= {gast.Match}
-    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys() - {gast.DictComp, gast.GeneratorExp}
+    expressions = ev.expression_handlers.keys() - suspended.EXPRESSIONS.keys() - {gast.GeneratorExp}
     operators = {"arithmetic": signs(ast.operator), "unary": signs(ast.unaryop), "comparisons": signs(ast.cmpop)}
     rows = [(form, text.format(**operators)) for form, text in described(EXPRESSIONS, expressions)]
     parts = {

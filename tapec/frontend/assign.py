@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import indexing, memory, operators, stores
+from tapec.frontend import dicts, indexing, memory, operators, stores
 from tapec.frontend.coroutines import all_frames
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import refuse_change
@@ -32,6 +32,7 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_array,
+    mapping,
     number,
     with_keys,
 )
@@ -279,6 +280,13 @@ def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> 
         refuse_change(ev, old, node)
         ev.extend_list(old, value, node)
         return old
+    if isinstance(old, Dct) and old.cls is not frozenset:
+        made = operators.binary(ev, fn, old, value, node)
+        assert isinstance(made, Dct)
+        dicts.replace(ev, old, made, node)
+        return old
+    if mapping(old) is not None:
+        ev.fail(UnsupportedSyntax, "a dict that is an argument is changed", node, hint="change a copy: `dict(p)`")
     before = len(ev.types)
     result: Value = ev.materialise(operators.binary(ev, fn, old, value, node), ident)
     return result if ev.live is None else ev.live.new_number(result, before)

@@ -49,6 +49,7 @@ from tapec.frontend.values import (
     describe,
     is_complex,
     is_scalar,
+    mapping,
 )
 from tapec.rules import Rule, function_name, rule_for
 from tapec.rules.internal import INTERNAL
@@ -98,7 +99,7 @@ def call(ev: Evaluator, node: gast.Call) -> Value:
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
             continue
-        if isinstance(value, Dct):
+        if isinstance(value, Dct) or mapping(value) is not None:
             kwargs |= dicts.pairs(ev, value, node)
             continue
         if not isinstance(value, Static) or not isinstance(value.obj, dict):

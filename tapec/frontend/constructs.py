@@ -12,7 +12,6 @@ WORDS = {
     "Bytes": "bytes",
     "ClassDef": "a class defined inside a function",
     "Dict": "a dict",
-    "DictComp": "a dict comprehension",
     "FormattedValue": "a formatted string",
     "GeneratorExp": "a generator expression",
     "Global": "`global`",

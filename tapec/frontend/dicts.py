@@ -29,6 +29,7 @@ from tapec.frontend.values import (
     Tup,
     Value,
     describe,
+    mapping,
     number,
 )
 
@@ -194,6 +195,16 @@ def method(ev: Evaluator, owner: Dct, name: str, args: Args, kwargs: Kwargs, nod
     return None
 
 
+def argument_method(ev: Evaluator, owner: Tup, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
+    """A method of a dict that is an argument; None if it has none of that name."""
+    items = mapping(owner)
+    if items is None or not hasattr(dict, name):
+        return None
+    if name not in ("copy", "get", "items", "keys", "values"):
+        ev.fail(UnsupportedSyntax, f"`{name}` of a dict that is an argument", node, hint="change a copy: `dict(p)`")
+    return method(ev, new_dict(ev, items), name, args, kwargs, node)
+
+
 def viewed(ev: Evaluator, view: Iteration, node: Any) -> Tup:
     """What `keys()`, `values()` or `items()` give, as the dict is now."""
     (owner,) = view.args
@@ -211,6 +222,8 @@ def pairs(ev: Evaluator, value: Value, node: Any) -> dict[Any, Value]:
     """What `dict(value)` holds."""
     if isinstance(value, Dct):
         return {key: get(ev, value, key, node) for key in keys_of(ev, value, node)}
+    if (items := mapping(value)) is not None:
+        return dict(items)
     if isinstance(value, Iteration):
         value = Tup(ev.known_items(value, node))
     if isinstance(value, Lst) and isinstance(contents := ev.heap[value], Items):
@@ -218,6 +231,24 @@ def pairs(ev: Evaluator, value: Value, node: Any) -> dict[Any, Value]:
     if isinstance(value, Tup) and all(isinstance(one, Tup) and len(one.items) == 2 for one in value.items):
         return {key_of(ev, one.items[0], node): one.items[1] for one in value.items}  # type: ignore[attr-defined]
     ev.fail(UnsupportedSyntax, f"a dict of {describe(value)}", node)
+
+
+def united(ev: Evaluator, left: Value, right: Value, node: Any) -> Dct | None:
+    """`left | right` of dicts; None of anything else."""
+    for side in (left, right):
+        if mapping(side) is None and not (isinstance(side, Dct) and issubclass(side.cls, dict)):
+            return None
+    return new_dict(ev, pairs(ev, left, node) | pairs(ev, right, node), left.cls if isinstance(left, Dct) else dict)
+
+
+def replace(ev: Evaluator, owner: Dct, made: Dct, node: Any) -> None:
+    """Give a dict or set, in place, what another one holds."""
+    found = pairs(ev, made, node)
+    for key in keys_of(ev, owner, node):
+        if key not in found:
+            remove(ev, owner, key, node)
+    for key, value in found.items():
+        store(ev, owner, Static(key), value, node)
 
 
 def dict_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

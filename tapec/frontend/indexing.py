@@ -37,6 +37,7 @@ from tapec.frontend.values import (
     is_none,
     is_scalar,
     known_text,
+    mapping,
     number,
     plain_number,
     static_int,
@@ -79,15 +80,14 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
 
 
 def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any, owner: Tup | None = None) -> Value:
-    # a dict that an argument held comes as a named tuple with its keys
-    keys = getattr(owner.cls, "mapping_keys", None) if owner is not None else None
-    if keys is not None:
+    held = mapping(owner)
+    if held is not None:
         if not isinstance(index, Static):
             ev.fail(TypeMismatch, f"the keys of the dict are text, not {describe(index)}", node)
-        if index.obj not in keys:
-            known = ", ".join(map(repr, keys))
+        if index.obj not in held:
+            known = ", ".join(map(repr, held))
             ev.fail(TypeMismatch, f"the dict has no key {index.obj!r}", node, hint=f"it has {known}")
-        return items[keys.index(index.obj)]
+        return held[index.obj]
     if isinstance(index, Slice):
         return Tup(items[_bounds(ev, index, "a tuple", node)])
     position = static_int(index)

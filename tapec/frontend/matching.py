@@ -29,7 +29,7 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import dicts, records
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Dct, Instance, Lst, Record, Static, Tup, Value, describe, known_text, number
+from tapec.frontend.values import Dct, Instance, Lst, Record, Static, Tup, Value, describe, known_text, mapping, number
 
 Statements = list[Any]
 
@@ -257,13 +257,16 @@ def positional(value: Any, cls: type, place: int) -> Any:
 
 def _is_sequence(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     [value] = args
+    if mapping(value) is not None:
+        return number(False)
     return number(isinstance(value, Tup | Lst) or (isinstance(value, Static) and is_sequence(value.obj)))
 
 
 def _is_mapping(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     [value] = args
-    mapping = isinstance(value, Dct) and issubclass(value.cls, dict)
-    return number(mapping or (isinstance(value, Static) and is_mapping(value.obj)))
+    if isinstance(value, Static):
+        return number(is_mapping(value.obj))
+    return number(mapping(value) is not None or (isinstance(value, Dct) and issubclass(value.cls, dict)))
 
 
 def _rest_of(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -295,7 +298,7 @@ def has_attribute(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value
     if label is None:
         ev.fail(TypeMismatch, f"the name of an attribute is {describe(name)}, which only the run knows", node)
     if isinstance(value, Tup):
-        return number(hasattr(value.cls or tuple, label))
+        return number(hasattr(dict if mapping(value) is not None else value.cls or tuple, label))
     if isinstance(value, Static):
         return number(hasattr(value.obj, label))
     if isinstance(value, Lst | Dct):

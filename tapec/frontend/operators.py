@@ -157,6 +157,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
     left, right = present(ev, left), present(ev, right)
     if containers.is_set(left) or containers.is_set(right):
         return containers.combined(ev, fn, left, right, node)
+    if fn == "|" and (both := dicts.united(ev, left, right, node)) is not None:
+        return both
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
     if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):

@@ -10,7 +10,7 @@ from tapec.errors import UnsupportedSyntax
 from tapec.frontend import dicts, operators
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.open_blocks import OpenIf
-from tapec.frontend.values import NONE, Dct, Lst, Static, Sym, Template, Value, describe
+from tapec.frontend.values import NONE, Dct, Lst, Static, Sym, Template, Value, describe, mapping
 from tapec.syntax.core import Const, Print, Raise
 
 
@@ -92,6 +92,9 @@ def delete(ev: Evaluator, node: gast.Delete) -> None:
             if isinstance(owner, Dct):
                 dicts.remove(ev, owner, dicts.key_of(ev, ev.expr(target.slice), node), node)
                 continue
+            if mapping(owner) is not None:
+                message = "an item of a dict that is an argument is deleted"
+                ev.fail(UnsupportedSyntax, message, node, hint="delete it from a copy: `dict(p)`")
             index = operators.index(ev, target.slice)
             if isinstance(owner, Lst) and isinstance(index, Sym):
                 ev.method(owner, "pop", [index], {}, node)

@@ -103,6 +103,8 @@ def method(
         return sequences.list_method(ev, owner, name, args, kwargs, node) if own is None else own
     if isinstance(owner, Dct):
         return dicts.method(ev, owner, name, args, kwargs, node)
+    if isinstance(owner, Tup) and (found := dicts.argument_method(ev, owner, name, args, kwargs, node)) is not None:
+        return found
     if isinstance(owner, Generator):
         return coroutines.method(ev, owner, name, args, node)
     if isinstance(owner, Tup) and name == "_replace" and owner.cls is not None:

@@ -45,6 +45,7 @@ from tapec.frontend.values import (
     is_complex,
     is_complex_array,
     is_scalar,
+    mapping,
     number,
     plain_number,
     static_int,
@@ -216,6 +217,9 @@ def update_array(ev: Evaluator, target: Sym | Complex, fn: str, value: Value, no
 
 
 def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:
+    if mapping(owner) is not None:
+        message = "an item of a dict that is an argument is set"
+        ev.fail(UnsupportedSyntax, message, node, hint="set it in a copy: `dict(p)`")
     if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):
         ev.fail(TypeMismatch, f"{describe(owner)} does not support item assignment", node)
     if owner.type.readonly:

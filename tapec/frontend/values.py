@@ -93,10 +93,16 @@ class Tup(Value):
     is_argument: bool = field(default=False, compare=False)
 
 
-def with_keys(value: Value) -> Value:
-    """What a loop runs over: of a dict that an argument is, which comes as a named tuple, its keys."""
+def mapping(value: Value | None) -> dict[str, Value] | None:
+    """The items of a dict that an argument is, which comes as a named tuple; None of anything else."""
     keys = getattr(value.cls, "mapping_keys", None) if isinstance(value, Tup) else None
-    return value if keys is None else Tup(tuple(Static(key) for key in keys))
+    return None if keys is None else dict(zip(keys, value.items, strict=True))  # type: ignore[union-attr]
+
+
+def with_keys(value: Value) -> Value:
+    """What a loop runs over: of a dict that an argument is, its keys."""
+    items = mapping(value)
+    return value if items is None else Tup(tuple(map(Static, items)))
 
 
 @dataclass(frozen=True)
@@ -374,6 +380,8 @@ def describe(value: Value) -> str:
         case Complex():
             return str(value.type)
         case Tup(items=items):
+            if mapping(value) is not None:
+                return "a dict that is an argument"
             return "(" + ", ".join(describe(item) for item in items) + ")"
         case Static(obj=types.ModuleType() as module):
             return f"module {module.__name__}"

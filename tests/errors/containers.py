@@ -11,6 +11,29 @@ refused = cases.refused
 VECTOR = np.array([1.0, 2.0, 3.0])
 
 
+@refused({"a": 1.0})
+def item_of_an_argument_set(p):
+    p["a"] = p["a"] * 2.0
+    return p["a"]
+
+
+@refused({"a": 1.0})
+def item_of_an_argument_removed(p):
+    return p.pop("a")
+
+
+@refused({"a": 1.0})
+def argument_united_in_place(p):
+    p |= {"a": 2.0}
+    return p["a"]
+
+
+@refused({"a": 1.0})
+def item_of_an_argument_deleted(p):
+    del p["a"]
+    return 1.0
+
+
 @refused(1.0)
 def missing_key(x):
     p = {"a": x}

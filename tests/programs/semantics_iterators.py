@@ -275,6 +275,20 @@ def views_of_a_dict_show_it_as_it_is(x):
 
 
 @case(A)
+def dicts_and_sets_that_have_two_names_change_in_place(x):
+    d = {"a": x[0], "b": x[1]}
+    same, s = d, {1, 2}
+    also, frozen = s, frozenset(s)
+    kept = frozen
+    d |= {"b": d["b"] * x[2], "c": x[3]}
+    s |= {3}
+    s -= {1}
+    frozen |= {5, 6}
+    squares = {key: value**2 for key, value in same.items() if key != "a"}
+    return same["b"] * len(same) * len(also) * (1 in also) + len(kept) * len(frozen) * same["c"] + sum(squares.values())
+
+
+@case(A)
 def a_loop_over_a_dict_left_early(x):
     d = {"a": x[0], "b": x[1], "c": x[2]}
     total = 0.0

@@ -150,7 +150,44 @@ DICT_QUESTIONS = {
     "next": lambda p: np.sum(p[next(iter(p))]),
     "length": lambda p: len(p) * p["b"],
     "zip": lambda p: sum([np.sum(p[key]) * k for key, k in zip(p, (1.0, 2.0))]),
+    "items": lambda p: sum([np.sum(value * value) * len(key + "?") for key, value in p.items()]),
+    "keys": lambda p: p["b"] * (2.0 if "w" in p.keys() else 3.0) * len(p.keys()),
+    "values": lambda p: sum(np.sum(value**3) for value in p.values()),
+    "get": lambda p: p.get("b") * p.get("q", 3.0),
+    "copy": lambda p: sum([np.sum(value) for value in changed(p.copy()).values()]),
+    "dict": lambda p: sum([np.sum(value) for value in changed(dict(p)).values()]),
+    "literal": lambda p: sum([np.sum(value) for value in {**p, "b": p["b"] ** 2}.values()]),
+    "comprehension": lambda p: {key: value * value for key, value in p.items() if key != "w"}["b"],
+    "call": lambda p: product(**p),
+    "union": lambda p: (p | {"b": p["b"] ** 3, "c": 1.0})["b"] * len({"c": 1.0} | p),
+    "pattern": lambda p: matched(p),
+    "sequence pattern": lambda p: p["b"] if is_pair(p) else 2.0 * p["b"],
+    "attributes": lambda p: p["b"] * (2.0 * hasattr(p, "items") + hasattr(p, "w")),
 }
+
+
+def changed(p):
+    p["b"] = p["b"] * p["w"][0]
+    p |= {"c": p["b"]}
+    return p
+
+
+def product(b, w):
+    return b * np.sum(w)
+
+
+def matched(p):
+    match p:
+        case {"w": w, **rest}:
+            return np.sum(w) * rest["b"]
+    return 0.0
+
+
+def is_pair(p):
+    match p:
+        case [_, _]:
+            return True
+    return False
 
 
 @pytest.mark.parametrize("question", DICT_QUESTIONS)
