@@ -1,7 +1,7 @@
 """Can a later store, or an earlier one, touch the element that was loaded?
 
-Decides for subscripts that are loop variables plus constants, with loop bounds of the same kind:
-what elimination, triangular solves and recurrences are written in.  Everything else may touch.
+Decides for subscripts that are sums of loops' variables, extents and the like with factors (`analyses.integers`): what
+elimination, triangular solves, recurrences and states in one array are written in.  Everything else may touch.
 
     for k in range(n):
         for i in range(k + 1, n):
@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tapec.analyses.integers import Integers
 from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store
+from tapec.syntax.linear import Sum
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,8 @@ class Dependence:
 
     def __init__(self, regions: Regions) -> None:
         self.regions = regions
-        self.loops: dict[str, For] = {}
-        for name, defs in regions.defs.items():
-            if len(defs) == 1 and isinstance(defs[0], For):
-                self.loops[name] = defs[0]
+        self.integers = Integers(regions)
+        self.loops = self.integers.loops
 
     def untouched(self, load: Assign, store: Store, home: Region) -> bool:
         """Whether no run of `store` that follows `load` writes the element that `load` read.
@@ -52,14 +52,12 @@ class Dependence:
         if target != array or len(read) != len(write) or self.moves(array, home):
             return False
         here, there = self.regions.of[id(load)], self.regions.of[id(store)]
-        common = [r for r in reversed(here.loops()) if there.inside(r) and r is not home and r.inside(home)]
-        if any(not isinstance(region.owner, For) for region in common):
-            return False
-        pairs = [(r, w) for r, w in zip(read, write, strict=True) if r is not None and w is not None]
-        cases: list[int | None] = list(range(len(common)))
+        common = [region for region in here.loops() if there.inside(region)]
+        cases: list[Region | None] = [r for r in common if r is not home and r.inside(home)]
         if self.regions.place[id(store)] > self.regions.place[id(load)]:
             cases.append(None)
-        return all(any(self.apart(r, w, common, level) for r, w in pairs) for level in cases)
+        pairs = list(zip(read, write, strict=True))
+        return all(any(self.apart(r, w, common, moves) for r, w in pairs) for moves in cases)
 
     def never_meets(self, load: Assign, store: Store, loop: Region) -> bool:
         """Whether no trip of `loop` writes with `store` what `load` reads, the loops around it standing still."""
@@ -70,10 +68,7 @@ class Dependence:
         if target != array or len(read) != len(write) or self.moves(array, loop):
             return False
         around = loop.parent.loops() if loop.parent is not None else []
-        common = [r for r in reversed(around) if isinstance(r.owner, For)]
-        return any(
-            self.apart(r, w, common, None) for r, w in zip(read, write, strict=True) if r is not None and w is not None
-        )
+        return any(self.apart(r, w, around, None) for r, w in zip(read, write, strict=True))
 
     def unwritten(self, load: Assign, store: Store, loop: Region) -> bool:
         """Whether no run of `store` that comes before `load` in a run of `loop` writes the element that is read."""
@@ -85,14 +80,12 @@ class Dependence:
             return False
         here, there = self.regions.of[id(load)], self.regions.of[id(store)]
         # loops around that stand still, and those of the run that have moved on since the store
-        common = [r for r in reversed(here.loops()) if there.inside(r)]
-        if any(not isinstance(region.owner, For) for region in common):
-            return False
-        pairs = [(r, w) for r, w in zip(read, write, strict=True) if r is not None and w is not None]
-        cases: list[int | None] = [level for level, region in enumerate(common) if region.inside(loop)]
+        common = [region for region in here.loops() if there.inside(region)]
+        cases: list[Region | None] = [region for region in common if region.inside(loop)]
         if self.regions.place[id(store)] < self.regions.place[id(load)]:
             cases.append(None)
-        return all(any(self.apart(w, r, common, level) for r, w in pairs) for level in cases)
+        pairs = list(zip(read, write, strict=True))
+        return all(any(self.apart(w, r, common, moves) for r, w in pairs) for moves in cases)
 
     def moves(self, array: str, region: Region) -> bool:
         """Whether a name may be another array later in the same run of a region."""
@@ -101,73 +94,54 @@ class Dependence:
             return True
         return any(loop is not region and loop.inside(region) for loop in home.loops())
 
-    def element(self, array: str, index: tuple[Expr, ...]) -> tuple[str, list[Affine | None]]:
+    def element(self, array: str, index: tuple[Expr, ...]) -> tuple[str, list[Sum | None]]:
         """The array that a view, or a view of a view, is of, and the subscripts of an element in it."""
-        subs = [self.affine(sub) if isinstance(sub, Name | Const) else None for sub in index]
+        subs = [self.integers.sum(sub) for sub in index]
         while True:
             defs = self.regions.defs.get(array, [])
-            made = defs[0].value if len(defs) == 1 and isinstance(defs[0], Assign) else None
-            if not isinstance(made, Op) or made.fn != "view":
+            made = defs[0] if len(defs) == 1 else None
+            if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn != "view":
                 return array, subs
-            whole, *cuts = made.args
+            whole, *cuts = made.value.args
             assert isinstance(whole, Name)
             rest, outer = list(subs), []
             for cut in cuts:
                 if cut == Const(None):
                     rest.pop(0)  # an axis of extent 1
                 elif isinstance(cut, Name | Const):
-                    outer.append(self.affine(cut))
+                    outer.append(self.integers.bound(cut, made))
                 else:
-                    outer.append(self.within(cut, rest.pop(0)))
+                    outer.append(self.within(cut, rest.pop(0), made))
             array, subs = whole.id, [*outer, *rest]
 
-    def within(self, cut: Expr, sub: Affine | None) -> Affine | None:
-        """The subscript of an element that a slice numbers `sub`, if that is as simple."""
+    def within(self, cut: Expr, sub: Sum | None, made: Stmt) -> Sum | None:
+        """The subscript of an element that a slice numbers `sub`, where that does not count from the end."""
         if not isinstance(cut, Op) or cut.fn != "slice" or sub is None:
             return None
         low, high, step = cut.args
-        if step not in (Const(None), Const(1)):
+        stride = 1 if step == Const(None) else step.value if isinstance(step, Const) else None
+        if not isinstance(stride, int) or stride < 1:
             return None
-        if low in (Const(None), Const(0)) and (high == Const(None) or self.minimum(sub) >= 0):
-            return sub
-        first = self.affine(low) if isinstance(low, Name | Const) else None
-        if first is None or self.minimum(first) < 0 or self.minimum(sub) < 0:
+        counted = self.integers.never_negative(sub)
+        if low in (Const(None), Const(0)) and (counted or (high == Const(None) and stride == 1)):
+            return sub.times(stride)
+        first = self.integers.bound(low, made)
+        if first is None or not counted or not self.integers.never_negative(first, beside=sub):
             return None
-        if first.base is None or sub.base is None:
-            return Affine(first.base or sub.base, first.offset + sub.offset)
-        return None
+        return first.plus(sub.times(stride))
 
-    def apart(self, read: Affine, write: Affine, common: list[Region], level: int | None) -> bool:
-        """Whether two subscripts differ when the loop at `level` has moved on to the second, those outside it not.
+    def apart(self, first: Sum | None, second: Sum | None, common: list[Region], moves: Region | None) -> bool:
+        """Whether two subscripts differ when a loop has moved on to the second, and those outside it have not.
 
-        With level None all common loops are in the same trip.
+        common  the loops around both, innermost first
+        moves   the body of one of them, or None: all are in the same trip
         """
-        if read.base is None and write.base is None:
-            return read.offset != write.offset and min(read.offset, write.offset) >= 0
-        if self.minimum(read) < 0:
+        here = common[0] if common else None
+        if not self.integers.never_negative(first, here) or not self.integers.never_negative(second, here):
             return False
-        for place, region in enumerate(common):
-            if level is not None and place > level:
-                return False  # its value in the later trip is anything
-            loop = region.owner
-            if isinstance(loop, For) and self.apart_by(read, write, loop, level == place):
-                return True
-        return False
-
-    def apart_by(self, read: Affine, write: Affine, loop: For, moves: bool) -> bool:
-        """Whether bounds relative to a loop's variable v tell two subscripts apart.
-
-        If the loop `moves`, the write is bounded by a later value: v + 1 or more if the loop counts up.
-        """
-        direction, moved = self.direction(loop), int(moves)
-        if moves and direction == 0:
-            return False
-        lowest, highest = self.least(write, loop.var), self.most(write, loop.var)
-        least, most = self.least(read, loop.var), self.most(read, loop.var)
-        if most is not None and lowest is not None and not (moves and direction < 0) and lowest + moved > most:
-            return True
-        below = least is not None and highest is not None and not (moves and direction > 0) and highest - moved < least
-        return below and self.minimum(write) >= 0
+        if moves is None:
+            return self.integers.never_meet(first, second, common)
+        return isinstance(moves.owner, For) and self.integers.apart(first, second, moves.owner, later=True)
 
     def affine(self, atom: Atom) -> Affine | None:
         """An index as a name plus a number, following single definitions."""
@@ -193,22 +167,6 @@ class Dependence:
         step = loop.step.value if isinstance(loop.step, Const) else None
         return 0 if not isinstance(step, int) else 1 if step > 0 else -1
 
-    def least(self, value: Affine, target: str, depth: int = 0) -> int | None:
-        """A number c with value >= target + c, if bounds of loops give one."""
-        if value.base == target:
-            return value.offset
-        bound = self.bound(value.base, low=True) if depth < 8 else None
-        inner = None if bound is None else self.least(bound, target, depth + 1)
-        return None if inner is None else inner + value.offset
-
-    def most(self, value: Affine, target: str, depth: int = 0) -> int | None:
-        """A number c with value <= target + c, if bounds of loops give one."""
-        if value.base == target:
-            return value.offset
-        bound = self.bound(value.base, low=False) if depth < 8 else None
-        inner = None if bound is None else self.most(bound, target, depth + 1)
-        return None if inner is None else inner + value.offset
-
     def bound(self, name: str | None, low: bool) -> Affine | None:
         """The least or greatest value of a loop's variable."""
         loop = self.loops.get(name) if name is not None else None
@@ -223,14 +181,22 @@ class Dependence:
             return None
         return Affine(last.base, last.offset - 1 if direction > 0 else last.offset + 1)
 
-    def minimum(self, value: Affine, depth: int = 0) -> int:
+    def minimum(self, value: Affine) -> int:
         """A number that the value is never below; very small if none is known."""
+        known = self._minimum(value, 0)
+        if known < 0 and value.base is not None:
+            sum_ = self.integers.sum(Name(value.base))
+            if sum_ is not None and self.integers.never_negative(sum_.plus(Sum(number=value.offset))):
+                return 0
+        return known
+
+    def _minimum(self, value: Affine, depth: int) -> int:
         if value.base is None:
             return value.offset
         bound = self.bound(value.base, low=True) if depth < 8 else None
         if bound is None:
             return -(2**40)
-        return self.minimum(bound, depth + 1) + value.offset
+        return self._minimum(bound, depth + 1) + value.offset
 
 
 def is_element_load(stmt: Stmt) -> bool:

@@ -62,6 +62,7 @@ class Regions:
     place: dict[int, int] = field(default_factory=dict)
     home: dict[str, Region] = field(default_factory=dict)
     defs: dict[str, list[Stmt]] = field(default_factory=dict)
+    params: frozenset[str] = frozenset()
 
     def merged(self, name: str) -> bool:
         """Whether a name is assigned at more than one place."""
@@ -81,7 +82,7 @@ class Regions:
 def regions(function: Function) -> Regions:
     """Build the region tree."""
     root = Region(function.body, None, None, 0)
-    result = Regions(root)
+    result = Regions(root, params=frozenset(function.params))
     for param in function.params:
         result.home[param] = root
         result.defs[param] = []

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from tapec.analyses.dependence import Affine, Dependence
 from tapec.analyses.facts import facts
 from tapec.analyses.memory import VIEWS, Aliases, is_memory
-from tapec.analyses.regions import Regions
+from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -42,6 +42,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import Scalar
 
 _EFFECTS = (Raise, Print, Push, Call, Return)
@@ -214,36 +215,32 @@ class Trips:
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
         """Whether no trip touches an element that another one stores, of one array or of views of it."""
         indexed = [(one.array, one.index) for one in group if one.index is not None]
-        if len({array for array, _ in indexed}) == 1:
+        written = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        names = {array for array, _ in indexed}
+        if len(names) == 1 and names.isdisjoint(written):
             # one array, or one view: what it is a view of is no matter
-            elements = [(array, list(map(self.subscript, index))) for array, index in indexed]
+            elements = [(array, list(map(self.dependence.integers.sum, index))) for array, index in indexed]
         else:
             elements = [self.dependence.element(array, index) for array, index in indexed]
         arrays = {array for array, _ in elements}
-        if len(arrays) != 1 or len(elements) != len(group):
-            return False
-        written = {name for stmt in walk(loop.body) for name in writes(stmt)}
-        if not arrays.isdisjoint(written):
+        if len(arrays) != 1 or len(elements) != len(group) or not arrays.isdisjoint(written):
             return False
         # an element is met by others, and by itself in other trips
         pairs = {
             (tuple(subs), tuple(others))
-            for one, (_, subs) in zip(group, elements, strict=True)
-            for other, (_, others) in zip(group, elements, strict=True)
+            for place, (one, (_, subs)) in enumerate(zip(group, elements, strict=True))
+            for other, (_, others) in zip(group[place:], elements[place:], strict=True)
             if one.kind != "load" or other.kind != "load"
         }
-        return all(self._apart(loop, written, subs, others) for subs, others in pairs)
+        return all(self._apart(loop, subs, others) for subs, others in pairs)
 
-    def _apart(
-        self, loop: For, written: set[str], subs: tuple[Affine | None, ...], others: tuple[Affine | None, ...]
-    ) -> bool:
-        """Whether subscripts differ in different trips: one counts with the loop, or stands still in another place."""
+    def _apart(self, loop: For, subs: tuple[Sum | None, ...], others: tuple[Sum | None, ...]) -> bool:
+        """Whether subscripts differ in different trips, on one axis at least, and none counts from the end."""
+        integers = self.dependence.integers
+        (here,) = self.regions.body.get(id(loop), (None,))
         for one, other in zip(subs, others, strict=True):
-            if one is None or other is None or one.base != other.base:
-                continue
-            stands = one.base != loop.var and one.base not in written
-            known = min(self.dependence.minimum(one), self.dependence.minimum(other)) >= 0
-            if known and ((one == other and one.base == loop.var) or (stands and one.offset != other.offset)):
+            counted = integers.never_negative(one, here) and integers.never_negative(other, here)
+            if counted and integers.apart(one, other, loop):
                 return True
         return False
 
@@ -264,28 +261,28 @@ class Trips:
                 return number
         return sub
 
-    def different(self, first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
-        """Whether two subscripts of one array, read at the same time, are never the same element."""
+    def different(self, first: tuple[Expr, ...], second: tuple[Expr, ...], where: Stmt | None = None) -> bool:
+        """Whether two subscripts of one array, read at the same time, are never the same element.
+
+        where  a statement that runs at that time, if one is known
+        """
         if len(first) != len(second):
             return False
+        integers, here = self.dependence.integers, self.region(where)
         for one, other in zip(first, second, strict=True):
-            a, b = self.subscript(one), self.subscript(other)
+            a, b = integers.sum(one), integers.sum(other)
             if a is None or b is None or a == b:
                 continue
-            if a.base is None and b.base is None and (a.offset < 0) == (b.offset < 0):
+            if not a.terms and not b.terms and (a.number < 0) == (b.number < 0):
                 return True
-            apart = a.base == b.base or self._above(a, b) or self._above(b, a)
-            if apart and self.dependence.minimum(a) >= 0 and self.dependence.minimum(b) >= 0:
+            counted = integers.never_negative(a, here) and integers.never_negative(b, here)
+            if counted and integers.different(a, b, here):
                 return True
         return False
 
-    def _above(self, first: Affine, second: Affine) -> bool:
-        """Whether bounds of loops make a subscript larger than another one that has a value at the same time."""
-        if second.base is None:
-            return self.dependence.minimum(first) > second.offset
-        least = self.dependence.least(first, second.base)
-        most = None if first.base is None else self.dependence.most(second, first.base)
-        return (least is not None and least > second.offset) or (most is not None and most < first.offset)
+    def region(self, stmt: Stmt | None) -> Region | None:
+        """Where a statement stands, if it is one of the function's."""
+        return self.regions.of.get(id(stmt))
 
     def accesses(self, block: Block) -> Iterator[Access]:
         """The reads and writes of elements in a block."""
@@ -305,27 +302,9 @@ class Trips:
                         if is_memory(self.types.get(name)):
                             yield Access(stmt, name, None, kind)
 
-    def never_negative(self, number: Atom) -> bool:
-        """Whether an integer is a number, an extent, a loop's variable or a sum of such, none below zero."""
-        affine = self.subscript(number)
-        if affine is not None and self.dependence.minimum(affine) >= 0:
-            return True
-        made = self.definition(number)
-        if not isinstance(made, Op):
-            return False
-        if made.fn == "+":
-            return all(isinstance(arg, Name | Const) and self.never_negative(arg) for arg in made.args)
-        if made.fn == "-":
-            return self._trip(made.args[0], made.args[1])
-        return made.fn == "dim"
-
-    def _trip(self, number: Expr, first: Expr) -> bool:
-        """Whether a difference is that of the variable of a loop that counts up and where it began."""
-        loop = self.dependence.loops.get(number.id) if isinstance(number, Name) else None
-        if loop is None or self.dependence.direction(loop) <= 0 or not isinstance(first, Name | Const):
-            return False
-        begun, taken = self.subscript(loop.start), self.subscript(first)
-        return begun is not None and taken is not None and begun.base == taken.base and begun.offset >= taken.offset
+    def never_negative(self, number: Expr, where: Stmt | None = None) -> bool:
+        """Whether an integer is proved not to be below zero, where a statement reads it."""
+        return self.dependence.integers.never_negative(self.dependence.integers.sum(number), self.region(where))
 
     def fixed(self, atom: Atom) -> bool:
         """Whether an atom has one value wherever it is defined."""

@@ -10,8 +10,7 @@ same element is added again; each use of an element adds to its adjoint.
     a_bar[i] += s                 a_bar[i] = t_1
 
 A store waits for the next one of its element unless something between the two may read or write
-the element: subscripts decide, see `analyses.trips`.  In a loop of `h` trips, `i` and `i + h` are different:
-there is a trip, so `h` is not 0.
+the element: subscripts decide, see `analyses.trips`.
 
 What is then stored may be what the element holds, as where the reverse of `s[j] = s[j] + v` takes an adjoint that it
 adds again; that store is dropped.
@@ -21,7 +20,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapec.analyses.signs import never_negative
 from tapec.analyses.trips import Access, Trips
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import (
@@ -32,7 +30,6 @@ from tapec.syntax.core import (
     Call,
     Const,
     Expr,
-    For,
     Function,
     Name,
     Op,
@@ -74,67 +71,22 @@ class _Settle:
         # what has one value was set before a store that reads it
         params = frozenset(function.params)
         self.changing = {n for n, defs in self.trips.regions.defs.items() if len(defs) > 1 or n in params}
-        # numbers of trips of the loops around, with what is set in such a loop
-        self.positive: dict[str, set[str]] = {}
 
     def block(self, block: Block) -> Block:
         out: list[Stmt | None] = []
         waiting: Stores = {}
-        # the last trips of reversed loops, `n - 1`, that names were set to in this block, as long as that holds
-        known: dict[str, Expr] = {}
         for stmt in block:
             if isinstance(stmt, Store):
                 stmt = self.store(stmt, waiting, out)
                 if self.holds(stmt, out):
                     continue
             else:
-                around = self.positive
-                if isinstance(stmt, For):
-                    self.positive = around | self.trip_count(stmt, known)
                 stmt = map_blocks(stmt, self.block)
-                self.positive = around
                 self.drop_disturbed(stmt, waiting)
-                written = {name for inner in walk((stmt,)) for name in writes(inner) if name in self.changing}
-                if written:
-                    known = {name: e for name, e in known.items() if written.isdisjoint({name, *names_in(e)})}
-            match stmt:
-                case Assign(target=target, value=Op(fn="-", args=(_, Const(value=1)))):
-                    known[target] = stmt.value
             out.append(stmt)
             if isinstance(stmt, Store):
                 waiting.setdefault(self.trips.aliases.find(stmt.array), []).append(_Waiting(len(out) - 1, stmt))
         return tuple(stmt for stmt in out if stmt is not None)
-
-    def trip_count(self, loop: For, known: dict[str, Expr]) -> dict[str, set[str]]:
-        """The name of a loop's number of trips, unless its body changes it, with what the body sets."""
-        stop: Expr | None = loop.stop if (loop.start, loop.step) == (Const(0), Const(1)) else None
-        if (loop.stop, loop.step) == (Const(-1), Const(-1)) and isinstance(loop.start, Name):
-            match known.get(loop.start.id):
-                case Op(fn="-", args=(count, Const(value=1))):
-                    stop = count
-        body = {name for stmt in walk(loop.body) for name in writes(stmt)}
-        return {stop.id: body} if isinstance(stop, Name) and stop.id not in body else {}
-
-    def different(self, first: tuple[Atom, ...], second: tuple[Atom, ...]) -> bool:
-        """Whether two subscripts are never the same at one time."""
-        if self.trips.different(first, second):
-            return True
-        return any(self.beyond(a, b) or self.beyond(b, a) for a, b in zip(first, second, strict=True))
-
-    def beyond(self, first: Atom, second: Atom) -> bool:
-        """Whether a subscript is another one plus the number of trips of a loop around both.
-
-        Below zero, where subscripts count from the end, the two might meet.
-        """
-        if not isinstance(first, Name) or not isinstance(second, Name) or second.id in self.changing:
-            return False
-        if not never_negative(self.trips, second):
-            return False
-        value = self.trips.definition(first)
-        if not isinstance(value, Op) or value.fn != "+" or second not in value.args:
-            return False
-        others = [arg for arg in value.args if arg != second]
-        return any(isinstance(arg, Name) and first.id in self.positive.get(arg.id, ()) for arg in others)
 
     def store(self, stmt: Store, stores: Stores, out: list[Stmt | None]) -> Store:
         """The statement with what an earlier store of the same element put there."""
@@ -149,7 +101,7 @@ class _Settle:
                 if merged is not None:
                     out[one.place] = None
                     stmt = merged
-            elif earlier.array != stmt.array or not self.different(earlier.index, stmt.index):
+            elif earlier.array != stmt.array or not self.trips.different(earlier.index, stmt.index):
                 waiting.remove(one)
         return stmt
 
@@ -217,4 +169,4 @@ class _Settle:
             return False
         if not plain or access.array != store.array or access.index is None:
             return True
-        return not self.different(access.index, store.index)  # type: ignore[arg-type]
+        return not self.trips.different(access.index, store.index)

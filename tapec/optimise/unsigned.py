@@ -55,10 +55,10 @@ class _Signs:
 
     def statement(self, stmt: Stmt, loop: For | None) -> list[Stmt]:
         match stmt:
-            case Assign(value=Op(fn="load", args=(array, *outer, last))) if loop is not None and self.asked(last, loop):
+            case Assign(value=Op(fn="load", args=(array, *outer, last))) if self.asked(last, loop, stmt):
                 cast = self.cast(last, stmt)
                 return [cast, replace(stmt, value=Op("load", (array, *outer, Name(cast.target))))]
-            case Store(index=(*outer, last)) if loop is not None and self.asked(last, loop):
+            case Store(index=(*outer, last)) if self.asked(last, loop, stmt):
                 cast = self.cast(last, stmt)
                 return [cast, replace(stmt, index=(*outer, Name(cast.target)))]
             case For(step=Const(value=1 | -1)) if not any(isinstance(s, For | Loop) for s in walk(stmt.body)):
@@ -69,11 +69,11 @@ class _Signs:
         assert isinstance(sub, Name)
         return Assign(self.fresh("n", UINT64), Op("cast.uint64", (sub,)), stmt.span)
 
-    def asked(self, sub: Expr, loop: For) -> bool:
+    def asked(self, sub: Expr, loop: For | None, stmt: Stmt) -> bool:
         """Whether a subscript counts with a loop and is not negative, which LLVM does not see."""
-        if not isinstance(sub, Name) or not counts(sub, loop, self.trips):
+        if loop is None or not isinstance(sub, Name) or not counts(sub, loop, self.trips):
             return False
-        return not self.plain(sub) and self.trips.never_negative(sub)
+        return not self.plain(sub) and self.trips.never_negative(sub, stmt)
 
     def plain(self, sub: Name) -> bool:
         """Whether a subscript is known to LLVM not to be negative.

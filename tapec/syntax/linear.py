@@ -11,6 +11,11 @@ class Sum:
 
     >>> print(*Sum.of("i").plus(Sum.of("j"), -2).plus(Sum(number=3)).terms)
     ('i', 1) ('j', -2)
+
+    A product of names is a name, too, as if it were another integer:
+
+    >>> print(*Sum.of("n").product(Sum.of("i").plus(Sum(number=2))).terms)
+    ('i*n', 1) ('n', 2)
     """
 
     terms: tuple[tuple[str, int], ...] = ()
@@ -30,5 +35,28 @@ class Sum:
     def times(self, factor: int) -> Sum:
         return Sum().plus(self, factor)
 
+    def product(self, other: Sum) -> Sum:
+        made = other.times(self.number)
+        for name, one in self.terms:
+            made = made.plus(Sum(((name, 1),)), one * other.number)
+            for second, two in other.terms:
+                made = made.plus(Sum.of("*".join(sorted([*name.split("*"), *second.split("*")]))), one * two)
+        return made
+
+    def with_(self, values: dict[str, Sum]) -> Sum:
+        """The sum with others in place of names, in products, too."""
+        made = Sum(number=self.number)
+        for name, one in self.terms:
+            parts = [values.get(part) or Sum.of(part) for part in name.split("*")]
+            whole = parts[0]
+            for part in parts[1:]:
+                whole = whole.product(part)
+            made = made.plus(whole, one)
+        return made
+
     def factor(self, name: str) -> int:
         return dict(self.terms).get(name, 0)
+
+    def names(self) -> set[str]:
+        """The names, those in products one by one."""
+        return {part for name, _ in self.terms for part in name.split("*")}

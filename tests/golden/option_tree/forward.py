@@ -33,11 +33,12 @@ def option_tree_jvp(spot, strike, steps, spot_dot):
     t_set = np.empty(max(n_6 * 2, 0))
     for k in range(2):
         for k_1 in range((n_5 - k) // 2 + 1):
-            t_set[k * n_6 + k_1] = 1.1 ** (k_1 * 2 + k + n + 1)
+            n_7 = np.uint64(k * n_6 + k_1)
+            t_set[n_7] = 1.1 ** (k_1 * 2 + k + n + 1)
     for k in range(steps, 0, -1):
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-        n_7 = -k - n
-        t_row = t_set[n_7 % 2 * n_6 + n_7 // 2:]
+        n_8 = -k - n
+        t_row = t_set[n_8 % 2 * n_6 + n_8 // 2:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
             t_4 = 0.49 * (values_dot[i] + values_dot[i + 1])

@@ -11,7 +11,7 @@ def rosenbrock_value_and_grad(x):
     n = x.shape[0]
     x_bar = np.empty(n)
     for i in range(max(n - 1, 0), n):
-        x_bar[i] = 0.0
+        x_bar[np.uint64(i)] = 0.0
     # for i in range(x.size - 1):
     s = 0.0
     x_bar_carried = 0.0
