@@ -57,7 +57,7 @@ def isinstance_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     try:
         found = [issubclass(cls, kinds) for cls in classes]
     except TypeError as error:
-        ev.fail(UnsupportedSyntax, f"`isinstance` of {describe(asked)}", node, reason=str(error))
+        ev.fail(UnsupportedSyntax, f"`isinstance` of {describe(asked)}", node, reason=str(error).partition(". ")[0])
     if not found:
         ev.fail(UnsupportedSyntax, f"`isinstance` of {describe(value)}", node)
     if any(found) and not all(found) and not (found[0] and _is_counted(value)):

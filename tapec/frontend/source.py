@@ -94,16 +94,15 @@ def source_of(function: types.FunctionType) -> FunctionSource:
             found, _ = inspect.findsource(code)
             lines = tuple(found)
         except (OSError, TypeError):
-            raise SourceUnavailable(
-                f"the source of `{function.__qualname__}` cannot be found",
-                reason=f"no text is known for {code.co_filename!r}",
-                hint="define the function in a file, a notebook cell or with linecache filled",
-            ) from None
+            raise _without_text(function) from None
     known = _known.get((code.co_filename, code))
     if known is not None and known.lines == lines:
         return known
     node = _find(parse_lines(lines, code.co_filename), code)
     if node is None or is_edited(code, function.__globals__, lines):
+        if code.co_filename == "<string>":
+            # the name of what exec() runs, under which newer Pythons keep the text of `python -c`
+            raise _without_text(function)
         raise SourceUnavailable(
             f"the source of `{function.__qualname__}` cannot be found",
             reason=f"{code.co_filename} has no such function at line {code.co_firstlineno}; "
@@ -115,6 +114,14 @@ def source_of(function: types.FunctionType) -> FunctionSource:
         _known.clear()
     _known[code.co_filename, code] = found_source
     return found_source
+
+
+def _without_text(function: types.FunctionType) -> SourceUnavailable:
+    return SourceUnavailable(
+        f"the source of `{function.__qualname__}` cannot be found",
+        reason=f"no text is known for {function.__code__.co_filename!r}",
+        hint="define the function in a file, a notebook cell or with linecache filled",
+    )
 
 
 def definition(function: types.FunctionType) -> Span:

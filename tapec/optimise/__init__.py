@@ -35,6 +35,7 @@ from tapec.optimise.filled import fill_at_once
 from tapec.optimise.filled_choices import fill_choices
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.independent import tell_independent
+from tapec.optimise.invariant import fill_once
 from tapec.optimise.joined import copy_joined
 from tapec.optimise.joined_products import join_products
 from tapec.optimise.kept_rows import keep_written_rows
@@ -107,6 +108,8 @@ PREPARE: tuple[Pass, ...] = (
     count_by_formula,
     # what may raise an error does not run with others
     check_once,
+    *CLEAN,
+    fill_once,
     *CLEAN,
     run_together,
     *CLEAN,
@@ -195,6 +198,7 @@ TELLING: dict[Pass, Telling] = {
             refill,
             leave_early,
             cancel_shifts,
+            fill_once,
             split_chains,
             join_products,
             tabulate,

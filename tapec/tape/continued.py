@@ -10,25 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from tapec.errors import LoweringError
-from tapec.syntax.core import (
-    Assign,
-    Atom,
-    Block,
-    Call,
-    Expr,
-    For,
-    If,
-    Loop,
-    Name,
-    Op,
-    Print,
-    Push,
-    Raise,
-    Return,
-    Stmt,
-    Store,
-    substitute,
-)
+from tapec.syntax.core import Assign, Name, Op, Stmt
+from tapec.syntax.renaming import renamed
 from tapec.syntax.types import Array, Type
 from tapec.tape.derive import tracked
 from tapec.tape.gradients import request_of
@@ -132,46 +115,3 @@ def _free(name: str, types: Any, taken: set[str]) -> str:
         new = f"{name}_again_{count}"
     taken.add(new)
     return new
-
-
-def renamed(block: Block, names: dict[str, str]) -> Block:
-    """The block under new names."""
-    values: dict[str, Expr] = {old: Name(new) for old, new in names.items()}
-
-    def atoms(given: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        return tuple(substitute(one, values) for one in given)  # type: ignore[misc]
-
-    def atom(given: Atom) -> Atom:
-        return substitute(given, values)  # type: ignore[return-value]
-
-    def one(stmt: Stmt) -> Stmt:
-        match stmt:
-            case Assign():
-                return Assign(names[stmt.target], substitute(stmt.value, values), stmt.span)
-            case Store():
-                return replace(stmt, array=names[stmt.array], index=atoms(stmt.index), value=atom(stmt.value))
-            case If():
-                return replace(stmt, test=atom(stmt.test), body=inside(stmt.body), orelse=inside(stmt.orelse))
-            case For():
-                start, stop, step = atoms((stmt.start, stmt.stop, stmt.step))
-                slots = None if stmt.slots is None else atom(stmt.slots)
-                body = inside(stmt.body)
-                return replace(
-                    stmt, var=names[stmt.var], start=start, stop=stop, step=step, body=body, slots=slots
-                )
-            case Loop():
-                return replace(stmt, body=inside(stmt.body))
-            case Push():
-                return replace(stmt, stack=names[stmt.stack], value=atom(stmt.value))
-            case Call():
-                return replace(stmt, targets=tuple(names[t] for t in stmt.targets), args=atoms(stmt.args))
-            case Raise() | Print():
-                return replace(stmt, args=atoms(stmt.args))
-            case Return():
-                return replace(stmt, values=atoms(stmt.values))
-        return stmt
-
-    def inside(stmts: Block) -> Block:
-        return tuple(one(stmt) for stmt in stmts)
-
-    return inside(block)

@@ -84,8 +84,9 @@ def source_lines(frame: types.FrameType) -> tuple[str, ...]:
     """The text of the file that a frame's code stands in."""
     code = frame.f_code
     linecache.checkcache(code.co_filename)
-    lines = tuple(linecache.getlines(code.co_filename, frame.f_globals)) or _command(code)
-    lines = lines or _timed_cell(code, frame.f_globals.get("In"))
+    # what exec() runs has the file name under which newer Pythons keep the text of `python -c`
+    named = () if code.co_filename == "<string>" else tuple(linecache.getlines(code.co_filename, frame.f_globals))
+    lines = named or _command(code) or _timed_cell(code, frame.f_globals.get("In"))
     if not lines:
         raise LoweringError(
             "the source of the tape's block cannot be found",

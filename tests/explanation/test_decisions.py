@@ -152,7 +152,19 @@ def discounted(x, n):
     return total
 
 
+def decayed(x, n):
+    total = 0.0
+    for k in range(n):
+        w = np.empty(n)
+        for i in range(n):
+            w[i] = math.exp(-x[0] * i)
+        for i in range(n):
+            total += w[i] * (i + k)
+    return total
+
+
 CASES = (
+    (decayed, (VECTOR, numba.int64), "w =", "invariant", "`w` is filled once, before the loop: every trip of"),
     (discounted, (numba.float64, numba.int64), "total +=", "tabled", "`math.exp` is looked up in a table: trips of"),
     (sliced, (VECTOR,), "part =", "extents", "`part` has 3 elements: element 2 behind it is asked for"),
     (neighbours, (VECTOR,), "right =", "slices", "loops take elements of slices from `x` itself"),
