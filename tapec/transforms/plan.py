@@ -11,12 +11,16 @@ from tapec.transforms.passed import Handed
 
 @dataclass
 class Slot:
-    """Where a stored value is kept: a buffer with one axis per loop that changes the value, or a stack."""
+    """Where a stored value is kept: a buffer with one axis per loop that changes the value, or a stack.
+
+    around   the loops, if any, of which each trip makes a buffer of its own, that goes on a stack
+    """
 
     name: str
     loops: tuple[Region, ...]
     dense: bool
     extents: tuple[Expr, ...] = ()
+    around: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True)

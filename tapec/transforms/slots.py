@@ -48,6 +48,8 @@ class Slots:
                         made[extent] = out.atom(extent)
                     dims.append(made[extent])
                 out.assign(slot.name, Op("empty", (Const(type_.dtype), *dims)))
+                if slot.around:
+                    out.add(self.put(slot.name, self.plan.stored[slot.name]))
             else:
                 out.assign(slot.name, Op("stack", stack_args(type_)))
         return out.out

@@ -4,7 +4,9 @@ A value at home outside all loops is still in its variable.  A value at home in 
 
   recomputed  in the reversed trip, if that is cheap and its operands are there;
   stored      in a buffer indexed by the loop counters, if the trip counts are known before the
-              outermost loop, else on a list used as a stack; a branch's value as what it is merged into;
+              outermost loop, else on a list used as a stack, or in buffers of the inner loops whose
+              trip counts are known before them, which go on such a list; a branch's value as what
+              it is merged into;
   replayed    with its whole trip, if the loop's trips can be run again on their own: nothing of
               the loop is then stored in the forward sweep.
 
@@ -14,7 +16,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 5 and 12.
 from __future__ import annotations
 
 from tapec.analyses.regions import Region
-from tapec.syntax.core import Assign, For, If, Loop, Name, reads, walk
+from tapec.syntax.core import Assign, Const, Expr, For, If, Loop, Name, reads, walk
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.costs import STORE, STORE_ARRAY
 from tapec.transforms.heads import Heads
@@ -162,17 +164,45 @@ class Planner(Heads):
         type_ = self.types[name]
         outermost = chain[0].owner
         assert outermost is not None
-        extents = self.extents.of(chain) if isinstance(type_, Scalar) else None
-        if extents is None:
+        if isinstance(type_, Scalar) and (counted := self._counted(chain)) is not None:
+            first, extents = counted
+            inner = chain[first:]
+            kept = [k for k, loop in enumerate(inner) if not self._same_in(name, loop)] or [len(inner) - 1]
+            loops = tuple(inner[k] for k in kept)
+            buffer = self.emitter.fresh(f"{name}_store", Array(type_.dtype, len(loops)))
+            slot = Slot(buffer, loops, True, tuple(extents[k] for k in kept), chain[:first])
+            if first:
+                self._on_stack(buffer, inner[0], chain[:first])
+                outermost = inner[0].owner
+        else:
             assert isinstance(type_, Scalar | Array)
             slot = Slot(self.emitter.fresh(f"{name}_stack", Stack(type_)), chain, False)
-        else:
-            assert isinstance(type_, Scalar)
-            kept = [k for k, loop in enumerate(chain) if not self._same_in(name, loop)] or [len(chain) - 1]
-            loops = tuple(chain[k] for k in kept)
-            buffer = self.emitter.fresh(f"{name}_store", Array(type_.dtype, len(loops)))
-            slot = Slot(buffer, loops, True, tuple(extents[k] for k in kept))
         self.plan.buffers.setdefault(id(outermost), []).append((slot, name))
         for loop in chain:
             self._demand_loop_counter(loop)
         return slot
+
+    def _counted(self, chain: tuple[Region, ...]) -> tuple[int, tuple[Expr, ...]] | None:
+        """The place from which on the trip counts of loops are known before the first of them, and those counts."""
+        extents = self.extents.of(chain)
+        if extents is not None:
+            return 0, extents
+        # buffers in trips that are reversed at once, or run again, would be made too often
+        if self.root(chain[0]).parent is not None:
+            return None
+        for first in range(1, len(chain)):
+            extents = self.extents.of(chain[first:])
+            # an array takes as long as some pushes
+            if extents is not None and not all(isinstance(extent, Const) for extent in extents):
+                return first, extents
+        return None
+
+    def _on_stack(self, buffer: str, inner: Region, around: tuple[Region, ...]) -> None:
+        """Have a buffer that is made before a loop, in each trip of those around, back in the reverse sweep."""
+        type_ = self.types[buffer]
+        assert inner.parent is not None and around[0].owner is not None and isinstance(type_, Array)
+        stack = Slot(self.emitter.fresh(f"{buffer}_stack", Stack(type_)), around, False)
+        self.plan.buffers.setdefault(id(around[0].owner), []).append((stack, buffer))
+        self.plan.stored[buffer] = stack
+        self.regions.home[buffer] = inner.parent
+        self.regions.defs[buffer] = []

@@ -11,7 +11,6 @@ import numpy as np
 
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Regions
-from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt
 from tapec.syntax.types import Array, Scalar, Stack, Type
@@ -46,8 +45,10 @@ class _Told:
     def all(self) -> list[tuple[Any, ...]]:
         """The place in the program, and a decision, of each that the plan holds."""
         plan, found = self.plan, list[tuple[Any, ...]]()
+        buffers = {slot.name for slots in (plan.stored, *plan.heads.values()) for slot in slots.values() if slot.around}
         for name, slot in plan.stored.items():
-            found.append(self.stored(name, slot, self.reason(name)))
+            if name not in buffers:
+                found.append(self.stored(name, slot, self.reason(name)))
         for region, slots in plan.heads.items():
             owner = self.owners[region]
             for name, slot in slots.items():
@@ -91,12 +92,9 @@ class _Told:
     def stored(self, name: str, slot: Slot, why: str) -> tuple[Any, ...]:
         """A value that is kept: its name, what computes it, the bytes, and the loops that multiply them."""
         made = self.regions.defs[name][0] if self.regions.defs.get(name) else None
-        loops: tuple[Span | None, ...] = ()
-        if slot.dense:
-            size = self.room(slot, name)
-        else:
-            size = self.bytes_of(name)
-            loops = tuple(region.owner.span for region in slot.loops if region.owner is not None)
+        size = self.room(slot, name) if slot.dense else self.bytes_of(name)
+        anew = slot.around if slot.dense else slot.loops
+        loops = tuple(region.owner.span for region in anew if region.owner is not None)
         about = self.named(name), self.value(name), size, loops
         if made is None:
             return -1, None, "stored", why, *about

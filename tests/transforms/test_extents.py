@@ -64,7 +64,8 @@ CASES = (
 def test_values_are_kept_in_a_buffer_where_the_trips_are_bounded(function, args, bounded):
     types = [numba.typeof(arg) for arg in args]
     source = tapec.value_and_grad(function).source(*types)
-    assert ("[0.0][:0]" not in source) == bounded
+    lists = "[0.0][:0]" in source or "_store_stack" in source
+    assert lists != bounded
     with interpreted():
         check(function, args, wrt=(0,))
         check(function, (*args[:-1], 0), wrt=(0,))

@@ -1,0 +1,129 @@
+"""Inner loops of a loop whose trips nobody knows beforehand keep their values in a buffer per trip, on a stack."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+from tests.oracles import check, interpreted
+from tests.sampling import sampled
+
+
+def relaxed(u, f, limit):
+    u = u.copy()
+    error, trips = 1.0, 0
+    while error > 1e-3 and trips < limit:
+        error = 0.0
+        for i in range(1, u.shape[0] - 1):
+            new = 0.5 * (u[i - 1] + u[i + 1]) - f[i]
+            error += (new - u[i]) ** 2
+            u[i] = new * np.exp(-u[i] * new)
+        trips += 1
+    return np.sum(u * u)
+
+
+def fewer_in_each_trip(x, least):
+    x = x.copy()
+    n = x.shape[0]
+    total = 0.0
+    while n > least:
+        for i in range(n):
+            x[i] = np.sin(x[i]) * (1.0 + 0.1 * total)
+            total += x[i] * x[i]
+        n -= 2
+    return total
+
+
+def triangles(a, limit):
+    a = a.copy()
+    total, trips = 1.0, 0
+    while total < limit and trips < 3:
+        for i in range(a.shape[0]):
+            for j in range(i, -1, -1):
+                a[i, j] = np.cos(a[i, j] * (1.0 + 0.05 * total))
+                total += a[i, j] ** 2
+        trips += 1
+    return total
+
+
+def left_early(x, limit):
+    x = x.copy()
+    total, trips = 0.0, 0
+    while trips < limit:
+        trips += 1
+        for i in range(x.shape[0]):
+            x[i] = np.exp(-x[i] * x[i])
+            total += x[i] ** 3
+            if total > 2.5:
+                break
+        if total > 2.0:
+            break
+        total *= 0.5
+    return total
+
+
+def one_in_the_other(x, limit):
+    x = x.copy()
+    total, outer = 0.0, 0
+    while outer < limit:
+        inner = 0
+        while inner < outer + 1:
+            for i in range(x.shape[0]):
+                x[i] = np.sin(x[i] + 0.1 * total)
+            inner += 1
+        for i in range(x.shape[0] - 1):
+            total += x[i] * x[i + 1]
+        outer += 1
+    return total
+
+
+def three_at_a_time(x, limit):
+    y = np.zeros(3)
+    trips = 0
+    while trips < limit:
+        for i in range(3):
+            y[i] = np.sin(y[i] + x[i])
+        trips += 1
+    return y[0] * y[1] * y[2]
+
+
+X = np.linspace(0.2, 0.9, 6)
+CASES = (
+    (relaxed, (X, 0.1 * X, 4)),
+    (fewer_in_each_trip, (X, 1)),
+    (triangles, (np.linspace(0.1, 0.8, 9).reshape(3, 3), 100.0)),
+    (left_early, (X, 5)),
+    (one_in_the_other, (X, 3)),
+)
+
+
+@pytest.mark.parametrize(("function", "args"), CASES, ids=[case[0].__name__ for case in CASES])
+def test_values_of_inner_loops_are_in_buffers(function, args):
+    source = tapec.value_and_grad(function).source(*[numba.typeof(arg) for arg in args])
+    assert "_store_stack.append(" in source
+    with interpreted():
+        check(function, args, wrt=(0,))
+        # no trips at all, or none of an inner loop
+        check(function, (*args[:-1], 100 if function is fewer_in_each_trip else 0), wrt=(0,))
+
+
+@pytest.mark.parametrize(("function", "args"), sampled(CASES, 2))
+def test_at_every_level_and_as_a_pullback(function, args):
+    with interpreted():
+        expected = tapec.grad(function)(*args)
+        for level in (0, 1):
+            np.testing.assert_allclose(tapec.grad(function, opt_level=level)(*args), expected, rtol=1e-12)
+        value, pullback = tapec.vjp(function, *args)
+        np.testing.assert_allclose(pullback(1.0)[0], expected, rtol=1e-12)
+
+
+def test_few_values_known_in_number_stay_on_lists():
+    assert "_store_stack" not in tapec.emit(three_at_a_time, signature="f8[::1], i8")
+
+
+def test_explain_counts_a_buffer_for_each_trip():
+    told = str(tapec.explain(relaxed, signature="f8[::1], f8[::1], i8"))
+    assert "8 * (u.shape[0] - 2) bytes for each trip of line" in told
+    assert told.count("stored: `new`") == 1
