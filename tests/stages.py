@@ -2,7 +2,7 @@
 
 The primal of the stages core and typed must return what the program returns, the derivative of the
 stages adjoint and optimised its value and the gradients of the compiled derivative; all must leave
-the arguments as the program does.
+the arguments as the program does.  What the adjoint's names are said to be is what they are.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from tapec.backend.signature import arguments
 from tapec.backend.stages import STAGES, stage_text
 from tapec.options import Options
 from tapec.pipeline import build
-from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, any_single, clone, leaves, same
+from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, Mismatch, any_single, clone, leaves, same
 from tests.typed import interpreted
+from tests.well_typed import ill_typed
 
 TOLERANCE = 1e-9
 
@@ -48,7 +49,11 @@ def _stage_function(f: FunctionType, args: Args, derivative: Derivative, stage: 
 
     def made(kind: str, options: Options) -> Program:
         kind = "vjp" if kind == "value_and_grad" and derivative.split else kind
-        return build(f, structure, kind, derivative.wrt, options)
+        program = build(f, structure, kind, derivative.wrt, options)
+        wrong = ill_typed(program.core) if options.level == 0 else []
+        if wrong:
+            raise Mismatch(f"types of stage {stage}: {'; '.join(wrong)}")
+        return program
 
     return execute(stage_text(f, stage, made))
 

@@ -1,12 +1,14 @@
 """Check random programs: `python -m tools.fuzz --minutes N [--seed S] [--grammar vectors]`.
 
-Each seed gives a program (see `fuzz_programs`, `fuzz_vectors` for whole arrays, `fuzz_loops`) that is held to what
-`tests.oracles.check` asks: Numba's value, reverse against forward to 1e-10, forward against central differences.
+Each seed gives a program (see `fuzz_programs`, `fuzz_vectors` for whole arrays, `fuzz_loops`, `fuzz_aliases`) that is
+held to what `tests.oracles.check` asks: Numba's value, reverse against forward to 1e-10, forward against central
+differences.
 Further checks cost more than they find, so each is for seeds of its own: what stands after each stage of the
 pipeline is run (`tests.stages`), other levels of optimisation and other options give what level 2 gives, second
 derivatives agree with differences of the first (`tests.levels`).  A failing program is shrunk by
 removing statements while it fails in the same way, and written to a file.
-An error of the compiler that points at the user's line is a refusal: counted, not a failure.
+An error of the compiler that points at the user's line is a refusal, and so is that of arrays that overlap: it is
+counted, and no failure.
 
 With `NUMBA_DISABLE_JIT=1`, which sees ten times as many programs, generated code runs under `fuzz_conditions`.
 """
@@ -33,10 +35,11 @@ import numpy as np
 from numba import config, njit
 
 from tapec.errors import CompilationError, TapecError
+from tapec_runtime.aliasing import AliasedArguments
 from tests.levels import check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.stages import check_stages
-from tools import fuzz_loops, fuzz_programs, fuzz_vectors
+from tools import fuzz_aliases, fuzz_loops, fuzz_programs, fuzz_vectors
 from tools.fuzz_conditions import harsh
 from tools.fuzz_programs import FuzzProgram
 
@@ -44,6 +47,7 @@ GRAMMARS: dict[str, Callable[[int], FuzzProgram]] = {
     "programs": fuzz_programs.generate,
     "vectors": fuzz_vectors.generate,
     "loops": fuzz_loops.generate,
+    "aliases": fuzz_aliases.generate,
 }
 # what gives the same derivatives, apart from levels 0 and 1
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -155,8 +159,8 @@ def examine(source: str, args: Args, folder: Path, seed: int = 0) -> Outcome:
         return Outcome(FAILED, str(error).partition(":")[0], str(error))
     except CompilationError as error:
         return Outcome(FAILED, f"CompilationError: {error.message}", str(error))
-    except TapecError as error:
-        return Outcome(REFUSED, f"{type(error).__name__}: {error.message}", str(error))
+    except (TapecError, AliasedArguments) as error:
+        return Outcome(REFUSED, f"{type(error).__name__}: {getattr(error, 'message', error)}", str(error))
     except Exception as error:
         return Outcome(FAILED, type(error).__name__, f"{type(error).__name__}: {error}")
     return Outcome(PASSED, "" if compared else "near a kink")

@@ -91,7 +91,7 @@ def _argument(rng: np.random.Generator, name: str) -> Any:
         return int(rng.integers(0, LENGTH))
     if name.startswith("x"):
         return float(rng.uniform(-1.0, 1.0))
-    shape = {"a": (LENGTH,), "m": (ROWS, COLS), "q": (ROWS, ROWS), "c": (DEPTH, ROWS, COLS)}[name[0]]
+    shape = {"a": (LENGTH,), "r": (ROWS,), "m": (ROWS, COLS), "q": (ROWS, ROWS), "c": (DEPTH, ROWS, COLS)}[name[0]]
     values = rng.uniform(-1.0, 1.0, shape)
     if name.endswith("f"):
         return values.astype(np.float32)

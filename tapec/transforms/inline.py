@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.syntax.core import Assign, Atom, Block, For, Function, If, Loop, Name, Print, Raise, Return, Stmt
+from tapec.syntax.core import Atom, Block, For, Function, If, Loop, Name, Print, Raise, Return, Stmt
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.ssa import to_ssa
+from tapec.transforms.ssa import Bound, to_ssa
 
 
 def inline(
@@ -16,12 +16,10 @@ def inline(
 
     Its other parameters stand for the names in `out` that are called the same.
     """
-    types = {**function.types, **{atom.id: out.types[atom.id] for atom in bound.values() if isinstance(atom, Name)}}
     given = tuple(param for param in function.params if param not in bound)
-    params = (*given, *(atom.id for atom in bound.values() if isinstance(atom, Name) and atom.id not in given))
-    prologue = tuple(Assign(param, atom, out.span) for param, atom in bound.items())
-    whole = Function(function.name, params, (*prologue, *function.body), types)
-    single = to_ssa(whole, constants, frozenset(out.types))
+    whole = Function(function.name, given, function.body, function.types)
+    atoms = {atom.id: out.types[atom.id] for atom in bound.values() if isinstance(atom, Name)}
+    single = to_ssa(whole, constants, frozenset(out.types), Bound(bound, atoms))
     out.types.update(single.types)
     out.taken |= set(single.types)
     out.extend(single.body[:-1] if prints else quiet(single.body[:-1]))

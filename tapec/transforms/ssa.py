@@ -15,6 +15,7 @@ read later only.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,7 +44,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import Array, Scalar, Stack
+from tapec.syntax.types import Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import count_breaks
 
@@ -51,8 +52,22 @@ Env = dict[str, Atom]
 Live = frozenset[str]
 
 
+@dataclass(frozen=True)
+class Bound:
+    """What some names of a function are to begin with; the atoms are of another program, which may use the same names.
+
+    types  of the names among the atoms
+    """
+
+    values: Mapping[str, Atom]
+    types: Mapping[str, Type]
+
+
 def to_ssa(
-    function: Function, constants: frozenset[str] = frozenset(), avoid: frozenset[str] = frozenset()
+    function: Function,
+    constants: frozenset[str] = frozenset(),
+    avoid: frozenset[str] = frozenset(),
+    bound: Bound | None = None,
 ) -> Function:
     """The same program in single assignment; `avoid` holds names that must not be used."""
     worker = _Ssa(function, constants, avoid)
@@ -60,6 +75,8 @@ def to_ssa(
     worker.liveness.block(body, frozenset(), frozenset())
     out = worker.emitter.child()
     env: Env = {name: Name(name) for name in (*function.params, *constants)}
+    if bound is not None:
+        env |= worker.begin(bound, out)
     worker.block(body, env, out)
     return Function(function.name, function.params, _closed(out), worker.types, function.doc)
 
@@ -120,6 +137,16 @@ class _Ssa:
         self.emitter = Emitter(self.types, set(avoid) | set(self.types))
         self.liveness = _Liveness()
         self.loops: list[dict[str, str]] = []
+
+    def begin(self, bound: Bound, out: Emitter) -> Env:
+        self.types.update(bound.types)
+        self.emitter.taken.update(bound.types)
+        env: Env = {}
+        for name, atom in bound.values.items():
+            env[name] = atom
+            if not self.plain(atom, name):
+                env[name] = out.let(name, atom, self.old[name])
+        return env
 
     def define(self, name: str) -> str:
         return self.emitter.fresh(name, self.old[name])

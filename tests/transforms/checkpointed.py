@@ -118,6 +118,16 @@ def nested(x, n, k):
     return (u * x).sum()
 
 
+def nested_values(x, n, k):
+    s = 0.0
+    for t in tapec.checkpointed(range(n), slots=k):
+        w = x * 0.3
+        for r in tapec.checkpointed(range(t), slots=2):
+            w = w + 0.1 * np.sin(w) * x[r % 4]
+        s += w[1]
+    return s + x.sum()
+
+
 def in_plain_loop(x, n, k):
     u = x.copy()
     s = 0.0
@@ -371,6 +381,7 @@ PROGRAMS = (
     log_only,
     inner_while,
     nested,
+    nested_values,
     in_plain_loop,
     in_fused_loop,
     after_a_sum,
