@@ -219,6 +219,9 @@ class Lanes:
         operands = [name for arg in args for name in names_in(arg)]
         if any(name in self.names or name in self.rows for name in operands):
             return False
+        # a function of whole arrays takes those of one trip
+        if fn not in VIEWS and any(self.widened(name) for name in operands):
+            return False
         return not self.widened(target) or fn in ALLOCATIONS or fn == "view"
 
     def _same_arrays(self) -> bool:

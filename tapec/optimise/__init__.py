@@ -44,6 +44,7 @@ from tapec.optimise.lengths import square_lengths
 from tapec.optimise.liveness import distinct
 from tapec.optimise.loop_products import multiply_matrices
 from tapec.optimise.neighbours import join_neighbours
+from tapec.optimise.once import compute_once
 from tapec.optimise.parallel import on_threads, sequential
 from tapec.optimise.privatise import privatise
 from tapec.optimise.refill import refill
@@ -110,6 +111,8 @@ PREPARE: tuple[Pass, ...] = (
     check_once,
     *CLEAN,
     fill_once,
+    *CLEAN,
+    compute_once,
     *CLEAN,
     run_together,
     *CLEAN,
@@ -199,6 +202,7 @@ TELLING: dict[Pass, Telling] = {
             leave_early,
             cancel_shifts,
             fill_once,
+            compute_once,
             split_chains,
             join_products,
             tabulate,

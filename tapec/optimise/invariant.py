@@ -23,11 +23,11 @@ Expects one name per value, as `optimise.single` leaves it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.draws import drawn
-from tapec.analyses.memory import is_memory
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept
 from tapec.analyses.trips import Trips
 from tapec.analyses.written import Written
 from tapec.journal import Listener, Named
@@ -46,14 +46,9 @@ from tapec.syntax.core import (
     Op,
     Print,
     Push,
-    Raise,
-    Return,
     Stmt,
     Store,
-    changed,
     literal_range,
-    map_blocks,
-    may_leave,
     reads,
     walk,
     writes,
@@ -61,7 +56,6 @@ from tapec.syntax.core import (
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
 
-_LEAVES = (Raise, Return)
 _SIZES = frozenset({"dim", "+", "-", "*", "max", "min"})
 
 
@@ -93,7 +87,7 @@ class _Fillings:
             changes: dict[int, tuple[Stmt, ...]] = {id(made): ()}
             for loop in loops:
                 changes[id(loop)] = self.split(array, loop, made, self.fresh_name(array) if len(loops) > 1 else array)
-            return replace(self.function, body=_changed(self.function.body, changes), types=self.fresh.types)
+            return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
         return None
 
     def fresh_name(self, array: str) -> str:
@@ -153,26 +147,22 @@ class _Fillings:
 
     def filling(self, array: str, loop: For, made: Assign) -> set[int] | None:
         """The statements of a trip that fill an array, by identity; None if trips may fill it differently."""
-        if loop.slots is not None or not self.trips.dependence.direction(loop) or may_leave(loop.body):
+        if not can_be_parted(self.trips, loop):
             return None
-        inside = list(walk(loop.body))
-        stores = [stmt for stmt in inside if isinstance(stmt, Store) and stmt.array == array]
-        if not stores or any(isinstance(stmt, _LEAVES) for stmt in inside):
+        known = Invariance(self.trips, loop, self.scratch)
+        stores = [stmt for stmt in known.inside if isinstance(stmt, Store) and stmt.array == array]
+        found = known.needed(stores)
+        sizes = self.sizes(made, loop)
+        if not any(isinstance(stmt, For) and id(stmt) in found for stmt in known.inside):
             return None
-        found = self.needed(stores, loop)
-        own = [stmt for stmt in inside if id(stmt) in found]
-        if not any(isinstance(stmt, For) for stmt in own):
-            return None
-        written = {name for stmt in inside for name in writes(stmt)} | {loop.var}
-        touched = {self.trips.aliases.find(name) for stmt in inside for name in changed(stmt)}
-        sizes = [*self.sizes(made, loop)]
-        if not all(self.is_alike(array, stmt, found, written, touched) for stmt in (*own, *sizes)):
+        if not known.all_alike(found | {id(stmt) for stmt in sizes}, array):
             return None
         if not all(isinstance(one.value, Op) and one.value.fn in _SIZES for one in sizes):
             return None
         home = self.regions.body[id(loop)][0]
-        rest = self.needed([stmt for stmt in inside if self.is_wanted(stmt, array, loop)], loop)
-        loads = [stmt for stmt in inside if isinstance(stmt, Assign) and id(stmt) in rest and _is_load(stmt, array)]
+        rest = known.needed([stmt for stmt in known.inside if self.is_wanted(stmt, array, loop)])
+        loads = [stmt for stmt in known.inside if id(stmt) in rest and isinstance(stmt, Assign)]
+        loads = [stmt for stmt in loads if _is_load(stmt, array)]
         settled = all(self.trips.dependence.untouched(load, store, home) for load in loads for store in stores)
         return found if loads and settled else None
 
@@ -180,48 +170,9 @@ class _Fillings:
         """What computes the extents of an array in a trip, in order."""
         if self.regions.of[id(made)].owner is not loop:
             return []
-        found = self.needed([made], loop) - {id(made)}
-        return [stmt for stmt in walk(loop.body) if id(stmt) in found]  # type: ignore[misc]
-
-    def needed(self, wanted: Sequence[Stmt], loop: For) -> set[int]:
-        """The statements in a loop that some of them need, with those around them."""
-        inside = {id(stmt) for stmt in walk(loop.body)}
-        found: set[int] = set()
-        pending = list(wanted)
-        while pending:
-            stmt = pending.pop()
-            if id(stmt) in found:
-                continue
-            found.add(id(stmt))
-            around = self.regions.of[id(stmt)].owner
-            if around is not None and id(around) in inside:
-                pending.append(around)
-            for name in reads(stmt):
-                if name not in self.scratch or isinstance(stmt, Assign):
-                    pending += [one for one in self.regions.defs.get(name, ()) if id(one) in inside]
-        return found
-
-    def is_alike(self, array: str, stmt: Stmt, found: set[int], written: set[str], touched: set[str]) -> bool:
-        """Whether a statement does in every trip what it does in the first."""
-        match stmt:
-            case Store(array=stored) if stored == array:
-                pass
-            case For(slots=None, body=body) if not may_leave(body):
-                pass
-            case Assign(value=Op(fn="pop")):
-                return False
-            case If() | Assign() if drawn(stmt) is None:
-                pass
-            case _:
-                return False
-        for name in reads(stmt):
-            if name == array:
-                continue
-            if is_memory(self.function.types.get(name)) and self.trips.aliases.find(name) in touched:
-                return False
-            if name in written and not all(id(one) in found for one in self.regions.defs.get(name, ())):
-                return False
-        return True
+        known = Invariance(self.trips, loop, self.scratch)
+        found = known.needed([made]) - {id(made)}
+        return [stmt for stmt in known.inside if id(stmt) in found]  # type: ignore[misc]
 
     def is_wanted(self, stmt: Stmt, array: str, loop: For) -> bool:
         """Whether a statement does something for others than the array."""
@@ -243,7 +194,7 @@ class _Fillings:
         assert found is not None
         sizes = self.sizes(made, loop)
         first = {id(stmt) for stmt in sizes}
-        filling = _kept(loop.body, found - first - {id(made)})
+        filling = kept(loop.body, found - first - {id(made)})
         anew = {
             one: self.fresh(one, self.fresh.types[one])
             for stmt in (*sizes, *walk(filling))
@@ -266,7 +217,7 @@ class _Fillings:
         if (value := self.read_again(stores[-1], loop)) is not None:
             load = Op("load", (Name(array), *stores[-1].index))
             gone[id(value)] = (replace(value, value=load),)
-        body = _changed(loop.body, gone)
+        body = exchanged(loop.body, gone)
         return (*out, replace(loop, body=renamed(body, {array: name})))
 
 
@@ -310,17 +261,3 @@ def _is_load(stmt: Assign, array: str) -> bool:
 
 def _mentions(stmt: Stmt, array: str) -> bool:
     return any(array in (*reads(one), *writes(one)) for one in walk((stmt,)))
-
-
-def _kept(block: Block, wanted: set[int]) -> Block:
-    """The statements that are wanted, in the blocks that they stand in."""
-    return tuple(map_blocks(stmt, lambda inner: _kept(inner, wanted)) for stmt in block if id(stmt) in wanted)
-
-
-def _changed(block: Block, changes: dict[int, tuple[Stmt, ...]]) -> Block:
-    """The block with others in the place of some statements."""
-    out: list[Stmt] = []
-    for stmt in block:
-        found = changes.get(id(stmt))
-        out += found if found is not None else (map_blocks(stmt, lambda inner: _changed(inner, changes)),)
-    return tuple(out)

@@ -163,7 +163,18 @@ def decayed(x, n):
     return total
 
 
+def whitened(x, n):
+    total = 0.0
+    for k in range(n):
+        s = 0.0
+        for i in range(n):
+            s += x[i] * x[i]
+        total += s * k
+    return total
+
+
 CASES = (
+    (whitened, (VECTOR, numba.int64), "for i", "once", "`s` is computed once, before the loop: every trip of"),
     (decayed, (VECTOR, numba.int64), "w =", "invariant", "`w` is filled once, before the loop: every trip of"),
     (discounted, (numba.float64, numba.int64), "total +=", "tabled", "`math.exp` is looked up in a table: trips of"),
     (sliced, (VECTOR,), "part =", "extents", "`part` has 3 elements: element 2 behind it is asked for"),

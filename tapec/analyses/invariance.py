@@ -1,0 +1,118 @@
+"""What all trips of a loop would do alike: the statements that depend on nothing which a trip changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from tapec.analyses.draws import drawn
+from tapec.analyses.memory import is_memory
+from tapec.analyses.trips import Trips
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Call,
+    For,
+    If,
+    Op,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+    changed,
+    map_blocks,
+    may_leave,
+    reads,
+    walk,
+    writes,
+)
+
+
+class Invariance:
+    """Questions about one loop.
+
+    arrays  those whose stores a statement stands for, too, not what makes them alone
+    """
+
+    def __init__(self, trips: Trips, loop: For, arrays: Iterable[str] = ()) -> None:
+        self.trips = trips
+        self.arrays = frozenset(arrays)
+        self.inside = list(walk(loop.body))
+        self.written = {name for stmt in self.inside for name in writes(stmt)} | {loop.var}
+        self.touched = {trips.aliases.find(name) for stmt in self.inside for name in changed(stmt)}
+        # the statement of the loop's body that each stands in
+        self.place = {id(inner): place for place, stmt in enumerate(loop.body) for inner in walk((stmt,))}
+        raises = [self.place[id(stmt)] for stmt in self.inside if isinstance(stmt, Raise)]
+        self._first_raise = min(raises, default=len(loop.body))
+
+    def holds(self, stmt: Stmt) -> bool:
+        return id(stmt) in self.place
+
+    def needed(self, wanted: Sequence[Stmt]) -> set[int]:
+        """The statements of a trip that some of them need, with those around them, by identity."""
+        found: set[int] = set()
+        pending = list(wanted)
+        while pending:
+            stmt = pending.pop()
+            if id(stmt) in found:
+                continue
+            found.add(id(stmt))
+            around = self.trips.regions.of[id(stmt)].owner
+            if around is not None and self.holds(around):
+                pending.append(around)
+            for name in reads(stmt):
+                if name not in self.arrays or isinstance(stmt, Assign):
+                    pending += filter(self.holds, self.trips.regions.defs.get(name, ()))
+        return found
+
+    def all_alike(self, found: set[int], array: str = "") -> bool:
+        """Whether statements, with all that they need, do in every trip what they do in the first, and do it there.
+
+        array  the one that they may store into
+        """
+        # what stands behind a check may fail, or read what is not there, where the check would have raised an error
+        if any(self.place[one] >= self._first_raise for one in found):
+            return False
+        return all(self._is_alike(stmt, found, array) for stmt in self.inside if id(stmt) in found)
+
+    def _is_alike(self, stmt: Stmt, found: set[int], array: str) -> bool:
+        match stmt:
+            case Store(array=stored) if stored == array:
+                pass
+            case For(slots=None, body=body) if not may_leave(body):
+                pass
+            case Assign(value=Op(fn="pop")):
+                return False
+            case If() | Assign() if drawn(stmt) is None:
+                pass
+            case Call(function=function, changes=()) if function.startswith("np.linalg."):
+                pass
+            case _:
+                return False
+        for name in reads(stmt):
+            if name == array:
+                continue
+            if is_memory(self.trips.types.get(name)) and self.trips.aliases.find(name) in self.touched:
+                return False
+            if name in self.written and not all(id(one) in found for one in self.trips.regions.defs.get(name, ())):
+                return False
+        return True
+
+
+def can_be_parted(trips: Trips, loop: For) -> bool:
+    """Whether all trips of a loop are made, by a known step, unless one raises an error."""
+    leaves = may_leave(loop.body) or any(isinstance(stmt, Return) for stmt in walk(loop.body))
+    return loop.slots is None and trips.dependence.direction(loop) != 0 and not leaves
+
+
+def kept(block: Block, wanted: set[int]) -> Block:
+    """The statements that are wanted, in the blocks that they stand in."""
+    return tuple(map_blocks(stmt, lambda inner: kept(inner, wanted)) for stmt in block if id(stmt) in wanted)
+
+
+def exchanged(block: Block, changes: dict[int, tuple[Stmt, ...]]) -> Block:
+    """The block with others in the place of some statements, which are told by identity."""
+    out: list[Stmt] = []
+    for stmt in block:
+        found = changes.get(id(stmt))
+        out += found if found is not None else (map_blocks(stmt, lambda inner: exchanged(inner, changes)),)
+    return tuple(out)
