@@ -46,6 +46,8 @@ from tapec.syntax.linear import Sum
 from tapec.syntax.types import Scalar
 
 _EFFECTS = (Raise, Print, Push, Call, Return)
+# what makes an array, or hands one on as it is
+_MADE = frozenset({"empty", "zeros", "copy", "ifelse", "stack", "pop"})
 _NO_CONTENTS = frozenset({"dim", "stride", "empty", "zeros", *VIEWS})
 
 
@@ -223,7 +225,9 @@ class Trips:
         else:
             elements = [self.dependence.element(array, index) for array, index in indexed]
         arrays = {array for array, _ in elements}
-        if len(arrays) != 1 or len(elements) != len(group) or not arrays.isdisjoint(written):
+        if len(elements) != len(group) or not arrays.isdisjoint(written):
+            return False
+        if len(arrays) != 1 and not all(map(self._whole, arrays)):
             return False
         # an element is met by others, and by itself in other trips
         pairs = {
@@ -233,6 +237,17 @@ class Trips:
             if one.kind != "load" or other.kind != "load"
         }
         return all(self._apart(loop, subs, others) for subs, others in pairs)
+
+    def _whole(self, array: str) -> bool:
+        """Whether what an array may share memory with is the same array: names for arrays as they were made."""
+        members = self._facts.members[self.aliases.find(array)]
+        if sum(name in self.regions.params for name in members) > 1:
+            return False
+        for stmt in (stmt for name in members for stmt in self.regions.defs.get(name, (None,))):
+            value = stmt.value if isinstance(stmt, Assign) else None
+            if not isinstance(value, Name) and not (isinstance(value, Op) and value.fn in _MADE):
+                return False
+        return True
 
     def _apart(self, loop: For, subs: tuple[Sum | None, ...], others: tuple[Sum | None, ...]) -> bool:
         """Whether subscripts differ in different trips, on one axis at least, and none counts from the end."""

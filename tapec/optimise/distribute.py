@@ -22,7 +22,7 @@ from dataclasses import replace
 from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
-from tapec.optimise.gathered import Addition, Gathering, Index, moved, padding, reach, standing, together
+from tapec.optimise.gathered import Addition, Gathering, Index, moved, padding, placed, reach, standing, together
 from tapec.optimise.names import Fresh
 from tapec.optimise.ranges import extent_of
 from tapec.syntax.core import (
@@ -42,6 +42,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array
 
 
@@ -143,11 +144,11 @@ class _Distribute:
         found: dict[int, Index] = {}
         stays = [index for index, access in zip(known, group, strict=True) if access.kind != "add"]
         # the element that has the loop's own number stays if it can
-        for place in sorted(range(len(group)), key=lambda place: (abs(known[place][-1].offset), place)):
+        for place in sorted(range(len(group)), key=lambda place: (abs(known[place].offset), place)):
             index, access = known[place], group[place]
             if access.kind != "add" or index in stays:
                 continue
-            beside = any(index[:-1] == other[:-1] for other in stays)
+            beside = any(map(index.beside, stays))
             fixed = (
                 self.can_wait(loop, index, other, n < place)
                 for n, (other, one) in enumerate(zip(known, group, strict=True))
@@ -160,34 +161,37 @@ class _Distribute:
         return found
 
     def subscripts(self, loop: For, access: Access, inside: set[str]) -> Index | None:
-        """Subscripts of which the last counts with the loop and the others stand still."""
-        out: list[Affine] = []
-        if access.array in inside:
+        """Subscripts of which the last counts with the loop and the others stand still; none may count from the end."""
+        if access.array in inside or not access.index:
             return None  # a view, another one in each trip
-        for sub in access.index or ():
+        leading: list[Affine] = []
+        for sub in access.index[:-1]:
             one = self.trips.subscript(sub)
-            if one is None or self.trips.dependence.minimum(one) < 0 and one.base == loop.var:
+            if one is None or one.base in inside or one.base == loop.var:
                 return None
-            if one.base in inside and one.base != loop.var:
-                return None
-            out.append(one)
-        still = all(one.base != loop.var for one in out[:-1])
-        return tuple(out) if out and out[-1].base == loop.var and still else None
+            leading.append(one)
+        integers = self.trips.dependence.integers
+        last = integers.sum(access.index[-1])
+        if last is None or not integers.never_negative(last, self.trips.regions.of.get(id(access.stmt))):
+            return None
+        row = last.plus(Sum.of(loop.var), -1).plus(Sum(number=last.number), -1)
+        return None if row.names() & {*inside, loop.var} else Index(tuple(leading), row, last.number)
 
     def can_wait(self, loop: For, added: Index, other: Index, earlier: bool) -> bool:
         """Whether no later run of another access meets the element that an addition changes."""
         direction = 1 if loop.step == Const(1) else -1
-        for one, two in zip(added, other, strict=True):
-            if one.base != two.base:
-                continue
-            ahead = (one.offset - two.offset) * direction
-            if one.base == loop.var:
-                # the other access comes to the element `ahead` trips later
-                if ahead < 0 or (ahead == 0 and earlier):
-                    return True
-            elif ahead != 0 and min(map(self.trips.dependence.minimum, (one, two))) >= 0:
+        for one, two in zip(added.leading, other.leading, strict=True):
+            apart = one.base == two.base and one.offset != two.offset
+            if apart and min(map(self.trips.dependence.minimum, (one, two))) >= 0:
                 return True
-        return False
+        if added.row == other.row:
+            # the other access comes to the element so many trips later
+            ahead = (added.offset - other.offset) * direction
+            return ahead < 0 or (ahead == 0 and earlier)
+        first, second = (Sum.of(loop.var).plus(one.row).plus(Sum(number=one.offset)) for one in (added, other))
+        integers = self.trips.dependence.integers
+        (here,) = self.trips.regions.body[id(loop)]
+        return integers.different(first, second, here) and integers.apart(first, second, loop, later=True)
 
     # writing them
 
@@ -223,12 +227,8 @@ class _Distribute:
         place = moved(self.fresh, Name(var), pad, stmt, body)
         value = self.fresh("t", type_.element)
         body.append(Assign(value, Op("load", (Name(buffer), place)), stmt.span))
-        bases = (var if sub.base == loop.var else sub.base for sub in one.index)
-        subs = [
-            Const(sub.offset) if base is None else moved(self.fresh, Name(base), sub.offset, stmt, body)
-            for base, sub in zip(bases, one.index, strict=True)
-        ]
-        body.append(Store(stmt.array, tuple(subs), Name(value), True, stmt.span))
+        subs = placed(self.fresh, one.index, Name(var), stmt, body)
+        body.append(Store(stmt.array, subs, Name(value), True, stmt.span))
         return replace(loop, var=var, body=tuple(body))
 
 

@@ -16,15 +16,32 @@ at both ends, which only stay zeros if the loop has the same bounds whenever it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Trips
 from tapec.optimise.names import Fresh
 from tapec.syntax.core import Assign, Atom, Const, Expr, For, Loop, Name, Op, Stmt, Store
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array
 
-Index = tuple[Affine, ...]
+
+@dataclass(frozen=True)
+class Index:
+    """An element that counts with a loop: `x[k, n + i - 1]` is 1 before the trip's own of the row at `n` in row `k`.
+
+    leading  the subscripts but the last one, which stand still
+    row      what stands still of the last one
+    offset   by how much it is further on than the loop's variable and that
+    """
+
+    leading: tuple[Affine, ...]
+    row: Sum
+    offset: int
+
+    def beside(self, other: Index) -> bool:
+        """Whether another element is in the same row."""
+        return (self.leading, self.row) == (other.leading, other.row)
 
 
 @dataclass(frozen=True)
@@ -37,7 +54,7 @@ class Addition:
     @property
     def offset(self) -> int:
         """How far the element is from the trip's own."""
-        return self.index[-1].offset
+        return self.index.offset
 
 
 @dataclass(frozen=True)
@@ -62,9 +79,9 @@ def standing(trips: Trips, loop: For, outermost: For | Loop) -> Span | None:
 
 def together(additions: list[Addition]) -> list[list[Addition]]:
     """The additions in groups of neighbours: elements of one row."""
-    groups: dict[tuple[str, Index], list[Addition]] = {}
+    groups: dict[tuple[object, ...], list[Addition]] = {}
     for one in additions:
-        groups.setdefault((one.stmt.array, one.index[:-1]), []).append(one)
+        groups.setdefault((one.stmt.array, one.index.leading, one.index.row), []).append(one)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -83,9 +100,27 @@ def moved(fresh: Fresh, base: Atom, offset: int, stmt: Stmt, body: list[Stmt]) -
     """A whole number plus a constant, as an atom; `body` gets what computes it."""
     if offset == 0:
         return base
-    name = fresh("t", INT64)
     sign, step = ("+", offset) if offset > 0 else ("-", -offset)
-    body.append(Assign(name, Op(sign, (base, Const(step))), stmt.span))
+    return _computed(fresh, Op(sign, (base, Const(step))), stmt, body)
+
+
+def placed(fresh: Fresh, index: Index, base: Atom, stmt: Stmt, body: list[Stmt]) -> tuple[Atom, ...]:
+    """The subscripts of an element of a trip, or place, `base`; `body` gets what computes them."""
+    leading = [
+        Const(one.offset) if one.base is None else moved(fresh, Name(one.base), one.offset, stmt, body)
+        for one in index.leading
+    ]
+    for name, factor in index.row.terms:
+        part: Atom = Name(name)
+        if abs(factor) > 1:
+            part = _computed(fresh, Op("*", (Const(abs(factor)), part)), stmt, body)
+        base = _computed(fresh, Op("+" if factor > 0 else "-", (base, part)), stmt, body)
+    return (*leading, moved(fresh, base, index.offset, stmt, body))
+
+
+def _computed(fresh: Fresh, value: Expr, stmt: Stmt, body: list[Stmt]) -> Name:
+    name = fresh("t", INT64)
+    body.append(Assign(name, value, stmt.span))
     return Name(name)
 
 
@@ -125,13 +160,9 @@ class Gathering:
             body.append(Assign(both, Op("+", (total, Name(value))), one.stmt.span))
             total = Name(both)
         assert total is not None
-        leading = [self.row(one, stmt, body) for one in group[0].index[:-1]]
-        body.append(Store(stmt.array, (*leading, Name(var)), total, True, stmt.span))
+        place = placed(self.fresh, replace(group[0].index, offset=0), Name(var), stmt, body)
+        body.append(Store(stmt.array, place, total, True, stmt.span))
         return For(var, start, stop, Const(1), tuple(body), False, loop.span)
-
-    def row(self, one: Affine, stmt: Stmt, body: list[Stmt]) -> Atom:
-        """A subscript that stands still in the loop."""
-        return Const(one.offset) if one.base is None else moved(self.fresh, Name(one.base), one.offset, stmt, body)
 
     def sum(self, value: Affine, more: int) -> Expr:
         """A bound plus a number."""

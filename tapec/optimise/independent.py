@@ -37,11 +37,14 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.linear import Sum
 
 # comparisons that LLVM may make before a loop that runs once, and before one that runs in each trip of another one
 _ONCE = 20
 _REPEATED = 1
 _SHORT = 8
+# so many elements that a trip comes to are neighbours
+_NEIGHBOURS = 4
 
 
 def tell_independent(
@@ -96,13 +99,68 @@ class _Independent:
 
     def along_rows(self, loop: For) -> bool:
         """Whether trips go along rows, by subscripts that are not negative: LLVM would gather others."""
-        for access in self.trips.accesses(loop.body):
+        accesses = list(self.trips.accesses(loop.body))
+        apart: list[Access] = []
+        for access in accesses:
             *outer, last = access.index or (Const(0),)
             if not all(stays(sub, loop, self.trips) for sub in outer):
                 return False
-            if not stays(last, loop, self.trips) and not self.another(last, loop):
+            if stays(last, loop, self.trips):
+                continue
+            along = self.another(last, loop)
+            if not along and not self.interleaved(access, accesses, loop):
                 return False
+            if not along or loop.step not in (Const(1), Const(-1)):
+                apart.append(access)
+        return self.in_order(accesses, apart)
+
+    def in_order(self, accesses: list[Access], apart: list[Access]) -> bool:
+        """Whether neighbours, which LLVM may load before and store after what stands between, are touched in any order.
+
+        It asks what trips do to each other, which it is told is nothing, and not what a trip does to itself.
+        """
+        for place, later in enumerate(accesses):
+            for earlier in accesses[:place]:
+                if earlier.kind == "load" or not self.trips.may_share(earlier.array, later.array):
+                    continue
+                if not any(one is other for one in (earlier, later) for other in apart):
+                    continue
+                if earlier.array != later.array or earlier.index is None or later.index is None:
+                    return False
+                if not self.trips.different(earlier.index, later.index, later.stmt):
+                    return False
         return True
+
+    def interleaved(self, access: Access, accesses: list[Access], loop: For) -> bool:
+        """Whether a trip comes to all of a few neighbours, `y[3 * i]` to `y[3 * i + 2]`, or loads several of them.
+
+        LLVM loads and stores such neighbours of several trips as vectors, and takes those apart.
+        """
+        own = self.stride(access, loop)
+        if own is None:
+            return False
+        factor, number = own.factor(loop.var), own.number
+        like = {"load"} if access.kind == "load" else {"add", "store"}
+        found = set[int]()
+        for other in accesses:
+            place = self.stride(other, loop) if other.kind in like and other.array == access.array else None
+            if place is not None and place.plus(own, -1).terms == () and _leading(other) == _leading(access):
+                found.add((place.number - number) % factor)
+        return len(found) == factor or (access.kind == "load" and len(found) > 1)
+
+    def stride(self, access: Access, loop: For) -> Sum | None:
+        """The last subscript of an element, if that is a few times a loop's variable and what stays in the loop."""
+        integers = self.trips.dependence.integers
+        (here,) = self.trips.regions.body[id(loop)]
+        sum_ = integers.sum(access.index[-1]) if access.index else None
+        if sum_ is None or not 2 <= sum_.factor(loop.var) <= _NEIGHBOURS or not integers.never_negative(sum_, here):
+            return None
+        rest = sum_.plus(Sum.of(loop.var), -sum_.factor(loop.var))
+        return sum_ if all(stays(Name(name), loop, self.trips) for name in rest.names()) else None
+
+
+def _leading(access: Access) -> tuple[Expr, ...]:
+    return (access.index or ())[:-1]
 
 
 def _is_short(loop: For) -> bool:

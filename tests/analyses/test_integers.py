@@ -342,3 +342,42 @@ def test_loops_run_upward_where_parts_are_apart():
     assert "independent(range(n))" in upward
     downward = tapec.emit(steps_that_may_meet, 0, signature="f8[:], i8, i8").split("# reverse sweep")[1]
     assert "for i in range(n - 1, -1, -1):" in downward
+
+
+def moved_on(x, w, m):
+    y = x.copy()
+    for _ in range(m):
+        z = np.empty(x.shape[0])
+        for i in range(x.shape[0]):
+            z[i] = y[i] * w[i] + np.sin(y[i])
+        y = z
+    return np.sum(y)
+
+
+def test_names_for_arrays_as_they_were_made_are_one_array_or_two():
+    # what is added to, and what is cleared, may be one array: at one element in a trip then
+    reverse = tapec.emit(moved_on, (0, 1), signature="f8[:], f8[:], i8").split("# reverse sweep")[1]
+    assert "range(n - 1, -1, -1)" not in reverse
+    for m in (0, 1, 3):
+        check(moved_on, (np.linspace(0.5, 1.4, 4), np.linspace(-0.5, 0.7, 4), m))
+
+
+@pytest.mark.parametrize(
+    ("second", "apart"), [("a_1", True), ("a_1[1:]", False), ("np.zeros(n)", True), ("np.dot(a_1, a_1)", False)]
+)
+def test_a_view_may_be_another_part_of_an_array(second, apart):
+    asked = Trips(read(f"""
+        def f(a_1, n, c, s):
+            a_2 = np.zeros(n)
+            if c:
+                a = a_1
+                a = a_2
+            else:
+                a = {second}
+            for i in range(n):
+                a[i] += s
+                t = a_1[i]
+                a_1[i] = t
+    """))
+    loop = next(stmt for stmt in asked.dependence.loops.values() if stmt.var == "i")
+    assert asked.commute(loop) is apart

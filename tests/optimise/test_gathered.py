@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.backend import printer
 from tapec.optimise.chosen import hide_choices
 from tapec.optimise.distribute import distribute
-from tests.optimise.reading import check
+from tests.optimise.reading import check, read
+from tests.oracles import check as check_derivative
 from tests.oracles import clone
 
 
@@ -211,3 +213,68 @@ def test_stores_in_branches_stay():
         return s
     """
     check(distribute, before, before)
+
+
+PARTS = """
+    def f(a, a_1, n, m, s):
+        n_1 = n - 1
+        for k in range(m):
+            for i in range(1, n_1):
+                j = n + i
+                t = a_1[i]
+                u = a[j]
+                i_1 = i - 1
+                a[i_1] += t
+                i_2 = i + 1
+                a[i_2] += t
+                a[i] += u
+        return s
+    """
+
+
+def test_a_part_of_an_array_that_is_read_is_not_the_one_that_is_added_to():
+    changed = printer.function(distribute(read(PARTS)), quote=False)
+    assert "t_kept" in changed
+    # nobody knows how far the parts are apart
+    before = PARTS.replace("m, s)", "m, n_9, s)").replace("j = n + i", "j = n_9 + i")
+    check(distribute, before=before, after=before)
+
+
+def reaction(y, n, steps, d):
+    z = y.copy()
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            a = y[i]
+            b = y[n + i]
+            z[i] = a + d * (y[i - 1] - 2.0 * a + y[i + 1]) - 0.1 * a * b * b
+            z[n + i] = b + d * (y[n + i - 1] - 2.0 * b + y[n + i + 1]) + 0.1 * a * b * b
+        for i in range(2 * n):
+            y[i] = z[i]
+    return np.sum(y * y * y)
+
+
+def parts_that_overlap(y, n, steps, d):
+    z = y.copy()
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            b = y[n - 2 + i]
+            z[i] = d * (y[i - 1] + y[i + 1]) * b
+            z[n - 2 + i] = b + d * (y[n - 3 + i] + y[n - 1 + i])
+        for i in range(2 * n):
+            y[i] = z[i] * z[i]
+    return np.sum(y * y * y)
+
+
+def three_parts(y, n, steps, d):
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            y[2 * n + i] = y[2 * n + i] + d * (y[i - 1] * y[i + 1] + y[n + i - 1] * y[n + i + 1])
+        for i in range(1, n - 1):
+            y[i] += d * (y[2 * n + i - 1] + y[2 * n + i + 1])
+    return np.sum(y * y * y)
+
+
+@pytest.mark.parametrize("program", [reaction, parts_that_overlap, three_parts], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("n", [0, 2, 3, 5])
+def test_neighbours_in_parts_of_one_array(program, n):
+    check_derivative(program, (np.linspace(0.5, 1.4, 3 * max(n, 1)), n, 2, 0.3), (0, 3))

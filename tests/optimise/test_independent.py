@@ -75,3 +75,36 @@ def test_a_loop_that_runs_once_is_left_to_llvm():
         return s
     """
     check(tell_independent, before, before)
+
+
+def test_neighbours_that_a_trip_comes_to_all_of_are_a_row():
+    text = """
+    def f(a, a_1, n, s):
+        for k in range(n):
+            for i in range(n):
+                i_0 = 3 * i
+                i_1 = i_0 + 1
+                i_2 = i_0 + 2
+                x = a[i_0]
+                y = a[i_1]
+                z = a_1[i]
+                a[i_0] = z
+                a[i_1] = x
+                a[i_2] = y
+        return s
+    """
+    assert "independent(range(n))" in changed(text)
+    # LLVM would scatter what has gaps, and gather what comes alone
+    assert "independent" not in changed(text.replace("a[i_2] = y", "s += y"))
+    assert "independent" not in changed(text.replace("a_1[i]", "a_1[i_1]"))
+    # neighbours of two trips meet
+    assert "independent" not in changed(text.replace("3 * i", "2 * i"))
+    # LLVM would load the second time what the trip has not stored yet
+    assert "independent" not in changed(text.replace("a[i_2] = y", "a[i_2] = y\n                a[i_1] += y"))
+    assert "independent" not in changed(text.replace("y = a[i_1]", "a[i_1] = x\n                y = a[i_1]"))
+
+
+def test_loops_in_steps_touch_an_element_once():
+    before = rows("x = B[i, j]\nA[i, j] += x\ny = C[i, j]\na[j] = y", "0, m, 2")
+    assert "independent" in changed(before)
+    assert "independent" not in changed(before.replace("y = C[i, j]", "y = C[i, j]\n            A[i, j] += y"))
