@@ -201,7 +201,7 @@ class Trips:
         """Whether two arrays may share memory at a time when both are set."""
         if self.aliases.find(first) != self.aliases.find(second):
             return False
-        return first == second or self._facts.buffers.get(first, 0) != self._facts.buffers.get(second, 1)
+        return first == second or self._facts.buffers.get(first, 0) != self._facts.buffers.get(second, -1)
 
     def _made_in(self, body: Block) -> frozenset[str]:
         """Classes of which every name is set inside `body`: each trip has memory of its own."""

@@ -342,6 +342,19 @@ def buffers_of_a_list_change_places_beside_a_view(x, y, n):
     return buffers[0] * buffers[1]
 
 
+@cases((arr(5), 3), compiled="reverse")
+def a_view_of_a_buffer_that_changes_places(x, n):
+    a, b = 0.5 * x, np.zeros(x.size)
+    first = a
+    for _ in range(n):
+        w = b[1 : len(b)]
+        # downwards: each trip reads what the one before has written
+        for i in range(x.size - 2, -1, -1):
+            b[i] = w[i] * x[i]
+        a, b = b, a
+    return first
+
+
 @cases((arr(5), arr(5), 4))
 def a_function_reads_the_view(x, y, n):
     a, b = x.copy(), y.copy()
