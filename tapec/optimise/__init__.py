@@ -106,6 +106,12 @@ PREPARE: tuple[Pass, ...] = (
     *CLEAN,
     copy_joined,
     write_out_products,
+    *CLEAN,
+    # of the vectors that are multiplied
+    extents_of_slices,
+    *CLEAN,
+    elements_of_slices,
+    *CLEAN,
     count_by_formula,
     # what may raise an error does not run with others
     check_once,

@@ -5,12 +5,14 @@ A slice keeps its meaning in the rest of its block, until its array or a number 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS
+from tapec.analyses.regions import Region
 from tapec.optimise.names import Fresh
 from tapec.optimise.same_extents import Extents
 from tapec.syntax.core import (
@@ -26,10 +28,13 @@ from tapec.syntax.core import (
     Op,
     Raise,
     Stmt,
+    Store,
     map_blocks,
+    may_leave,
     walk,
     writes,
 )
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array
 
 
@@ -39,11 +44,19 @@ class Part:
 
     last  None if that is not known
     rest  how many elements that leaves, if it is not negative; None if that is not known
+
+    A part between bounds that only the run knows (`a[i, k:]`, `a[i, :j]`), which are proved to be on the axis, has
+
+    low, high    what is added to `first` at the front, if anything, and the bound behind, if it is not the extent
+    between      the bounds as sums
     """
 
     first: int
     last: int | None
     rest: Affine | None
+    low: Name | None = None
+    high: Atom | None = None
+    between: tuple[Sum, Sum] | None = None
 
     @property
     def is_all(self) -> bool:
@@ -76,7 +89,8 @@ class Slice:
     def reads(self) -> set[str]:
         """The names that it means something else without."""
         rests = (_named(part.rest) for _, part in self.parts if part.rest is not None)
-        return {self.array, *rests, *(one.id for one in self.axes if isinstance(one, Name))}
+        bounds = (bound for _, part in self.parts for bound in (part.low, part.high))
+        return {self.array, *rests, *(one.id for one in (*self.axes, *bounds) if isinstance(one, Name))}
 
 
 def _named(number: Affine) -> str:
@@ -101,19 +115,41 @@ class Slices:
         self.made: frozenset[Affine] = frozenset()
         # extents that are 1 unless they are another number
         self.fitting: frozenset[tuple[Expr, ...]] = frozenset()
+        # differences of integers that a check has found to be equal
+        self.agreed: tuple[Sum, ...] = ()
+        # subscripts of elements that the blocks around ask for, by array and axis: an error, if they are behind it
+        self.elements: dict[tuple[str, int], list[Sum]] = {}
 
     def block(self, block: Block) -> Block:
         before = self.slices, self.asked, self.made, self.fitting
+        around = self.elements, self.agreed
+        self.elements = {**self.elements, **self.elements_of(block)}
         out: list[Stmt] = []
         for stmt in block:
             self.forget({name for inner in walk((stmt,)) for name in writes(inner)})
             out += self.statement(stmt)
             if isinstance(stmt, If) and len(stmt.body) == 1 and isinstance(stmt.body[0], Raise):
                 self.fitting |= self.either(stmt.test)
+                self.agreed += self.equal_after(stmt.test)
             if isinstance(stmt, Assign) and not self.regions.merged(stmt.target):
                 self.learn(stmt)
         self.slices, self.asked, self.made, self.fitting = before
+        self.elements, self.agreed = around
         return tuple(out)
+
+    def elements_of(self, block: Block) -> dict[tuple[str, int], list[Sum]]:
+        """The elements that a block asks for itself, with those of the blocks around."""
+        found: dict[tuple[str, int], list[Sum]] = {}
+        # nothing is certain behind a way out of a loop
+        for stmt in itertools.takewhile(lambda one: not may_leave((one,)), block):
+            match stmt:
+                case Assign(value=Op(fn="load", args=(Name(id=array), *index))) | Store(array=array, index=index):
+                    if not self.regions.merged(array):
+                        for axis, sub in enumerate(index):
+                            place = self.dependence.integers.sum(sub)
+                            if place is not None:
+                                found.setdefault((array, axis), []).append(place)
+        return {key: [*places, *self.elements.get(key, ())] for key, places in found.items()}
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         """What takes the place of a statement."""
@@ -128,7 +164,7 @@ class Slices:
     def learn(self, stmt: Assign) -> None:
         match stmt.value:
             case Op(fn="view", args=(Name(id=array), *subs)):
-                found = self.slice(array, subs)
+                found = self.slice(array, subs, self.regions.of[id(stmt)])
                 if found is not None:
                     self.slices = {**self.slices, stmt.target: found}
             case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))):
@@ -148,9 +184,18 @@ class Slices:
                             return frozenset({(n, m)})
         return frozenset()
 
+    def equal_after(self, test: Atom) -> tuple[Sum, ...]:
+        """The difference, which is zero, of two integers of which a test fails that says they differ."""
+        match self.definition(test):
+            case Op(fn="!=", args=args):
+                first, second = map(self.dependence.integers.sum, args)
+                if first is not None and second is not None:
+                    return (first.plus(second, -1),)
+        return ()
+
     # slices
 
-    def slice(self, array: str, subs: list[Expr]) -> Slice | None:
+    def slice(self, array: str, subs: list[Expr], here: Region) -> Slice | None:
         """The slice that subscripts make of an array or of another slice; None if it is another view, or all of it."""
         type_ = self.fresh.types.get(array)
         if not isinstance(type_, Array):
@@ -161,7 +206,7 @@ class Slices:
         missing = type_.ndim - len(subs)
         parts: list[Part | Atom] = []
         for axis, sub in enumerate([*subs, *missing * [Op("slice", 3 * (Const(None),))]]):
-            part = self.part(array, axis, sub) if isinstance(sub, Op) else sub
+            part = self.part(array, axis, sub, here) if isinstance(sub, Op) else sub
             if part is None:
                 return None
             parts.append(part)
@@ -171,13 +216,51 @@ class Slices:
             return None
         return Slice(array, tuple(parts), new)
 
-    def part(self, array: str, axis: int, sub: Op) -> Part | None:
+    def part(self, array: str, axis: int, sub: Op, here: Region) -> Part | None:
         low, high, step = sub.args
         first = 0 if low == Const(None) else low.value if isinstance(low, Const) else None
-        if not isinstance(first, int) or first < 0 or step not in (Const(None), Const(1)):
+        if step not in (Const(None), Const(1)):
             return None
+        if not isinstance(first, int) or first < 0:
+            return self.part_between(array, axis, low, high, here)
         last = self.cut_off(array, axis, first, high)
-        return Part(first, last, _less(self.extent(array, axis), first, last))
+        # of numbers alone, `optimise.extents` knows what is asked for
+        by_name = last is None and isinstance(high, Name)
+        between = self.part_between(array, axis, Const(first), high, here) if by_name else None
+        return between or Part(first, last, _less(self.extent(array, axis), first, last))
+
+    def part_between(self, array: str, axis: int, low: Expr, high: Expr, here: Region) -> Part | None:
+        """The part of an axis between bounds that are proved to be on it where the slice is made."""
+        integers = self.dependence.integers
+        lower = integers.sum(low)
+        for extent in self.extents_as_sums(array, axis):
+            upper = extent if high == Const(None) else integers.sum(high)
+            if lower is None or upper is None:
+                return None
+            bounds = (lower, upper) if upper is not extent else (lower,)
+            behind = [extent, *(place.plus(Sum(number=1)) for place in self.elements.get((array, axis), ()))]
+            if all(
+                integers.never_negative(bound, here)
+                and any(integers.never_negative(end.plus(bound, -1), here) for end in behind)
+                for bound in bounds
+            ):
+                first = low.value if isinstance(low, Const) and isinstance(low.value, int) else 0
+                last = high if isinstance(high, Name) or (isinstance(high, Const) and high != Const(None)) else None
+                return Part(first, None, None, low if isinstance(low, Name) else None, last, (lower, upper))
+        return None
+
+    def extents_as_sums(self, array: str, axis: int) -> Iterator[Sum]:
+        """The extent of an array, as a sum for each name that it has."""
+        known = self.extent(array, axis)
+        names: list[str | None] = [known.base]
+        if known.base is not None and "." in known.base:
+            named = [name for name, (one, place) in self.asked.items() if f"{one}.{place}" == known.base]
+            names = [*named] or [known.base]
+        for name in names:
+            whole = Sum() if name is None else self.dependence.integers.sum(Name(name))
+            # `A.0`, if nothing has that name, is an integer of which nothing is known
+            if whole is not None:
+                yield whole.plus(Sum(number=known.offset))
 
     def cut_off(self, array: str, axis: int, first: int, high: Expr) -> int | None:
         """How many elements a slice's upper bound cuts off at the end; None if that is not known."""
@@ -275,12 +358,12 @@ def _joined(outer: Slice, inner: list[Part | Atom], new: tuple[int, ...]) -> Sli
             axes.append(one)
             continue
         part = next(rest)
-        if isinstance(part, Part):
+        if one.is_all or (isinstance(part, Part) and part.is_all):
+            axes.append(part if one.is_all else one)
+        elif isinstance(part, Part) and one.between is None and part.between is None:
             last = None if one.last is None or part.last is None else one.last + part.last
             left = None if one.rest is None else _less(one.rest, part.first, part.last)
             axes.append(Part(one.first + part.first, last, left))
-        elif one.is_all:
-            axes.append(part)
         else:
             return None
     return Slice(outer.array, tuple(axes), new)

@@ -11,6 +11,9 @@ which trips meet there; of elements of one array their subscripts tell.
 A slice keeps its meaning in the rest of its block, until its array or a number in its subscripts is set again.  Its
 bounds are counted from the front by a number that is not negative, and from the end by another one: `u[1:-1]`, or
 `u[1:n - 1]` where `n` is `u.shape[0]`.  As NumPy clips bounds, it has what is left of the extent then, or no elements.
+Or they are proved to be on the axis, by what loops say of their variables, and by elements that are asked for, too:
+`a[i, :j]` in a loop of `j` up to `a.shape[1]`, `a[k, k:]` beside `a[k, k]`, an error if `k` is not on the axis.
+
 An element is taken from the array only if its subscript is within the slice for certain: a negative one counts from the
 slice's own end, and one behind the end may be in the array.  An axis that the array has not (`u[:, None]`) must be
 read at 0.  Operands that may have to be broadcast are read at `i * step`, where `step` is 0 only if the slice has one
@@ -30,6 +33,7 @@ from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.sliced import Part, Slices
 from tapec.syntax.core import Assign, Atom, Const, Expr, Function, Name, Op, Stmt, Store, map_blocks, walk
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64
 
 
@@ -74,6 +78,9 @@ class _Extents(Slices):
                     yield replace(stmt, value=Const(1))
                     return
                 place, part = found.parts[found.old.index(axis)]
+                if part.between is not None:
+                    yield from self.apart(stmt, Op("dim", (Name(found.array), Const(place))), part)
+                    return
                 if part.last is not None:
                     yield from self.formula(stmt, Op("dim", (Name(found.array), Const(place))), part)
                     return
@@ -91,6 +98,22 @@ class _Extents(Slices):
                 yield Assign(left, extent, stmt.span)
                 extent = Op("max", (Name(left), Const(0)))
         yield replace(stmt, value=extent)
+
+    def apart(self, stmt: Assign, extent: Expr, part: Part) -> Iterator[Stmt]:
+        """What sets a name to the number of elements between two bounds."""
+        assert part.between is not None
+        upper: Atom | None = part.high
+        if upper is None:
+            upper = Name(self.fresh("n", INT64))
+            yield Assign(upper.id, extent, stmt.span)
+        lower: Atom = Const(part.first) if part.low is None else part.low
+        if lower == Const(0):
+            yield replace(stmt, value=upper)
+            return
+        # an allocation of so many elements may move out of the loops that tell that there are not fewer than none
+        left = self.fresh("n", INT64)
+        yield Assign(left, Op("-", (upper, lower)), stmt.span)
+        yield replace(stmt, value=Op("max", (Name(left), Const(0))))
 
     def never_negative(self, number: Affine | None) -> bool:
         """Whether an integer is the extent of an array, or larger than one."""
@@ -126,9 +149,10 @@ class _Elements(Slices):
         for one in self.slices[view].axes:
             sub = next(rest) if isinstance(one, Part) else one
             assert isinstance(sub, Name | Const)
-            if isinstance(one, Part) and one.first > 0:
+            moved = one.low or (Const(one.first) if one.first > 0 else None) if isinstance(one, Part) else None
+            if moved is not None:
                 place = self.fresh("t", INT64)
-                yield Assign(place, Op("+", (sub, Const(one.first))), stmt.span)
+                yield Assign(place, Op("+", (sub, moved)), stmt.span)
                 sub = Name(place)
             subs.append(sub)
         return subs
@@ -155,12 +179,32 @@ class _Elements(Slices):
 
     def is_within(self, sub: Expr, part: Part, extent: Expr) -> bool:
         """Whether a subscript is one of a part of an axis, which has an extent."""
-        if self.is_below(sub, part.rest) or self.is_stretched(sub, part):
+        if self.is_below(sub, part.rest) or self.is_stretched(sub, part) or self.is_between(sub, part):
             return True
         loop = self.dependence.loops.get(sub.id) if isinstance(sub, Name) else None
         if loop is None or self.dependence.direction(loop) <= 0 or self.definition(loop.stop) != extent:
             return False
         return self.dependence.minimum(Affine(loop.var, 0)) >= 0
+
+    def is_between(self, sub: Expr, part: Part) -> bool:
+        """Whether a subscript counts from one bound of a part to the other one, and not beyond."""
+        loop = self.dependence.loops.get(sub.id) if isinstance(sub, Name) else None
+        if part.between is None or loop is None or self.dependence.direction(loop) <= 0:
+            return False
+        stop: Expr = loop.stop
+        match self.definition(stop):
+            # of more than no trips
+            case Op(fn="max", args=(Name() as one, Const(value=0))):
+                stop = one
+        integers, (first, behind) = self.dependence.integers, part.between
+        count = integers.sum(stop)
+        (here,) = self.regions.body[id(loop)]
+        if count is None or not integers.never_negative(integers.sum(sub), here):
+            return False
+        names = {name: Sum.of(f"{array}.{axis}") for name, (array, axis) in self.asked.items()}
+        left = behind.plus(first, -1).plus(count, -1).with_(names)
+        ways = (left, *(left.plus(zero.with_(names), sign) for zero in self.agreed for sign in (1, -1)))
+        return any(integers.never_negative(way, here) for way in ways)
 
     def is_stretched(self, sub: Expr, part: Part) -> bool:
         """Whether a subscript is that of a trip, or 0 where a part has one element: a multiple of 1 or 0."""

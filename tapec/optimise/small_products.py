@@ -7,8 +7,8 @@
 Both arrays need known extents of at most four; that of a vector follows from the other factor, and is checked.
 A library's call costs more than such a product, and takes memory where numbers would do.
 
-Of two vectors in no loop, which may be large, any extents will do: a loop of sums runs on vectors as the library does,
-and what else is done with the elements can be done in it.
+Of two vectors, which may be large, any extents will do: a loop of sums runs on vectors as the library does, and what
+else is done with the elements can be done in it.  Of slices (`np.dot(a[i, :j], a[j, :j])`) they are the array's.
 """
 
 from __future__ import annotations
@@ -58,8 +58,6 @@ class _Products:
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.definitions = {stmt.target: stmt.value for stmt in made if counts[stmt.target] == 1}
-        # whether what is visited stands in a loop or branch
-        self.inside = False
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -77,13 +75,10 @@ class _Products:
                 if one is not None and other is not None and one[-1] == other[0]:
                     yield from self.written_out(stmt, left, right, one, other)
                     return
-                if not self.inside and self.is_vector(left) and self.is_vector(right):
+                if self.is_vector(left) and self.is_vector(right):
                     yield from self.of_vectors(stmt, left, right)
                     return
-        around, self.inside = self.inside, True
-        new = map_blocks(stmt, self.block)
-        self.inside = around
-        yield new
+        yield map_blocks(stmt, self.block)
 
     def shape(self, array: str) -> tuple[int, ...] | None:
         """The extents of an array of float64, if they are known and small."""

@@ -111,19 +111,38 @@ def test_a_product_of_vectors_is_a_sum_where_it_is_taken_once():
     )
 
 
-def test_a_product_of_large_or_unknown_vectors_stays_in_loops():
-    text = """
-        def f(n):
+def test_products_of_vectors_become_loops_in_loops_too():
+    check(
+        write_out_products,
+        before="""
+        def f(a, n):
+            s = 0.0
             for i in range(n):
-                a = np.empty(30)
-                a_1 = np.empty(30)
-                x = np.dot(a, a_1)
-                a_2 = np.empty(n)
-                a_3 = np.empty(n)
-                y = np.dot(a_2, a_3)
-            return n
-        """
-    check(write_out_products, text, text)
+                a_1 = a[i]
+                x = np.dot(a_1, a_1)
+                s += x
+            return s
+        """,
+        after="""
+        def f(a, n):
+            s = 0.0
+            for i in range(n):
+                a_1 = a[i]
+                n_1 = a_1.shape[0]
+                n_2 = a_1.shape[0]
+                t = n_2 != n_1
+                if t:
+                    raise ValueError("incompatible array sizes for np.dot(a, b) (vector * vector)")
+                x = 0.0
+                for k in range(n_1):
+                    t_1 = a_1[k]
+                    t_2 = a_1[k]
+                    t_3 = t_1 * t_2
+                    x += t_3
+                s += x
+            return s
+        """,
+    )
 
 
 def test_the_adjoint_of_a_product_of_vectors_is_made_with_it(rng):
