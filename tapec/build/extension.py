@@ -147,7 +147,7 @@ def build_extension(output: Output, folder: Path) -> list[Path]:
             tapec.errors) for what has no derivative, or no form in C
     """
     chosen = processor(output.cpu)
-    derived = [derive(suited(target, chosen), output.root) for target in output.targets]
+    derived = derive((suited(target, chosen) for target in output.targets), output.root)
     # names of the user's might be those of C functions
     entries = [replace(one, program=named(one.program, f"entry_{k}")) for k, one in enumerate(derived)]
     native = compile_native(output.name, entries, chosen, exported=False, own_linear=True)

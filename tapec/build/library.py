@@ -66,7 +66,7 @@ def build_library(output: Output, folder: Path) -> list[Path]:
     raises  TapecError (see tapec.errors) for what cannot be built
     """
     chosen = processor(output.cpu)
-    functions = [derive(suited(target, chosen), output.root, output.contiguous) for target in output.targets]
+    functions = derive((suited(target, chosen) for target in output.targets), output.root, output.contiguous)
     return write_library(output.name, functions, compile_native(output.name, functions, chosen), folder)
 
 

@@ -15,7 +15,7 @@ from tapec.build.target import Output, derive
 
 def source_text(output: Output) -> str:
     """The module's text; raises TapecError where a target has no derivative."""
-    derived = [derive(target, output.root) for target in output.targets]
+    derived = derive(output.targets, output.root)
     names = ", ".join(dict.fromkeys(f"`{one.function.__qualname__}`" for one in derived))
     programs = tuple(one.program for one in derived)
     return header(output.command, *(one.lowered for one in programs)) + joined_text(programs, f"Derivatives of {names}")

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,10 +83,10 @@ class Derived:
     own: int
 
 
-def derive(target: Target, root: Path = Path(), contiguous: bool = False) -> Derived:
-    """Load the function of a target and generate its derivative.
+def derive(targets: Iterable[Target], root: Path = Path(), contiguous: bool = False) -> list[Derived]:
+    """Load the functions of targets and generate their derivatives; what several targets name is one function.
 
-    root        the folder that the target's file, if it names one, is relative to
+    root        the folder that a target's file, if it names one, is relative to
     contiguous  whether arrays of any strides become arrays of C order
     raises  TapecError (see tapec.errors) for a function that is not found or not differentiable
     """
@@ -93,9 +94,17 @@ def derive(target: Target, root: Path = Path(), contiguous: bool = False) -> Der
     from tapec.products import plain_function
     from tapec.signatures import from_annotations, parse
 
-    function = plain_function(load(target.function, root))
-    signature = parse(target.signature) if target.signature else from_annotations(function)
-    return derive_function(target, function, tuple(map(_in_c_order, signature)) if contiguous else signature)
+    # a file is run anew whenever it is loaded, and then has other functions
+    functions: dict[str, types.FunctionType] = {}
+    found = []
+    for target in targets:
+        if target.function not in functions:
+            functions[target.function] = plain_function(load(target.function, root))
+        function = functions[target.function]
+        signature = parse(target.signature) if target.signature else from_annotations(function)
+        taken = tuple(map(_in_c_order, signature)) if contiguous else signature
+        found.append(derive_function(target, function, taken))
+    return found
 
 
 def derive_function(target: Target, function: types.FunctionType, signature: tuple[Any, ...]) -> Derived:

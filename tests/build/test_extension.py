@@ -83,7 +83,8 @@ def built(files):
 def expected(name: str, *args):
     """What the generated Python gives, without machine code."""
     names = [target.name or f"{target.function.partition(':')[2]}_{target.mode}" for target in TARGETS]
-    program = derive(TARGETS[names.index(name)], HERE).program
+    (derived,) = derive([TARGETS[names.index(name)]], HERE)
+    program = derived.program
     return jit.load(program)(*args)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tapec.build.build import build
-from tapec.build.target import Output, Target
+from tapec.build.target import Output, Target, derive
 from tapec.errors import UsageError
 
 MODEL = """
@@ -82,3 +82,10 @@ def test_one_name_for_a_function_and_an_array(root):
 def test_a_signature_that_is_too_long(root):
     with pytest.raises(UsageError, match="has 2 types, but `weighted` has 1 parameters"):
         made(root, Target("source_model.py:weighted", signature="f8[:], f8"))
+
+
+def test_a_function_of_a_file_is_one_function(tmp_path):
+    (tmp_path / "twice.py").write_text("def twice(x):\n    return 2.0 * x\n", encoding="utf-8")
+    first, second = derive([Target("twice.py:twice", signature=one) for one in ("f8", "f4")], tmp_path)
+    # the signatures of one function in an extension module are told from two functions of one name by this
+    assert first.function is second.function
