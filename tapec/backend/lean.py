@@ -22,6 +22,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.np.ufunc.dufunc import DUFunc
 
 from tapec.backend import direct
+from tapec.backend.definitions import SingleAssignments, known_lives
+from tapec.backend.lowered import Lower
 from tapec.backend.remembered import remembered
 from tapec.options import Options
 
@@ -91,6 +93,10 @@ class Lowering(typed_passes.NativeLowering):
 
     _name = "tapec_lowering"
 
+    @property
+    def lowering_class(self) -> Any:
+        return Lower
+
     def run_pass(self, state: Any) -> bool:
         if state.library is None:
             state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -100,6 +106,7 @@ class Lowering(typed_passes.NativeLowering):
 
 _REPLACED = {
     untyped_passes.InlineClosureLikes: InlineClosures,
+    untyped_passes.ReconstructSSA: SingleAssignments,
     typed_passes.NopythonTypeInference: Inference,
     typed_passes.NopythonRewrites: Rewrites,
     typed_passes.NativeLowering: Lowering,
@@ -117,7 +124,7 @@ class Compiler(compiler.CompilerBase):  # type: ignore[misc, unused-ignore]
     """What `numba.njit` takes as `pipeline_class`."""
 
     def compile_extra(self, func: Any) -> Any:
-        with uncollected():
+        with uncollected(), known_lives():
             return super().compile_extra(func)
 
     def define_pipelines(self) -> list[Any]:
