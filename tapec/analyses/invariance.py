@@ -69,10 +69,11 @@ class Invariance:
 
         array  the one that they may store into
         """
-        # what stands behind a check may fail, or read what is not there, where the check would have raised an error
-        if any(self.place[one] >= self._first_raise for one in found):
+        stmts = [stmt for stmt in self.inside if id(stmt) in found]
+        # behind a check there may be elements that are not there where it would have raised an error
+        if any(self.place[id(stmt)] >= self._first_raise and _is_element(stmt) for stmt in stmts):
             return False
-        return all(self._is_alike(stmt, found, array) for stmt in self.inside if id(stmt) in found)
+        return all(self._is_alike(stmt, found, array) for stmt in stmts)
 
     def _is_alike(self, stmt: Stmt, found: set[int], array: str) -> bool:
         match stmt:
@@ -96,6 +97,13 @@ class Invariance:
             if name in self.written and not all(id(one) in found for one in self.trips.regions.defs.get(name, ())):
                 return False
         return True
+
+
+def _is_element(stmt: Stmt) -> bool:
+    """Whether a statement reads or writes an element."""
+    return isinstance(stmt, Store) or (
+        isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "load"
+    )
 
 
 def can_be_parted(trips: Trips, loop: For) -> bool:

@@ -10,8 +10,8 @@ LLVM moves arithmetic out of loops itself, but no calls of LAPACK, no products a
 reverse sweep does for them it would do in every trip.  Arrays that are filled element by element are those of
 `invariant.py`.
 
-Nothing may write into the array, or keep it under another name.  Expects one name per value, as `optimise.single`
-leaves it.
+Nothing may write into the array, or keep it under another name.  A call may come before a check that stood before it:
+of two errors there may be the other one.  Expects one name per value, as `optimise.single` leaves it.
 """
 
 from __future__ import annotations
