@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tapec
+import tapec_runtime
 from tapec.errors import UnsupportedType
 from tests.backend.processes import Project
 
@@ -58,7 +59,11 @@ def test_an_emitted_module_runs_on_its_own(tmp_path: Path, case: str, without_ji
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
-        env={"NUMBA_DISABLE_JIT": without_jit, "PATH": "/usr/bin:/bin"},
+        env={
+            "NUMBA_DISABLE_JIT": without_jit,
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(Path(tapec_runtime.__file__).parents[1]),
+        },
         capture_output=True,
         text=True,
         timeout=600,
