@@ -136,7 +136,7 @@ def _primary(fn: str, args: tuple[Expr, ...]) -> str:
             return f"[{_stacked(args)}][:0]"
         case "room":
             return f"[{_stacked(args[:1])}] * {expression(args[1])}"
-        case "extend":
+        case "list.extend":
             return f"{_at(args[0], _ATOM)}.extend({expression(args[1])})"
         case "index":
             return f"unsigned({expression(args[0])})"

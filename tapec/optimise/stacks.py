@@ -184,7 +184,7 @@ class _Writer:
         """Twice as much room, where lists are full."""
         span = _span(stmt)
         room, full = self.fresh("room", INT64), self.fresh("full", Scalar("bool"))
-        doubled = tuple(Call((), "extend", (Name(name), Name(name)), span, (0,)) for name in group.names)
+        doubled = tuple(Call((), "list.extend", (Name(name), Name(name)), span, (0,)) for name in group.names)
         return [
             Assign(room, Op("len", (Name(group.names[0]),)), span),
             Assign(full, Op("==", (Name(group.height), Name(room))), span),

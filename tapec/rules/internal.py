@@ -92,8 +92,16 @@ def scatter(a, index, axis, values):  # type: ignore[no-untyped-def]
                 a[before + (place,) + after] = _pick(values, steps, full[offset:])
 
 
+def _check_mask(a, mask, axis):  # type: ignore[no-untyped-def]
+    """A mask must cover its axes to the end, and no further: Numba reads what is behind an array."""
+    for k in range(np.ndim(mask)):
+        if mask.shape[k] != a.shape[axis + k]:
+            raise IndexError("boolean index did not match the indexed array")
+
+
 def gather_mask(a, mask, axis):  # type: ignore[no-untyped-def]
     """`a[mask]` with a boolean array that covers the axes from `axis` on."""
+    _check_mask(a, mask, axis)
     shape = a.shape
     count = 0
     for k in np.ndindex(mask.shape):
@@ -112,6 +120,7 @@ def gather_mask(a, mask, axis):  # type: ignore[no-untyped-def]
 
 def scatter_mask(a, mask, axis, values):  # type: ignore[no-untyped-def]
     """`a[mask] = values`."""
+    _check_mask(a, mask, axis)
     shape = a.shape
     count = 0
     for k in np.ndindex(mask.shape):

@@ -76,6 +76,20 @@ def test_compiled():
     np.testing.assert_allclose(x_bar, wanted_bar, rtol=1e-11)
 
 
+def power(x, n):
+    return 1.0 if n == 0 else x * power(x, n - 1)
+
+
+def beside_recursion(x, n):
+    return rays(x, n) * power(x[0], 3)
+
+
+def test_lists_beside_a_recursive_function():
+    # what makes room is no call of a function that has derivatives
+    text = tapec.emit(beside_recursion, signature="f8[::1], i8")
+    assert "height" in text and "power_adjoint" in text
+
+
 def test_a_list_that_is_made_once_stays():
     text = tapec.emit(alone, signature="f8[::1], i8")
     assert ".append(" in text

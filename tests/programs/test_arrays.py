@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tapec
 from tests.oracles import Case, Cases, arr
 from tests.sampling import sampled
+from tests.typed import interpreted
 
 cases = Cases()
 
@@ -231,3 +233,21 @@ def zero_size_arrays(a, b):
 @pytest.mark.parametrize("case", sampled(cases, 8), ids=str)
 def test_arrays(case: Case):
     case.check()
+
+
+def masked_load(a, mask):
+    return (a[mask] ** 2).sum()
+
+
+def masked_store(a, mask):
+    a[mask] = 2.0
+    return (a * a).sum()
+
+
+@pytest.mark.parametrize("extent", [3, 6])
+@pytest.mark.parametrize("f", [masked_load, masked_store])
+def test_a_mask_of_another_extent_is_an_error(f, extent):
+    # Numba takes what it finds behind the end of the array or of the mask
+    mask = np.arange(extent) % 2 == 0
+    with interpreted(), pytest.raises(IndexError, match="boolean index did not match"):
+        tapec.grad(f)(arr(4), mask)
