@@ -10,8 +10,8 @@ from functools import cached_property
 
 from tapec.analyses.dependence import Dependence
 from tapec.analyses.memory import Aliases, aliases, is_memory
-from tapec.analyses.regions import Regions, regions
-from tapec.analyses.rotation import rotating
+from tapec.analyses.regions import Region, Regions, regions
+from tapec.analyses.rotation import renewed, rotating
 from tapec.syntax.core import Block, Function, Stmt, reads, walk
 
 
@@ -45,6 +45,10 @@ class Facts:
     @cached_property
     def buffers(self) -> dict[str, int]:
         return rotating(self.function, self.regions)
+
+    @cached_property
+    def renewed(self) -> dict[str, Region]:
+        return renewed(self.regions)
 
     @cached_property
     def readers(self) -> dict[str, list[Stmt]]:

@@ -1,4 +1,4 @@
-"""Buffers that a loop passes round: distinct arrays under names that change places.
+"""Arrays that a loop passes on: distinct ones under names that change places, or a new one from each trip.
 
     now, old = np.empty(n), np.empty(n)
     for k in range(steps):
@@ -7,11 +7,18 @@
 
 The names share memory over time, but never at the same time: they begin as different arrays, and the
 copies that end a trip only permute them.
+
+    for k in range(steps):
+        new = np.empty(n)
+        ...
+        now = new
+
+Within a trip, what it makes is other memory than what it began with.
 """
 
 from __future__ import annotations
 
-from tapec.analyses.regions import Regions
+from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import Assign, Block, For, Function, Loop, Name, Op, walk
 from tapec.syntax.types import Array
 
@@ -57,6 +64,24 @@ def rotating(function: Function, regions: Regions) -> dict[str, int]:
             names = _rotated(stmt, regions, function, found)
             found |= dict.fromkeys(names, len(found) + 1)
     return found
+
+
+def renewed(regions: Regions) -> dict[str, Region]:
+    """Arrays that each trip of a loop makes for itself, and the loop's body."""
+    found: dict[str, Region] = {}
+    for name, defs in regions.defs.items():
+        made = defs[0] if len(defs) == 1 else None
+        if isinstance(made, Assign) and isinstance(made.value, Op) and made.value.fn in _FRESH:
+            region = regions.of[id(made)]
+            if region.is_loop:
+                found[name] = region
+    return found
+
+
+def begun_with(name: str, region: Region, regions: Regions) -> bool:
+    """Whether a name stands, up to the copies that end a trip, for what it stood for when the trip began."""
+    last = {id(stmt) for stmt in last_copies(region.block)}
+    return all(id(stmt) in last or not regions.of[id(stmt)].inside(region) for stmt in regions.defs.get(name, ()))
 
 
 def _rotated(loop: For | Loop, regions: Regions, function: Function, known: dict[str, int]) -> list[str]:

@@ -20,6 +20,7 @@ from tapec.analyses.dependence import Affine, Dependence
 from tapec.analyses.facts import facts
 from tapec.analyses.memory import VIEWS, Aliases, is_memory
 from tapec.analyses.regions import Region, Regions
+from tapec.analyses.rotation import begun_with
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -185,11 +186,17 @@ class Trips:
     def groups(self, body: Block) -> list[list[Access]]:
         """The accesses of a block, those that may touch the same memory together."""
         # a few arrays have many accesses
-        found: list[tuple[set[str], list[Access]]] = []
+        found: list[tuple[dict[str, Access], list[Access]]] = []
+        written: frozenset[str] | None = None
         for access in self.accesses(body):
-            apart, arrays, joined = [], {access.array}, []
+            apart, arrays, joined = [], {access.array: access}, []
             for group in found:
-                if any(self.may_share(access.array, array) for array in group[0]):
+                near = [one for one in group[0].values() if self.may_share(access.array, one.array)]
+                if near and access.array not in group[0]:
+                    if written is None:
+                        written = frozenset(name for stmt in walk(body) for name in writes(stmt))
+                    near = [one for one in near if not self.new_apart(access, one, written)]
+                if near:
                     arrays |= group[0]
                     joined += group[1]
                 else:
@@ -202,6 +209,29 @@ class Trips:
         if self.aliases.find(first) != self.aliases.find(second):
             return False
         return first == second or self._facts.buffers.get(first, 0) != self._facts.buffers.get(second, -1)
+
+    def new_apart(self, first: Access, second: Access, written: frozenset[str]) -> bool:
+        """Whether an array is new in a trip of a loop around two accesses, and the other one is not.
+
+        written  names that are set where the two may meet
+        """
+        arrays = self._viewed(first.array), self._viewed(second.array)
+        if not written.isdisjoint(arrays):
+            return False
+        places = [self.regions.of.get(id(access.stmt)) for access in (first, second)]
+        for new, old in (arrays, arrays[::-1]):
+            trip = self._facts.renewed.get(new)
+            inside = trip is not None and all(place is not None and place.inside(trip) for place in places)
+            if trip is not None and inside and begun_with(old, trip, self.regions):
+                return True
+        return False
+
+    def _viewed(self, array: str) -> str:
+        """The array that a name is a view of, or a view of a view."""
+        match self.definition(Name(array)):
+            case Op(fn=fn, args=(Name(id=owner), *_)) if fn in VIEWS:
+                return self._viewed(owner)
+        return array
 
     def _made_in(self, body: Block) -> frozenset[str]:
         """Classes of which every name is set inside `body`: each trip has memory of its own."""

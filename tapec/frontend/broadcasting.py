@@ -11,7 +11,7 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim, dim_key, id_of, nominal, rank_of
+from tapec.frontend.memory import dim, dim_key, id_of, is_slice, nominal, rank_of, same_from_here
 from tapec.frontend.values import Complex, Lazy, Sym, Tup, Value, number
 from tapec.syntax.core import Const, Name
 from tapec.syntax.linear import Sum
@@ -148,6 +148,8 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
     lengths = {nominal(ev, array, own) for array, own in distinct}
     if len(lengths) > 1 or None in lengths:
         return _taken_to_agree(ev, distinct)
+    # the extent of an array that is no slice, if there is one, speaks for all of them from here on
+    distinct.sort(key=lambda axis: is_slice(ev, *axis))
     extent = dim(ev, *distinct[0])
     for array, own in distinct[1:]:
         other = dim(ev, array, own)
@@ -155,6 +157,7 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
         if known not in ev.broadcasts:
             ev.call_library("agree", (extent, other))
             ev.broadcasts[known] = True
+        same_from_here(ev, array, own, extent)
     return True
 
 

@@ -17,6 +17,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.memory import allocate, dim, id_of, rank_of
 from tapec.frontend.open_blocks import OpenLoop
 from tapec.frontend.optional import present
+from tapec.frontend.rings import shifted
 from tapec.frontend.values import (
     Complex,
     Lazy,
@@ -124,6 +125,8 @@ def element_at(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broad
     assert isinstance(value, Lazy)
     if value.fn == "ifelse":
         return _selected(ev, value, index, shape)
+    if value.fn == "roll":
+        return element_at(ev, value.args[0], shifted(ev, value, index, shape.extents), shape)
     args = [element_at(ev, arg, index, shape) for arg in value.args]
     if value.fn == "pos":
         return args[0]

@@ -16,6 +16,7 @@ from tapec.frontend.known import as_tuple
 from tapec.frontend.lists import column
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.optional import present
+from tapec.frontend.rings import goes_round
 from tapec.frontend.subscripts import expanded, gather, integer, is_advanced, is_element, load_at, subscripts_of, viewed
 from tapec.frontend.values import (
     Complex,
@@ -65,7 +66,9 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return own or _static_item(ev, owner, index, node)
     if isinstance(owner, Lazy):
         subs = subscripts_of(index)
-        if len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs):
+        # where subscripts are those of loops
+        inside = ev.frame.library or not goes_round(owner)
+        if inside and len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs):
             return element(ev, owner, tuple(ev.scalar(sub) for sub in subs))
         owner = ev.materialise(owner)
     if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):

@@ -116,6 +116,10 @@ class Lengths:
             made = made.plus(self._meant.get(name) or Sum.of(name), factor)
         return made
 
+    def is_slice(self, array: str, axis: int) -> bool:
+        """Whether an axis is what a slice has taken."""
+        return (array, axis) in self._nominal
+
     def nominal(self, array: str, axis: int, extent: Atom | None) -> Sum | None:
         """The nominal extent of an axis, which has an extent if that has been asked for; None if it is not known."""
         known = self._nominal.get((array, axis))

@@ -75,6 +75,18 @@ def nominal(ev: Evaluator, array: Sym, axis: int) -> Sum | None:
     return ev.lengths.nominal(ident, axis, ev.dims.get((ident, axis)))
 
 
+def is_slice(ev: Evaluator, array: Sym, axis: int) -> bool:
+    """Whether an axis is what a slice has taken, which may be less than it asked for."""
+    return ev.lengths.is_slice(ev.partners.get(id_of(array), id_of(array)), axis)
+
+
+def same_from_here(ev: Evaluator, array: Sym, axis: int, extent: Sym) -> None:
+    """An axis is known to be as long as another one, from here on in this block."""
+    place = ev.partners.get(id_of(array), id_of(array)), axis
+    if place[0] not in ev.constants:
+        ev.dims[place] = extent.atom
+
+
 def rank_of(value: Sym) -> int:
     """How many axes an array has."""
     assert isinstance(value.type, Array)

@@ -70,6 +70,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import refuse_change
 from tapec.frontend.list_methods import list_method
 from tapec.frontend.opaque import primitive
+from tapec.frontend.rings import roll
 from tapec.frontend.shapes import expand_dims, flatten, ndim, ravel, reshape, shape, size, swapaxes, transpose
 from tapec.frontend.suspended import Generator
 from tapec.frontend.values import (
@@ -181,6 +182,7 @@ SPECIAL: dict[Any, Any] = {
     np.ndim: ndim,
     np.size: size,
     np.where: where,
+    np.roll: roll,
     np.ndindex: ndindex,
     np.ndenumerate: ndenumerate,
     np.dtype: dtype_attribute,

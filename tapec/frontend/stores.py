@@ -16,6 +16,7 @@ from tapec.frontend.indexing import check_place, list_item, load
 from tapec.frontend.known import refuse_change
 from tapec.frontend.lists import column
 from tapec.frontend.optional import present
+from tapec.frontend.rings import goes_round
 from tapec.frontend.subscripts import (
     advanced,
     expanded,
@@ -129,7 +130,7 @@ def separate(ev: Evaluator, target: Sym | Complex, value: Value) -> Value:
     roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in own))
     for leaf in array_leaves(value):
         assert isinstance(leaf.atom, Name) and isinstance(leaf.type, Array)
-        if leaf.atom.id in own:
+        if leaf.atom.id in own and not goes_round(value):
             continue
         if roots & ev.roots.get(leaf.atom.id, frozenset()):
             copied = elementwise(ev, "pos", (value,)) if isinstance(value, Sym | Complex) else value

@@ -33,6 +33,7 @@ from tapec.syntax.core import (
     Assign,
     Block,
     Const,
+    Expr,
     For,
     Function,
     If,
@@ -149,10 +150,13 @@ class _Together:
         later: dict[str, list[Access]] = {}
         for access in self.trips.accesses(second.body):
             later.setdefault(self.trips.aliases.find(access.array), []).append(access)
+        written = frozenset(name for stmt in walk((first, second)) for name in writes(stmt))
+        # a copy of what a nest has made does not keep the nest from lanes when it stays outside
+        even = _depth(first.body) == _depth(second.body)
         views = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         for one in self.trips.accesses(first.body):
             for other in later.get(self.trips.aliases.find(one.array), ()):
-                if one.kind == other.kind == "load":
+                if one.kind == other.kind == "load" or (even and self.trips.new_apart(one, other, written)):
                     continue
                 if one.array != other.array or one.array in views or not self.same_trip(one, first, other, second):
                     return False
@@ -174,7 +178,7 @@ class _Together:
     def slower(self, one: For, other: For) -> bool:
         """Whether a loop of elementary functions would no longer run on vectors for the sake of another one."""
         values = (stmt.value for stmt in walk(one.body) if isinstance(stmt, Assign))
-        calls = any(isinstance(value, Op) and value.fn in VECTORISED for value in values)
+        calls = any(isinstance(value, Op) and value.fn in VECTORISED and not _multiplies(value) for value in values)
         longer = not self.inside and any(isinstance(stmt, For | Loop) for stmt in other.body)
         return calls and self.straight(one) and not self.straight(other) and not longer
 
@@ -184,8 +188,15 @@ class _Together:
             return False
         inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
         subs = (sub for access in self.trips.accesses(loop.body) for sub in access.index or ())
-        known = (self.trips.subscript(sub) if isinstance(sub, Name | Const) else None for sub in subs)
+        known = (self.trips.subscript(self.around(sub)) for sub in subs)
         return all(affine is not None and affine.base not in inside for affine in known)
+
+    def around(self, sub: Expr) -> Expr:
+        """A subscript as it is between the edges of a ring, which `edges` gives loops of their own."""
+        match self.trips.definition(sub) if isinstance(sub, Name) else None:
+            case Op(fn="%", args=(number, _)):
+                return number
+        return sub
 
     def one(self, first: For, second: For) -> For:
         """Both loops in one."""
@@ -215,6 +226,17 @@ def _alike(first: For, second: For) -> bool:
         return False
     trips = (first.start, first.stop, first.step)
     return trips == (second.start, second.stop, second.step) and first.step == Const(1)
+
+
+def _depth(block: Block) -> int:
+    """How many loops a block has inside one another."""
+    inner = (_depth(body) + isinstance(stmt, For | Loop) for stmt in block for body in blocks(stmt))
+    return max(inner, default=0)
+
+
+def _multiplies(value: Op) -> bool:
+    """Whether a power is products of its base."""
+    return value.fn == "**" and isinstance(value.args[1], Const) and isinstance(value.args[1].value, int)
 
 
 def _short(loop: For) -> bool:

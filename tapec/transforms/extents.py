@@ -94,11 +94,21 @@ class Extents:
                 return self.early(made.args[1 + axis.value], outermost, ends)
         return None
 
-    def at_most(self, expr: Expr, outermost: Region, ends: Ends, asked: frozenset[Expr] = frozenset()) -> Expr | None:
-        """A bound, known early, of an integer that may be another one in each trip; `asked` are those on the way."""
+    def at_most(self, expr: Expr, outermost: Region, ends: Ends) -> Expr | None:
+        """A bound, known early, of an integer that may be another one in each trip."""
+        found = self._bounds_of(expr, outermost, ends, frozenset())
+        return functools.reduce(_larger, found) if found else None
+
+    def _bounds_of(self, expr: Expr, outermost: Region, ends: Ends, asked: frozenset[Expr]) -> list[Expr] | None:
+        """Integers known early, of which one is not below `expr`; None if they are not known.
+
+        asked  what has led here, none of it above `expr`: what an integer was before is no bound of its own
+        """
+        if expr in asked:
+            return []
         known = self.early(expr, outermost, ends)
-        if known is not None or expr in asked:
-            return known
+        if known is not None:
+            return [known]
         match expr:
             case Name(id=name):
                 values = [stmt.value for stmt in self.regions.defs[name] if isinstance(stmt, Assign)]
@@ -106,13 +116,21 @@ class Extents:
                     return None
             case Op(fn="ifelse", args=(_, *sides)) | Op(fn="max", args=sides):
                 values = list(sides)
+            case Op(fn="-", args=(larger, Const(value=int() as less))) if less >= 0:
+                values = [larger]
             case Op(fn="dim", args=(Name(id=array), axis)):
                 values = self.extents_of(array, axis)
+                if not values:
+                    return None
             case _:
                 return None
-        bounds = [self.at_most(value, outermost, ends, asked | {expr}) for value in values]
-        found = [bound for bound in bounds if bound is not None]
-        return functools.reduce(_larger, found) if found and len(found) == len(bounds) else None
+        found: list[Expr] = []
+        for value in values:
+            bounds = self._bounds_of(value, outermost, ends, asked | {expr})
+            if bounds is None:
+                return None
+            found += bounds
+        return found
 
     def extents_of(self, array: str, axis: Expr) -> list[Expr]:
         """What an array's extent may be: that of each array that its name stands for; nothing if that is not known."""

@@ -101,3 +101,40 @@ def test_what_is_not_meant_to_be_as_long_is_stretched():
     with interpreted():
         found = tapec.grad(scaled)(arr(5), arr(4), 5, 1)
     np.testing.assert_allclose(found, np.full(5, arr(4)[0]))
+
+
+def weighted(u, centre, width):
+    n = centre.shape[0]
+    total = np.zeros(n)
+    for i in range(width):
+        s = u[i : i + n]
+        w = np.exp(-((s - centre) ** 2))
+        total += w * s
+    return np.sum(total * total)
+
+
+def test_what_was_compared_is_known_to_be_as_long():
+    # what the weights and their product with the slice are loops over is known to be one extent: one loop
+    source = tapec.value_and_grad(weighted).source(VECTOR, VECTOR, int64)
+    assert source.count("could not be broadcast together") == 1 and "w = np.empty" not in source
+    with interpreted():
+        check(weighted, (np.linspace(0.1, 0.9, 7), np.linspace(-0.5, 0.5, 5), 3), wrt=(0, 1))
+
+
+def perhaps(u, v, k):
+    n = v.shape[0]
+    s = u[1 : n + 1]
+    total = 0.0
+    if k > 1:
+        total += np.sum(s * v)
+    for _ in range(k - 1):
+        total += np.sum(s * v)
+    return total + np.sum(s * v)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_what_was_compared_in_a_branch_or_loop_is_not_known_after_it(k):
+    with interpreted():
+        check(perhaps, (np.linspace(0.1, 0.9, 4), np.linspace(-0.5, 0.5, 3), k), wrt=(0, 1))
+        with pytest.raises(ValueError, match="an array ends before a slice of it does"):
+            tapec.grad(perhaps)(np.linspace(0.1, 0.9, 3), np.linspace(-0.5, 0.5, 3), k)

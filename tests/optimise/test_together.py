@@ -105,6 +105,42 @@ def test_what_stays(other):
     assert run_together(function) == function
 
 
+STEPS = """
+def f(a, n, k):
+    {before}
+    for t in range(k):
+        a1 = np.empty(n)
+        for i in range(n):
+            i1 = i - 1
+            x = a[i1]
+            a1[i] = x
+        {within}
+        for j in range(n):
+            y = a1[j]
+            z = {old}[j]
+            s = y + z
+            a2[j] = s
+        {after}
+        a = a2
+    return a
+"""
+
+
+def test_what_a_trip_makes_is_other_memory_than_what_it_began_with():
+    new = "a2 = np.empty(n)"
+    same = {"before": "w = n * n", "within": new, "after": "w2 = n + n", "old": "a"}
+    joined = read(STEPS.format(**same))
+    assert run_together(joined) != joined
+    for other in (
+        # from the second trip on it is what the trip before has made
+        {"before": new, "within": "w3 = n - n"},
+        # changed in the trip
+        {"within": f"{new}\n        a = a2"},
+    ):
+        function = read(STEPS.format(**(same | other)))
+        assert run_together(function) == function
+
+
 def fitted(x, w, y):
     out = np.empty(x.shape[0])
     slopes = np.zeros_like(out)

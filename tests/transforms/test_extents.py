@@ -54,7 +54,7 @@ X, Y = np.linspace(0.1, 0.9, 4), np.linspace(-0.5, 0.5, 7)
 CASES = (
     (grown_once, (X, 3), True),
     (one_or_the_other, (X, Y, 4), True),
-    (shrinking, (X, 3), False),
+    (shrinking, (X, 3), True),
     (a_few, (X, 4), True),
 )
 
