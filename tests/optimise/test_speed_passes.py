@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tapec
 from tapec.optimise.ascending import ascend
 from tapec.optimise.distribute import distribute
 from tapec.optimise.hoist import hoist_allocations
 from tapec.optimise.settle import settle_stores
 from tapec.optimise.sums import sum_in_variables
+from tests import oracles
 from tests.optimise.reading import check
 
 
@@ -281,15 +284,81 @@ def test_memory_that_outlives_its_trip_is_made_anew():
     )
 
 
-def test_an_allocation_that_may_raise_stays():
-    same(
+def test_an_allocation_that_may_raise_raises_in_the_trip():
+    check(
         hoist_allocations,
-        """
+        before="""
         def f(a, n, y):
             for k in range(n):
                 n_1 = n - 2
                 a_1 = np.empty(n_1)
+                a_2 = np.empty(n_1)
                 a_1[0] = y
+                a_2[0] = y
+            return y
+        """,
+        after="""
+        def f(a, n, y):
+            n_1 = n - 2
+            n_2 = max(n_1, 0)
+            a_1 = np.empty(n_2)
+            a_2 = np.empty(n_2)
+            for k in range(n):
+                t = n_1 < 0
+                if t:
+                    raise ValueError("negative dimensions not allowed")
+                a_1[0] = y
+                a_2[0] = y
             return y
         """,
     )
+
+
+def test_zeros_that_leave_the_loop_are_set_in_the_trip():
+    check(
+        hoist_allocations,
+        before="""
+        def f(a, n, y):
+            n_1 = a.shape[0]
+            for k in range(n):
+                A = np.zeros((n_1, 3))
+                A[0, 0] += y
+                t = A[0, 1]
+                a[k] = t
+            return y
+        """,
+        after="""
+        def f(a, n, y):
+            n_1 = a.shape[0]
+            A = np.empty((n_1, 3))
+            for k in range(n):
+                for i in range(n_1):
+                    for i_1 in range(3):
+                        A[i, i_1] = 0.0
+                A[0, 0] += y
+                t = A[0, 1]
+                a[k] = t
+            return y
+        """,
+    )
+
+
+def scratch_of_any_size(x, size):
+    total = 0.0
+    work = np.zeros(size - 2)
+    for i in range(x.shape[0]):
+        for j in range(size - 2):
+            work[j] = np.sin(x[i] * (j + 1))
+        for j in range(size - 3):
+            work[j + 1] += work[j] * x[i]
+        total += work[size - 3] if size > 2 else x[i]
+    return total
+
+
+def test_scratch_arrays_of_any_size():
+    x = np.linspace(0.1, 0.9, 4)
+    with oracles.interpreted():
+        for size in (2, 3, 5):
+            oracles.check(scratch_of_any_size, (x, size), wrt=(0,))
+        with pytest.raises(ValueError, match="negative dimensions"):
+            tapec.grad(scratch_of_any_size)(x, 1)

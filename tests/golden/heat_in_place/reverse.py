@@ -36,11 +36,14 @@ def heat_in_place_value_and_grad(u, steps):
     # reverse sweep
     # for i in range(1, v.size - 1):
     n_1 = tapec_runtime.unforeseen(n if n - 1 > 1 else 0)
+    # w = v.copy()
+    t_1_bar = np.empty(n)
     t_5_kept = np.zeros(max(n - 1, 0) + 3)
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
         # w = v.copy()
-        t_1_bar = np.zeros(n)
+        for i in range(n):
+            t_1_bar[i] = 0.0
         # for i in range(1, v.size - 1):
         for i in tapec_runtime.independent(range(1, n - 1)):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])

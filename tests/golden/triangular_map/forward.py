@@ -22,6 +22,7 @@ def triangular_map_jvp(w, x, w_dot):
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
     image = np.empty((d, room))
+    image_dot = np.empty((d, room))
     for i_first in range(0, x_n0, 64):
         lanes = min(x_n0 - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
@@ -30,7 +31,9 @@ def triangular_map_jvp(w, x, w_dot):
                 i = i_first + lane
                 x_lanes[j, lane] = x[i, j]
         # image = np.empty(d)
-        image_dot = np.zeros((d, room))
+        for i in range(d):
+            for i_1 in range(room):
+                image_dot[i, i_1] = 0.0
         for r in range(d):
             # image[r] = 0.0
             for lane in tapec_runtime.independent(range(lanes)):
