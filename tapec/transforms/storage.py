@@ -192,7 +192,9 @@ class Planner(Heads):
             return None
         for first in range(1, len(chain)):
             extents = self.extents.of(chain[first:])
-            # an array takes as long as some pushes
+            # an array takes as long as some pushes, and loops around data, such as rows of a sparse matrix, are short
+            if isinstance(chain[first - 1].owner, For):
+                continue
             if extents is not None and not all(isinstance(extent, Const) for extent in extents):
                 return first, extents
         return None
