@@ -24,6 +24,18 @@ def relaxed(u, f, limit):
     return np.sum(u * u)
 
 
+def rows_of_a_sparse_matrix(x, first, column, steps):
+    total = 0.0
+    for _ in range(steps):
+        for i in range(first.shape[0] - 1):
+            s = 1.0
+            for p in range(first[i], first[i + 1]):
+                s = np.sin(s * x[column[p]])
+            x[i] += s
+            total += s * x[i]
+    return total
+
+
 def fewer_in_each_trip(x, least):
     x = x.copy()
     n = x.shape[0]
@@ -121,6 +133,12 @@ def test_at_every_level_and_as_a_pullback(function, args):
 
 def test_few_values_known_in_number_stay_on_lists():
     assert "_store_stack" not in tapec.emit(three_at_a_time, signature="f8[::1], i8")
+
+
+def test_short_loops_of_counted_ones_stay_on_lists():
+    """An array for each row of a sparse matrix took three times as long as numbers on a list."""
+    text = tapec.emit(rows_of_a_sparse_matrix, signature="f8[::1], i8[::1], i8[::1], i8")
+    assert "_store_stack" not in text and "_stack.append(" in text
 
 
 def test_explain_counts_a_buffer_for_each_trip():
