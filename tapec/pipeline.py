@@ -21,8 +21,8 @@ from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
 from tapec.optimise import forms, prepare, tidy
-from tapec.optimise.defined import define_copied
-from tapec.optimise.unstretched import Forms
+from tapec.optimise.clean.defined import define_copied
+from tapec.optimise.extents.unstretched import Forms
 from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks, substitute

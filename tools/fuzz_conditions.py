@@ -21,7 +21,9 @@ import numpy as np
 
 from tapec.backend import jit
 from tapec.backend.program import Program
-from tapec.optimise import chains, independent, lanes, loop_products, parallel, tall
+from tapec.optimise.loops import chains
+from tapec.optimise.products import loop_products, tall
+from tapec.optimise.vectors import independent, lanes, parallel
 from tapec.syntax.core import Const
 
 

@@ -8,7 +8,7 @@ add to.  A sum is a variable that a trip only adds to, or an element that it onl
         x_bar[i] = w[i] * y_bar           an element of this trip alone
         w_bar[k[i]] += x[i] * y_bar       a sum in an element
 
-Expects one name per value, as `optimise.single` leaves it.
+Expects one name per value, as `optimise.clean.single` leaves it.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ class Trips:
         return self.dependence.affine(sub) if isinstance(sub, Name | Const) else None
 
     def signed(self, sub: Expr) -> Expr:
-        """A subscript as it was before it lost its sign, where `optimise.unsigned` has taken that."""
+        """A subscript as it was before it lost its sign, where `optimise.vectors.unsigned` has taken that."""
         match self.definition(sub) if isinstance(sub, Name) else None:
             case Op(fn="cast.uint64", args=(number,)):
                 return number

@@ -8,9 +8,9 @@ product of variables and places where ways meet.  So here are
 - elements of arrays at whole numbers, loaded and stored through the fields of the array that this takes;
 - variables that are set or deleted: of a number nobody asks what was there before, of an array one field.
 
-The results are those of Numba's code, and so is the machine code when LLVM is done, but for details.  What has another form is left to
-Numba.  Loops are, too: with their counters in variables of the function's own, LLVM saw them sooner, proved less of the
-signs of subscripts, and `heat_1d` took 1.7 times as long.
+The results are those of Numba's code, and so is the machine code when LLVM is done, but for details.  What has another
+form is left to Numba.  Loops are, too: with their counters in variables of the function's own, LLVM saw them sooner,
+proved less of the signs of subscripts, and `heat_1d` took 1.7 times as long.
 """
 
 from __future__ import annotations

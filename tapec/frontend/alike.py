@@ -3,7 +3,7 @@
 Arrays that a loop sets anew (`u = u + du * laplacian(u) - u * v * v`) have the extents of an expression, and where
 operands may have to be stretched, nobody knows which before the loop has run.  For the usual case the function is
 lowered with extents of parameters taken to be equal wherever operands are compared; what has to be equal is asked
-once, at the start (`optimise.unstretched`).
+once, at the start (`optimise.extents.unstretched`).
 """
 
 from __future__ import annotations

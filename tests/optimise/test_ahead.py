@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.ahead import compute_ahead
+from tapec.optimise.vectors.ahead import compute_ahead
 from tests import oracles
 from tests.optimise.reading import check, read
 

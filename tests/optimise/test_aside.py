@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.aside import call_aside
-from tapec.optimise.selected import select_functions
+from tapec.optimise.vectors.aside import call_aside
+from tapec.optimise.vectors.selected import select_functions
 from tests import oracles
 from tests.optimise.comparison import close, run
 from tests.optimise.reading import check, read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.branches import straighten
+from tapec.optimise.clean.branches import straighten
 from tests.optimise.reading import check
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.carried import carry_additions
+from tapec.optimise.loops.carried import carry_additions
 from tests.optimise.reading import check
 from tests.oracles import interpreted
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.chains import split_chains
+from tapec.optimise.loops.chains import split_chains
 from tests.optimise.reading import check, read
 from tests.oracles import interpreted
 

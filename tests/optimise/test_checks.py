@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.checks import check_once
+from tapec.optimise.extents.checks import check_once
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

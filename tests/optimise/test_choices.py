@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.choices import choose_numbers
+from tapec.optimise.vectors.choices import choose_numbers
 from tests.optimise.reading import check
 from tests.oracles import interpreted
 

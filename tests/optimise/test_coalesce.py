@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.coalesce import coalesce
+from tapec.optimise.clean.coalesce import coalesce
 from tests.optimise.reading import check
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.columnwise import keep_columns
+from tapec.optimise.memory.columnwise import keep_columns
 from tests import oracles
 from tests.optimise.reading import check, read
 

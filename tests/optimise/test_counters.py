@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.counters import count_by_formula
-from tapec.optimise.refill import refill
+from tapec.optimise.clean.counters import count_by_formula
+from tapec.optimise.memory.refill import refill
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 

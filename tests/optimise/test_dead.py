@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.dead import drop_dead
+from tapec.optimise.clean.dead import drop_dead
 from tests.optimise.reading import check
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.defined import define_copied
+from tapec.optimise.clean.defined import define_copied
 from tests.optimise.reading import check
 
 

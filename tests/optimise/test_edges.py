@@ -9,7 +9,7 @@ import pytest
 
 import tapec
 from tapec.optimise import CLEAN
-from tapec.optimise.edges import part_edges
+from tapec.optimise.loops.edges import part_edges
 from tests import oracles
 from tests.optimise.comparison import identical, run, unoptimised
 from tests.optimise.reading import check, read

@@ -9,7 +9,7 @@ import pytest
 from numba import float32, float64, int64
 
 import tapec
-from tapec.optimise.elementary import VECTORISED, vectorise_functions
+from tapec.optimise.vectors.elementary import VECTORISED, vectorise_functions
 from tapec.options import Options
 from tapec.pipeline import build
 from tapec.rules import rule_for

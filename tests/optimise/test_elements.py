@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.elements import known_elements
+from tapec.optimise.memory.elements import known_elements
 from tests.optimise.reading import check
 from tests.oracles import clone
 

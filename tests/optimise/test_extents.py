@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import tapec
-from tapec.optimise.extents import known_extents
+from tapec.optimise.extents.extents import known_extents
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

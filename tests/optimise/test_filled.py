@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tapec.optimise.filled import fill_at_once
+from tapec.optimise.memory.filled import fill_at_once
 from tests.optimise.reading import check
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.filled_choices import fill_choices
+from tapec.optimise.memory.filled_choices import fill_choices
 from tests.optimise.reading import check
 from tests.oracles import interpreted
 

@@ -7,8 +7,8 @@ import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.optimise.chosen import hide_choices
-from tapec.optimise.distribute import distribute
+from tapec.optimise.loops.distribute import distribute
+from tapec.optimise.vectors.chosen import hide_choices
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import clone

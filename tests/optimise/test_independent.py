@@ -7,8 +7,8 @@ import textwrap
 import pytest
 
 from tapec.backend import printer
-from tapec.optimise.independent import tell_independent
-from tapec.optimise.single import single_values
+from tapec.optimise.clean.single import single_values
+from tapec.optimise.vectors.independent import tell_independent
 from tests.optimise.reading import check, read
 
 ROWS = """

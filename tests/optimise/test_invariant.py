@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.invariant import fill_once
+from tapec.optimise.loops.invariant import fill_once
 from tests import oracles
 from tests.optimise.comparison import identical, run
 from tests.optimise.reading import read

@@ -7,7 +7,7 @@ import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.optimise.joined_products import join_products
+from tapec.optimise.products.joined_products import join_products
 from tests.optimise.reading import read
 from tests.oracles import interpreted
 

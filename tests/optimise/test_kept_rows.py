@@ -12,7 +12,7 @@ import pytest
 import tapec
 from tapec import optimise
 from tapec.backend import printer
-from tapec.optimise.kept_rows import keep_written_rows
+from tapec.optimise.memory.kept_rows import keep_written_rows
 from tests.optimise.reading import check, read
 from tests.oracles import clone, interpreted
 from tests.programs.overwriting import make_water, shallow_water

@@ -7,7 +7,7 @@ import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.optimise.lane_buffers import with_lanes_last
+from tapec.optimise.vectors.lane_buffers import with_lanes_last
 from tests.optimise.reading import read
 from tests.oracles import interpreted
 from tests.programs.inference import hmm_forward

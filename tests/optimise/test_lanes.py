@@ -9,8 +9,8 @@ import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.optimise import lanes as pass_
-from tapec.optimise.lanes import in_lanes
+from tapec.optimise.vectors import lanes as pass_
+from tapec.optimise.vectors.lanes import in_lanes
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

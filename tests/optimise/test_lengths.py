@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.lengths import square_lengths
+from tapec.optimise.products.lengths import square_lengths
 from tests.optimise.reading import check
 
 

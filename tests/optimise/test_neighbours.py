@@ -7,7 +7,7 @@ import pytest
 
 import tapec
 from tapec import optimise
-from tapec.optimise.neighbours import join_neighbours
+from tapec.optimise.loops.neighbours import join_neighbours
 from tests.optimise.reading import check
 from tests.oracles import interpreted
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.once import compute_once
+from tapec.optimise.loops.once import compute_once
 from tests import oracles
 from tests.optimise.comparison import identical, run
 from tests.optimise.reading import read

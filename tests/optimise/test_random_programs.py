@@ -11,7 +11,7 @@ import pytest
 
 from tapec.errors import TapecError
 from tapec.optimise import PASSES, tidy
-from tapec.optimise.defined import define_copied
+from tapec.optimise.clean.defined import define_copied
 from tapec.options import Options
 from tapec.pipeline import Program
 from tapec.syntax.core import Function

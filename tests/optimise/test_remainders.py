@@ -8,7 +8,7 @@ from numba import njit
 
 import tapec
 import tapec_runtime
-from tapec.optimise.remainders import cheap_remainders
+from tapec.optimise.vectors.remainders import cheap_remainders
 from tests import oracles
 from tests.optimise.reading import check, read
 

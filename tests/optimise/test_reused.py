@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.reused import reuse_memory
+from tapec.optimise.memory.reused import reuse_memory
 from tests.optimise.reading import check
 
 

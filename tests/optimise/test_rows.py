@@ -8,7 +8,7 @@ from numba import njit
 
 import tapec_runtime
 from tapec.backend import printer
-from tapec.optimise.rows import hide_descent
+from tapec.optimise.vectors.rows import hide_descent
 from tapec.syntax.types import Array
 from tests.optimise.reading import read
 

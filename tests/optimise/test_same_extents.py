@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.same_extents import extents_of_one_size
+from tapec.optimise.extents.same_extents import extents_of_one_size
 from tests import oracles
 from tests.optimise.reading import check, read
 

@@ -8,7 +8,7 @@ from numba import njit
 
 import tapec
 import tapec_runtime
-from tapec.optimise.searches import search_tables
+from tapec.optimise.vectors.searches import search_tables
 from tests.optimise.reading import check, read
 
 SEARCH = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.selected import select_values
+from tapec.optimise.vectors.selected import select_values
 from tests import oracles
 from tests.optimise.reading import check, read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapec.optimise.settle import settle_stores
+from tapec.optimise.loops.settle import settle_stores
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 

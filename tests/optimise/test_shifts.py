@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.shifts import cancel_shifts
+from tapec.optimise.loops.shifts import cancel_shifts
 from tests import oracles
 from tests.optimise.reading import check, read
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tapec.optimise.dead import drop_dead
-from tapec.optimise.single import single_values
+from tapec.optimise.clean.dead import drop_dead
+from tapec.optimise.clean.single import single_values
 from tests.optimise.reading import check
 
 

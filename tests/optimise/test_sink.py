@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.sink import sink_allocations
+from tapec.optimise.clean.sink import sink_allocations
 from tests.optimise.reading import check
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tapec.optimise.early import leave_early
-from tapec.optimise.zeros import skip_zeros
+from tapec.optimise.loops.early import leave_early
+from tapec.optimise.loops.zeros import skip_zeros
 from tests.optimise.reading import check
 
 

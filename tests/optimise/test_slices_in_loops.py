@@ -9,7 +9,7 @@ import pytest
 
 import tapec
 from tapec.optimise import CLEAN
-from tapec.optimise.slices import elements_of_slices, extents_of_slices
+from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
 from tapec.syntax.core import Assign, Op, walk
 from tests import oracles
 from tests.optimise.comparison import run

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.joined import copy_joined
-from tapec.optimise.small_products import write_out_products
+from tapec.optimise.memory.joined import copy_joined
+from tapec.optimise.products.small_products import write_out_products
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.ascending import ascend
-from tapec.optimise.distribute import distribute
-from tapec.optimise.hoist import hoist_allocations
-from tapec.optimise.settle import settle_stores
-from tapec.optimise.sums import sum_in_variables
+from tapec.optimise.loops.ascending import ascend
+from tapec.optimise.loops.distribute import distribute
+from tapec.optimise.loops.settle import settle_stores
+from tapec.optimise.loops.sums import sum_in_variables
+from tapec.optimise.memory.hoist import hoist_allocations
 from tests import oracles
 from tests.optimise.reading import check
 

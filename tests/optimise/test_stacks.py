@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise import stacks
+from tapec.optimise.memory import stacks
 from tests.oracles import interpreted
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.stages import stage_functions
+from tapec.optimise.vectors.stages import stage_functions
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 

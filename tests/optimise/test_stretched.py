@@ -7,7 +7,7 @@ import pytest
 from numba import float64
 
 import tapec
-from tapec.optimise.stretched import copy_stretched
+from tapec.optimise.extents.stretched import copy_stretched
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

@@ -9,7 +9,7 @@ import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.optimise.strided import keep_in_line
+from tapec.optimise.vectors.strided import keep_in_line
 from tapec.syntax.types import Array
 from tests.optimise.reading import read
 from tests.oracles import check as check_derivative

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.tabled import tabulate
+from tapec.optimise.vectors.tabled import tabulate
 from tests import oracles
 from tests.optimise.comparison import identical, run
 from tests.optimise.reading import read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.tails import breaks_last
+from tapec.optimise.clean.tails import breaks_last
 from tests.optimise.reading import check
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.tall import turn_tall
+from tapec.optimise.products.tall import turn_tall
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.together import run_together
+from tapec.optimise.loops.together import run_together
 from tapec.syntax.core import For
 from tests import oracles
 from tests.optimise.reading import check, read

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.turned_products import turn_products
+from tapec.optimise.products.turned_products import turn_products
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapec.backend import printer
-from tapec.optimise.unsigned import drop_signs
+from tapec.optimise.vectors.unsigned import drop_signs
 from tests.optimise.reading import read
 
 TRIANGLE = """

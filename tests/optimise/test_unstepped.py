@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.unstepped import stencils_without_steps, without_steps
+from tapec.optimise.extents.unstepped import stencils_without_steps, without_steps
 from tests.optimise.reading import check, read
 from tests.oracles import clone, interpreted
 

@@ -1,0 +1,1 @@
+"""Which loops there are, in which order they run, and what their trips hand on."""

@@ -1,0 +1,76 @@
+"""Run loops upward whose trips can run in any order.
+
+The reverse sweep visits trips last to first.  Memory is read faster upward, and only upward does
+LLVM prove that a subscript such as `i - 1` is not negative.
+
+    for i in range(n - 1, -1, -1):            for i in range(n):
+        x_bar[i] += y * w[i]           ->         x_bar[i] += y * w[i]
+
+Refused where a trip uses what another one left, see `analyses.trips`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.trips import Trips
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Name,
+    Op,
+    Stmt,
+    map_blocks,
+)
+from tapec.syntax.types import INT64
+
+
+def ascend(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function with ascending loops where order does not matter; see the module."""
+    worker = _Ascend(function)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+class _Ascend:
+    def __init__(self, function: Function) -> None:
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            match stmt:
+                case For(body=body):
+                    made = replace(stmt, body=self.block(body))
+                    if stmt.step == Const(-1) and self.trips.commute(stmt):
+                        first = self.one_more(stmt.stop, stmt, out)
+                        made = replace(made, start=first, stop=self.one_more(stmt.start, stmt, out), step=Const(1))
+                    out.append(made)
+                case _:
+                    out.append(map_blocks(stmt, self.block))
+        return tuple(out)
+
+    def one_more(self, bound: Atom, loop: For, out: list[Stmt]) -> Atom:
+        """`bound + 1`, without computing it where `bound` is something less one."""
+        if isinstance(bound, Const):
+            assert isinstance(bound.value, int)
+            return Const(bound.value + 1)
+        made: Expr | None = self.trips.definition(bound)
+        value: Expr = Op("+", (bound, Const(1)))
+        if isinstance(made, Op) and made.fn == "-":
+            whole, less = made.args
+            if isinstance(less, Const) and isinstance(less.value, int) and isinstance(whole, Name):
+                if self.trips.fixed(whole) and less == Const(1):
+                    return whole
+                if self.trips.fixed(whole):
+                    value = Op("-", (whole, Const(less.value - 1)))
+        name = self.fresh("t", INT64)
+        out.append(Assign(name, value, loop.span))
+        return Name(name)

@@ -1,0 +1,123 @@
+"""Carry to the next trips what a trip adds to their elements.
+
+    for i in range(n - 1):                    x_carried = 0.0
+        x_bar[i] += s                         for i in range(n - 1):
+        x_bar[i + 1] += t          ->             x_bar[i] += s + x_carried
+                                                  x_carried = t
+                                              if 0 < n - 1:
+                                                  x_bar[n - 1] += x_carried
+
+Each element is read and written once, and the loop runs on vectors: what the trip before has left is the same vector
+shifted by one.  Of what is added two elements further on, as by a second difference, two trips know.  Where nothing but
+the additions meets the array, their order does not matter.  Only in loops that stand in no other one: a loop that waits
+for its trip before cannot run in lanes, nor on threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.trips import Access, Trips
+from tapec.journal import Listener, Named
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import Assign, Const, Expr, For, Function, If, Name, Op, Stmt, Store, walk, writes
+from tapec.syntax.types import BOOL, INT64, Array
+
+
+def carry_additions(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such additions carried; see the module.  Afterwards a name may have several values."""
+    worker = _Carried(function, listener)
+    body = tuple(new for stmt in function.body for new in (worker.loop(stmt) if isinstance(stmt, For) else (stmt,)))
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+# how far ahead of the trip's own element
+_FARTHEST = 2
+
+
+class _Carried:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+
+    def loop(self, loop: For) -> list[Stmt]:
+        """What takes a loop's place."""
+        stands = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
+        if loop.step not in (Const(1), Const(-1)) or loop.parallel or not stands:
+            return [loop]
+        if not self.trips.free_of_effects(loop.body):
+            return [loop]
+        before: list[Stmt] = []
+        after: list[Stmt] = []
+        for group in self.trips.groups(loop.body):
+            additions = self.additions(loop, group)
+            if additions is not None:
+                loop = self.carry(loop, additions, before, after)
+        return [*before, loop, *after]
+
+    def additions(self, loop: For, group: list[Access]) -> dict[int, Store] | None:
+        """The additions to elements: by how many trips later is the last one to add to each, beginning with 0.
+
+        None if anything else in the loop meets their memory.
+        """
+        stores = [one for one in loop.body if isinstance(one, Store) and any(access.stmt is one for access in group)]
+        if not 2 <= len(group) == len(stores) or not all(one.accumulate for one in stores):
+            return None
+        (array, *others) = {one.array for one in stores}
+        type_ = self.trips.types[array]
+        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        if others or array in inside or not isinstance(type_, Array) or type_.ndim != 1 or not type_.is_float:
+            return None
+        values = [self.trips.types[one.value.id] for one in stores if isinstance(one.value, Name)]
+        if values != [type_.element] * len(stores) or not all(self.trips.fixed(one.value) for one in stores):
+            return None
+        places = [self.trips.subscript(one.index[0]) for one in stores]
+        sign = 1 if loop.step == Const(1) else -1
+        offsets = [sign * one.offset for one in places if one is not None and one.base == loop.var]
+        later = [offset - min(offsets) for offset in offsets]
+        if len(set(later)) != len(stores) or max(later) > _FARTHEST:
+            return None
+        return dict(sorted(zip(later, stores, strict=True), key=lambda pair: pair[0]))
+
+    def carry(self, loop: For, additions: dict[int, Store], before: list[Stmt], after: list[Stmt]) -> For:
+        """The loop, which adds to an element what the trips before have left for it, with what stands around it."""
+        last, first = additions[0], additions[max(additions)]
+        type_ = self.trips.types[last.array]
+        place = self.trips.subscript(last.index[0])
+        assert isinstance(type_, Array) and place is not None
+        step = 1 if loop.step == Const(1) else -1
+        # for the element of the next trip, and of the one after it
+        names = [self.fresh(f"{last.array}_carried", type_.element) for _ in range(max(additions))]
+        both = self.fresh("t", type_.element)
+        zero: Expr = Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
+        before += [Assign(name, zero, first.span) for name in names]
+        body: list[Stmt] = []
+        carried = [one for one in additions.values() if one is not last]
+        for stmt in loop.body:
+            if stmt is last:
+                body.append(Assign(both, Op("+", (last.value, Name(names[0]))), last.span))
+                stmt = replace(last, value=Name(both))
+            if not any(stmt is one for one in carried):
+                body.append(stmt)
+        for later, name in enumerate(names, 1):
+            parts = (*([additions[later].value] if later in additions else []), *map(Name, names[later : later + 1]))
+            left = Op("+", parts) if len(parts) == 2 else parts[0]
+            body.append(Assign(name, left, (additions.get(later) or first).span))
+        runs = self.fresh("t", BOOL)
+        ordered = (loop.start, loop.stop) if step == 1 else (loop.stop, loop.start)
+        rest: list[Stmt] = []
+        for later, name in enumerate(names, 1):
+            index = self.fresh("t", INT64)
+            behind = Op("+", (loop.stop, Const(place.offset + step * (later - 1))))
+            rest += [
+                Assign(index, behind, loop.span),
+                Store(last.array, (Name(index),), Name(name), True, (additions.get(later) or first).span),
+            ]
+        after += [Assign(runs, Op("<", ordered), loop.span), If(Name(runs), tuple(rest), (), loop.span)]
+        if self.listener is not None:
+            why = "an addition to the next trip's element of `{0}` is carried to that trip"
+            self.listener.decide(loop.span, "carried", "carried over", why, Named(last.array))
+        return replace(loop, body=tuple(body))

@@ -1,0 +1,241 @@
+"""Give each neighbour that a stencil's adjoint adds to a loop of its own.
+
+The adjoint of a stencil scatters: a trip adds to elements that the next trip adds to again, and so
+the loop cannot run on vectors.  An addition that nothing in the loop waits for can be made
+afterwards, from a buffer.
+
+    for i in range(1, n - 1):                 for i in range(1, n - 1):
+        s = c[i] * y_bar[i]                       s_kept[i] = c[i] * y_bar[i]
+        x_bar[i - 1] += s           ->        for i in range(1, n - 1):
+        x_bar[i + 1] += s                         x_bar[i - 1] += s_kept[i]
+                                              for i in range(1, n - 1):
+                                                  x_bar[i + 1] += s_kept[i]
+
+Refused where a later trip, or a later statement, reads or overwrites what the addition changes.
+Additions to several neighbours share a loop where `gathered` can write one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.dependence import Affine
+from tapec.analyses.trips import Access, Trips
+from tapec.journal import Listener, Named
+from tapec.optimise.clean.names import Fresh
+from tapec.optimise.extents.ranges import extent_of
+from tapec.optimise.loops.gathered import Addition, Gathering, Index, moved, padding, placed, reach, standing, together
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    walk,
+    writes,
+)
+from tapec.syntax.linear import Sum
+from tapec.syntax.types import INT64, Array
+
+
+def distribute(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with scattered additions in loops of their own; see the module."""
+    worker = _Distribute(function, listener)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+class _Distribute:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+        # what stands before the outermost loop
+        self.before: list[Stmt] = []
+
+    def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            if isinstance(stmt, If):
+                new: list[Stmt] = [
+                    replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))
+                ]
+            elif isinstance(stmt, For) and _straight(stmt.body):
+                new = self.loop(stmt, (*around, stmt))
+            elif isinstance(stmt, For | Loop):
+                new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
+            else:
+                new = [stmt]
+            if not around:
+                out += self.before
+                self.before = []
+            out += new
+        return tuple(out)
+
+    def loop(self, loop: For, around: tuple[For | Loop, ...]) -> list[Stmt]:
+        """The loop without the additions that can wait, and the loops that make them."""
+        moved = self.movable(loop)
+        extent = extent_of(self.trips, loop, around[0]) if moved else None
+        if extent is None:
+            return [loop]
+        waiting = [
+            Addition(stmt, moved[id(stmt)]) for stmt in loop.body if isinstance(stmt, Store) and id(stmt) in moved
+        ]
+        span = standing(self.trips, loop, around[0])
+        groups = [] if span is None else together(waiting)
+        pad = max((padding(self.trips, loop, group) for group in groups), default=0)
+        size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
+        room = pad + max(map(reach, groups), default=0)
+        if room > 0:
+            size = self.computed(Op("+", (size, Const(room))), loop)
+        gathered = [one for group in groups for one in group]
+        buffers: dict[Atom, str] = {}
+        kept: list[Stmt] = []
+        for stmt in loop.body:
+            if id(stmt) not in moved:
+                kept.append(stmt)
+                continue
+            assert isinstance(stmt, Store)
+            if stmt.value not in buffers:
+                buffers[stmt.value] = self.buffer(stmt, size, "zeros" if groups else "empty")
+                kept += self.keep(buffers[stmt.value], loop, stmt, pad)
+            if self.listener is not None:
+                why = "an addition to `{0}` waits, so that the trips are independent: it is made by a loop of its own"
+                self.listener.decide(loop.span, "distribute", "split", why, Named(stmt.array))
+        after: list[Stmt] = [
+            self.addition(loop, one, buffers[one.stmt.value], pad) for one in waiting if one not in gathered
+        ]
+        if span is not None:
+            gathering = Gathering(self.trips, self.fresh, self.computed)
+            after += [gathering.loop(loop, span, group, buffers, pad) for group in groups]
+        return [replace(loop, body=tuple(kept)), *after]
+
+    # which additions can wait
+
+    def movable(self, loop: For) -> dict[int, Index]:
+        """The additions (by id) that are made after the loop, with their subscripts."""
+        trips = self.trips
+        counts = isinstance(loop.step, Const) and loop.step.value in (1, -1)
+        if not counts or not trips.free_of_effects(loop.body) or trips.dependence.minimum(Affine(loop.var, 0)) < 0:
+            return {}
+        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        found: dict[int, Index] = {}
+        for group in trips.groups(loop.body):
+            if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:
+                found |= self.of_group(loop, group, inside)
+        return found
+
+    def of_group(self, loop: For, group: list[Access], inside: set[str]) -> dict[int, Index]:
+        """The additions to one array that can wait; one of several neighbours stays."""
+        indexes = [self.subscripts(loop, access, inside) for access in group]
+        if any(index is None for index in indexes):
+            return {}
+        known = [index for index in indexes if index is not None]
+        found: dict[int, Index] = {}
+        stays = [index for index, access in zip(known, group, strict=True) if access.kind != "add"]
+        # the element that has the loop's own number stays if it can
+        for place in sorted(range(len(group)), key=lambda place: (abs(known[place].offset), place)):
+            index, access = known[place], group[place]
+            if access.kind != "add" or index in stays:
+                continue
+            beside = any(map(index.beside, stays))
+            fixed = (
+                self.can_wait(loop, index, other, n < place)
+                for n, (other, one) in enumerate(zip(known, group, strict=True))
+                if one.kind != "add"
+            )
+            if beside and all(fixed):
+                found[id(access.stmt)] = index
+            else:
+                stays.append(index)
+        return found
+
+    def subscripts(self, loop: For, access: Access, inside: set[str]) -> Index | None:
+        """Subscripts of which the last counts with the loop and the others stand still; none may count from the end."""
+        if access.array in inside or not access.index:
+            return None  # a view, another one in each trip
+        leading: list[Affine] = []
+        for sub in access.index[:-1]:
+            one = self.trips.subscript(sub)
+            if one is None or one.base in inside or one.base == loop.var:
+                return None
+            leading.append(one)
+        integers = self.trips.dependence.integers
+        last = integers.sum(access.index[-1])
+        if last is None or not integers.never_negative(last, self.trips.regions.of.get(id(access.stmt))):
+            return None
+        row = last.plus(Sum.of(loop.var), -1).plus(Sum(number=last.number), -1)
+        return None if row.names() & {*inside, loop.var} else Index(tuple(leading), row, last.number)
+
+    def can_wait(self, loop: For, added: Index, other: Index, earlier: bool) -> bool:
+        """Whether no later run of another access meets the element that an addition changes."""
+        direction = 1 if loop.step == Const(1) else -1
+        for one, two in zip(added.leading, other.leading, strict=True):
+            apart = one.base == two.base and one.offset != two.offset
+            if apart and min(map(self.trips.dependence.minimum, (one, two))) >= 0:
+                return True
+        if added.row == other.row:
+            # the other access comes to the element so many trips later
+            ahead = (added.offset - other.offset) * direction
+            return ahead < 0 or (ahead == 0 and earlier)
+        first, second = (Sum.of(loop.var).plus(one.row).plus(Sum(number=one.offset)) for one in (added, other))
+        integers = self.trips.dependence.integers
+        (here,) = self.trips.regions.body[id(loop)]
+        return integers.different(first, second, here) and integers.apart(first, second, loop, later=True)
+
+    # writing them
+
+    def computed(self, value: Expr, loop: For) -> Atom:
+        """A whole number computed before the outermost loop."""
+        if isinstance(value, Name | Const):
+            return value
+        name = self.fresh("n", INT64)
+        self.before.append(Assign(name, value, loop.span))
+        return Name(name)
+
+    def buffer(self, stmt: Store, size: Atom, made: str) -> str:
+        type_ = self.fresh.types[stmt.array]
+        assert isinstance(type_, Array)
+        stem = stmt.value.id if isinstance(stmt.value, Name) else "t"
+        name = self.fresh(f"{stem}_kept", Array(type_.dtype, 1))
+        self.before.append(Assign(name, Op(made, (Const(type_.dtype), size)), stmt.span))
+        return name
+
+    def keep(self, buffer: str, loop: For, stmt: Store, pad: int) -> list[Stmt]:
+        """Keep the value that is added, `pad` places behind the trip's number."""
+        out: list[Stmt] = []
+        place = moved(self.fresh, Name(loop.var), pad, stmt, out)
+        return [*out, Store(buffer, (place,), stmt.value, False, stmt.span)]
+
+    def addition(self, loop: For, one: Addition, buffer: str, pad: int) -> For:
+        """The loop that makes one addition."""
+        stmt = one.stmt
+        type_ = self.fresh.types[stmt.array]
+        assert isinstance(type_, Array)
+        var = self.fresh(loop.var, INT64)
+        body: list[Stmt] = []
+        place = moved(self.fresh, Name(var), pad, stmt, body)
+        value = self.fresh("t", type_.element)
+        body.append(Assign(value, Op("load", (Name(buffer), place)), stmt.span))
+        subs = placed(self.fresh, one.index, Name(var), stmt, body)
+        body.append(Store(stmt.array, subs, Name(value), True, stmt.span))
+        return replace(loop, var=var, body=tuple(body))
+
+
+def _straight(body: Block) -> bool:
+    """Whether each trip makes the same stores: branches only choose between values."""
+    return all(
+        isinstance(stmt, Assign | Store)
+        or (isinstance(stmt, If) and all(isinstance(s, Assign | If) for s in walk((stmt,))))
+        for stmt in body
+    )

@@ -1,0 +1,263 @@
+"""Fill an array once, before a loop whose trips would all fill it alike.
+
+    for t in range(steps):                    cp = np.zeros(n)
+        cp = np.zeros(n)                      if 0 < steps:
+        dp = np.zeros(n)                          for i in range(1, n):
+        for i in range(1, n):         ->              cp[i] = c[i] / (b[i] - a[i] * cp[i - 1])
+            m = b[i] - a[i] * cp[i - 1]       for t in range(steps):
+            cp[i] = c[i] / m                      dp = np.zeros(n)
+            dp[i] = (u[i] - a[i] * ...) / m       for i in range(1, n):
+        ...                                           m = b[i] - a[i] * cp[i - 1]
+                                                      dp[i] = (u[i] - a[i] * ...) / m
+                                                  ...
+
+The coefficients of an elimination in a time step, factors of a matrix, tables of weights: the adjoint of what fills
+them runs once, too.  An array is filled alike by all trips if what computes its elements depends on nothing that a
+trip changes.  Where the rest of a trip reads an element, it must be what it will be when the trip has ended.
+
+An array that the program makes before the loop counts as made in each trip if trips read of it what they have written
+themselves alone (`analyses/written.py`).  It may do so in several loops, which then have one each.
+
+Expects one name per value, as `optimise.clean.single` leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.analyses.draws import drawn
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept
+from tapec.analyses.trips import Trips
+from tapec.analyses.written import Written
+from tapec.journal import Listener, Named
+from tapec.optimise.clean.liveness import distinct
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Print,
+    Push,
+    Stmt,
+    Store,
+    literal_range,
+    reads,
+    walk,
+    writes,
+)
+from tapec.syntax.renaming import renamed
+from tapec.syntax.types import BOOL, INT64
+
+_SIZES = frozenset({"dim", "+", "-", "*", "max", "min"})
+
+
+def fill_once(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such arrays filled before the loops; see the module."""
+    while (found := _Fillings(function, listener).moved()) is not None:
+        function = replace(found, body=distinct(found.body))
+    return function
+
+
+class _Fillings:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.function = function
+        self.listener = listener
+        self.trips = Trips(function)
+        self.regions = self.trips.regions
+        self.fresh = Fresh(function.types)
+        self.scratch = dict(self.arrays())
+
+    def moved(self) -> Function | None:
+        """The function with one array filled earlier; None if there is none to move."""
+        for array, made in self.scratch.items():
+            block = self.regions.of[id(made)].block
+            loops = self.loops(array, made, block)
+            if not loops:
+                continue
+            changes: dict[int, tuple[Stmt, ...]] = {id(made): ()}
+            for loop in loops:
+                changes[id(loop)] = self.split(array, loop, made, self.fresh_name(array) if len(loops) > 1 else array)
+            return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
+        return None
+
+    def fresh_name(self, array: str) -> str:
+        return self.fresh(array, self.function.types[array])
+
+    def arrays(self) -> Iterator[tuple[str, Assign]]:
+        """The arrays that are made here, and used element by element alone, with what makes them; inner ones first."""
+        users: dict[str, bool] = {}
+        for stmt in walk(self.function.body):
+            for name in reads(stmt):
+                users[name] = users.get(name, True) and self.by_element(stmt, name)
+        for stmt in reversed(list(walk(self.function.body))):
+            if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op):
+                continue
+            names = [Name(stmt.target), *(arg for arg in stmt.value.args[1:] if isinstance(arg, Name))]
+            alone = users.get(stmt.target, False) and all(map(self.trips.fixed, names))
+            if stmt.value.fn in ("empty", "zeros") and alone:
+                yield stmt.target, stmt
+
+    def by_element(self, stmt: Stmt, array: str) -> bool:
+        """Whether a statement itself reads or writes an element of an array, or asks for an extent, and no more."""
+        if isinstance(stmt, Store):
+            return array not in {part.id for part in (*stmt.index, stmt.value) if isinstance(part, Name)}
+        if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn not in ("load", "dim"):
+            return False
+        return stmt.value.args[0] == Name(array)
+
+    # which loops
+
+    def loops(self, array: str, made: Assign, block: Block) -> list[For]:
+        """The loops whose trips have the array to themselves, and fill it alike."""
+        around = self.regions.of[id(made)].owner
+        if isinstance(around, For):
+            return [around] if self.filling(array, around, made) is not None else []
+        if len(made.value.args) != 2:  # type: ignore[union-attr]
+            return []
+        return self.own(array, made, tuple(stmt for stmt in block if stmt is not made)) or []
+
+    def own(self, array: str, made: Assign, block: Block) -> list[For] | None:
+        """The innermost such loops around all uses of an array in a block; None if there are others."""
+        found: list[For] = []
+        for stmt in block:
+            if not _mentions(stmt, array):
+                continue
+            if not isinstance(stmt, For) or array in reads(stmt):
+                return None
+            inner = self.own(array, made, stmt.body)
+            if inner is None:
+                if not Written(array, self.trips.dependence.integers).before_reading(stmt.body):
+                    return None
+                if self.filling(array, stmt, made) is None:
+                    return None
+            found += [stmt] if inner is None else inner
+        return found
+
+    # what fills an array
+
+    def filling(self, array: str, loop: For, made: Assign) -> set[int] | None:
+        """The statements of a trip that fill an array, by identity; None if trips may fill it differently."""
+        if not can_be_parted(self.trips, loop):
+            return None
+        known = Invariance(self.trips, loop, self.scratch)
+        stores = [stmt for stmt in known.inside if isinstance(stmt, Store) and stmt.array == array]
+        found = known.needed(stores)
+        sizes = self.sizes(made, loop)
+        if not any(isinstance(stmt, For) and id(stmt) in found for stmt in known.inside):
+            return None
+        if not known.all_alike(found | {id(stmt) for stmt in sizes}, array):
+            return None
+        if not all(isinstance(one.value, Op) and one.value.fn in _SIZES for one in sizes):
+            return None
+        home = self.regions.body[id(loop)][0]
+        rest = known.needed([stmt for stmt in known.inside if self.is_wanted(stmt, array, loop)])
+        loads = [stmt for stmt in known.inside if id(stmt) in rest and isinstance(stmt, Assign)]
+        loads = [stmt for stmt in loads if _is_load(stmt, array)]
+        settled = all(self.trips.dependence.untouched(load, store, home) for load in loads for store in stores)
+        return found if loads and settled else None
+
+    def sizes(self, made: Assign, loop: For) -> list[Assign]:
+        """What computes the extents of an array in a trip, in order."""
+        if self.regions.of[id(made)].owner is not loop:
+            return []
+        known = Invariance(self.trips, loop, self.scratch)
+        found = known.needed([made]) - {id(made)}
+        return [stmt for stmt in known.inside if id(stmt) in found]  # type: ignore[misc]
+
+    def is_wanted(self, stmt: Stmt, array: str, loop: For) -> bool:
+        """Whether a statement does something for others than the array."""
+        if isinstance(stmt, Store):
+            return stmt.array != array
+        if isinstance(stmt, Break | Call | Push | Print) or drawn(stmt) is not None:
+            return True
+        return isinstance(stmt, Assign) and self.trips.left_over(loop, {stmt.target})
+
+    # moving it
+
+    def split(self, array: str, loop: For, made: Assign, name: str) -> tuple[Stmt, ...]:
+        """What fills the array, under another name, and the loop without it."""
+        if self.listener is not None:
+            why = "every trip of {1} would fill it alike"
+            about = Named(array, made.span), loop.span
+            self.listener.decide(made.span, "invariant", "`{0}` is filled once, before the loop", why, *about)
+        found = self.filling(array, loop, made)
+        assert found is not None
+        sizes = self.sizes(made, loop)
+        first = {id(stmt) for stmt in sizes}
+        filling = kept(loop.body, found - first - {id(made)})
+        anew = {
+            one: self.fresh(one, self.fresh.types[one])
+            for stmt in (*sizes, *walk(filling))
+            for one in writes(stmt)
+        }
+        anew[array] = name
+        filled = renamed(filling, anew)
+        if literal_range(loop):
+            out = [*renamed((*sizes, made), anew), *filled]
+        else:
+            sign = "<" if self.trips.dependence.direction(loop) > 0 else ">"
+            some = self.fresh("some", BOOL)
+            test = Assign(some, Op(sign, (loop.start, loop.stop)), loop.span)
+            out = [test, *renamed(tuple(sizes), anew)]
+            out += [*self.made_if(Name(some), made, anew), If(Name(some), filled, (), loop.span)]
+        gone: dict[int, tuple[Stmt, ...]] = {id(made): ()}
+        stores = [stmt for stmt in walk(loop.body) if isinstance(stmt, Store) and stmt.array == array]
+        for store in stores:
+            gone[id(store)] = ()
+        if (value := self.read_again(stores[-1], loop)) is not None:
+            load = Op("load", (Name(array), *stores[-1].index))
+            gone[id(value)] = (replace(value, value=load),)
+        body = exchanged(loop.body, gone)
+        return (*out, replace(loop, body=renamed(body, {array: name})))
+
+
+    def read_again(self, store: Store, loop: For) -> Assign | None:
+        """What computes the element that the last store of a trip writes, if the others can load it instead."""
+        around = self.regions.of[id(store)]
+        inner = around.owner
+        if not isinstance(inner, For) or self.regions.of[id(inner)].owner is not loop or len(store.index) != 1:
+            return None
+        made = next((stmt for stmt in around.block if store.value == Name(getattr(stmt, "target", ""))), None)
+        place = self.trips.subscript(store.index[0])
+        types = self.function.types
+        # in every trip of the inner loop another element, and known where the value is computed
+        if not isinstance(made, Assign) or store.accumulate or place is None or place.base != inner.var:
+            return None
+        if types[made.target] != types[store.array].element:  # type: ignore[union-attr]
+            return None
+        if not self.trips.dependence.direction(inner) or self.trips.dependence.minimum(place) < 0:
+            return None
+        known = store.index[0] == Name(inner.var) or any(
+            store.index[0] == Name(getattr(stmt, "target", "")) for stmt in around.block[: around.block.index(made)]
+        )
+        return made if known and self.trips.fixed(store.value) else None
+
+    def made_if(self, some: Name, made: Assign, anew: dict[str, str]) -> Iterator[Stmt]:
+        """What makes the array, of no elements if there is no trip and its extents are no extents, perhaps."""
+        assert isinstance(made.value, Op)
+        dtype, *extents = made.value.args
+        for place, extent in enumerate(extents):
+            if not isinstance(extent, Name) or self.trips.never_negative(extent):
+                continue
+            extents[place] = Name(self.fresh("n", INT64))
+            own = Name(anew.get(extent.id, extent.id))
+            yield Assign(extents[place].id, Op("ifelse", (some, own, Const(0))), made.span)  # type: ignore[union-attr]
+        yield from renamed((replace(made, value=Op(made.value.fn, (dtype, *extents))),), anew)
+
+
+def _is_load(stmt: Assign, array: str) -> bool:
+    return isinstance(stmt.value, Op) and stmt.value.fn == "load" and stmt.value.args[0] == Name(array)
+
+
+def _mentions(stmt: Stmt, array: str) -> bool:
+    return any(array in (*reads(one), *writes(one)) for one in walk((stmt,)))

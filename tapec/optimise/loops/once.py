@@ -1,0 +1,140 @@
+"""Compute a number or an array once, before a loop whose trips would all compute it alike.
+
+    for i in range(n):                      if 0 < n:
+        r = x[i] - m                            t = np.linalg.inv(s)
+        t = np.linalg.inv(s)        ->      for i in range(n):
+        q = np.dot(r, np.dot(t, r))             r = x[i] - m
+                                                q = np.dot(r, np.dot(t, r))
+
+LLVM moves arithmetic out of loops itself, but no calls of LAPACK, no products and no loops that add up; and what the
+reverse sweep does for them it would do in every trip.  Arrays that are filled element by element are those of
+`invariant.py`.
+
+Nothing may write into the array, or keep it under another name.  A call may come before a check that stood before it:
+of two errors there may be the other one.  Expects one name per value, as `optimise.clean.single` leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.analyses.facts import facts
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept
+from tapec.analyses.trips import Trips
+from tapec.journal import Listener, Named
+from tapec.optimise.clean.liveness import distinct
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import Assign, Call, Const, For, Function, If, Name, Op, Stmt, literal_range, walk, writes
+from tapec.syntax.renaming import renamed
+from tapec.syntax.types import BOOL, Array
+
+_NOTHING = {"float64": 0.0, "float32": 0.0, "int64": 0, "bool": False}
+
+
+def compute_once(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such values computed before the loops; see the module."""
+    while any(map(_is_dear, walk(function.body))) and (found := _Values(function, listener).moved()) is not None:
+        function = replace(found, body=distinct(found.body))
+    return function
+
+
+def _is_dear(stmt: Stmt) -> bool:
+    """Whether a statement is one that LLVM leaves where it is."""
+    if isinstance(stmt, Call):
+        return stmt.function.startswith("np.linalg.")
+    if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
+        return stmt.value.fn == "np.dot" or stmt.value.fn.startswith("np.linalg.")
+    return isinstance(stmt, For)
+
+
+class _Values:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.function = function
+        self.listener = listener
+        self.trips = Trips(function)
+        self.readers = facts(function).readers
+        self.members = facts(function).members
+        self.fresh = Fresh(function.types)
+
+    def moved(self) -> Function | None:
+        """The function with one value computed earlier; None if there is none to move."""
+        for loop in reversed([stmt for stmt in walk(self.function.body) if isinstance(stmt, For)]):
+            if not any(map(_is_dear, walk(loop.body))) or not can_be_parted(self.trips, loop):
+                continue
+            known = Invariance(self.trips, loop)
+            for name in dict.fromkeys(self.candidates(loop)):
+                if (found := self.computing(name, loop, known)) is not None:
+                    changes = {id(loop): self.split(name, loop, known, found)}
+                    return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
+        return None
+
+    def candidates(self, loop: For) -> Iterator[str]:
+        """The names that a trip sets by what is dear, in order."""
+        for stmt in loop.body:
+            if any(map(_is_dear, walk((stmt,)))):
+                for one in walk((stmt,)):
+                    yield from writes(one) if isinstance(one, Assign | Call) else ()
+
+    def computing(self, name: str, loop: For, known: Invariance) -> set[int] | None:
+        """The statements of a trip that compute a value, by identity; None if trips may compute it differently."""
+        defs = self.trips.regions.defs[name]
+        type_ = self.function.types[name]
+        simple = self.is_kept(name) if isinstance(type_, Array) else str(type_) in _NOTHING
+        if not simple or not all(map(known.holds, defs)) or not all(map(known.holds, self.readers.get(name, ()))):
+            return None
+        beside = {other for stmt in defs for other in writes(stmt)} - {name}
+        if any(self.readers.get(other) for other in beside):
+            return None
+        found = known.needed(defs)
+        others = [stmt for stmt in self.readers.get(name, ()) if id(stmt) not in found]
+        dear = any(_is_dear(stmt) and id(stmt) in found for stmt in known.inside)
+        if not dear or not others or not known.all_alike(found):
+            return None
+        complete = max(known.place[id(stmt)] for stmt in defs)
+        return found if all(known.place[id(stmt)] > complete for stmt in others) else None
+
+    def is_kept(self, array: str) -> bool:
+        """Whether an array is what it is made as, and nothing is another name of all of it."""
+        type_ = self.function.types[array]
+        names = self.members[self.trips.aliases.find(array)]
+        users = [stmt for name in names for stmt in self.readers.get(name, ())]
+        plain = all(isinstance(stmt, Assign) and isinstance(stmt.value, Op) for stmt in users)
+        return plain and isinstance(type_, Array) and (type_.layout == "C" or (type_.layout, type_.ndim) == ("F", 2))
+
+    def split(self, name: str, loop: For, known: Invariance, found: set[int]) -> tuple[Stmt, ...]:
+        """What computes the value, under another name, and the loop without it."""
+        defs = self.trips.regions.defs[name]
+        span = defs[0].span
+        if self.listener is not None:
+            why = "every trip of {1} would compute the same"
+            about = Named(name, span), loop.span
+            self.listener.decide(span, "once", "`{0}` is computed once, before the loop", why, *about)
+        computing = kept(loop.body, found)
+        anew = {one: self.fresh(one, self.fresh.types[one]) for stmt in walk(computing) for one in writes(stmt)}
+        computed = renamed(computing, anew)
+        own = anew[name]
+        out: list[Stmt] = [*computed]
+        if not literal_range(loop):
+            own = self.fresh(name, self.fresh.types[name])
+            sign = "<" if self.trips.dependence.direction(loop) > 0 else ">"
+            some = self.fresh("some", BOOL)
+            out = [
+                Assign(some, Op(sign, (loop.start, loop.stop)), loop.span),
+                If(Name(some), (*computed, Assign(own, Name(anew[name]), span)), self.nothing(own), loop.span),
+            ]
+        body = exchanged(loop.body, {id(stmt): () for stmt in defs})
+        return (*out, replace(loop, body=renamed(body, {name: own})))
+
+    def nothing(self, name: str) -> tuple[Stmt, ...]:
+        """A value that nobody reads, where there is no trip."""
+        type_ = self.fresh.types[name]
+        if not isinstance(type_, Array):
+            return (Assign(name, Const(_NOTHING[str(type_)])),)
+        made = Op("empty", (Const(type_.dtype), *(Const(0) for _ in range(type_.ndim))))
+        if type_.layout == "C":
+            return (Assign(name, made),)
+        turned = self.fresh("t", replace(type_, layout="C"))
+        return (Assign(turned, made), Assign(name, Op("transpose", (Name(turned),))))

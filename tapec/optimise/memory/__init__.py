@@ -1,0 +1,1 @@
+"""Which arrays there are, where they are made, and what stays in numbers instead."""

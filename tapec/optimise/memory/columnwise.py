@@ -1,0 +1,205 @@
+"""Keep matrices whose columns loops walk down as the rows of another one.
+
+    q = np.empty((n, m))                     q_columns = np.empty((m, n))
+    for k in range(m):                       for k in range(m):
+        column = q[:, k]              ->         column = q_columns[k, :]
+        for i in range(n):                       for i in range(n):
+            s += column[i] * q[i, 0]                 s += column[i] * q_columns[0, i]
+
+Down a column, each element is in another line of the cache, and vectors would have to gather them.  Done for matrices
+of the function's own, larger than a vector or two, that are used element by element, through their own name or one of
+their rows or columns, where the innermost of the loops that walk down are deeper inside other loops than those that
+walk along rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.analyses.memory import ALLOCATIONS, is_memory
+from tapec.analyses.trips import Trips
+from tapec.journal import Listener, Named
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    blocks,
+    map_blocks,
+    reads,
+    walk,
+    writes,
+)
+from tapec.syntax.types import Array, Type
+
+_ALL = Op("slice", (Const(None), Const(None), Const(None)))
+# elements of a matrix that has a line or two of the cache
+_FEW = 16
+
+
+def keep_columns(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such matrices; see the module."""
+    matrices = Matrices(function)
+    fresh = Fresh(function.types)
+    names: dict[str, str] = {}
+    for name, made in matrices.own():
+        if matrices.gains(name):
+            type_ = function.types[name]
+            names[name] = fresh(f"{name}_columns", type_)
+            if listener is not None:
+                why = "loops walk down its columns"
+                listener.decide(made.span, "columnwise", "`{0}` is kept column by column", why, Named(name, made.span))
+    if not names:
+        return function
+    turned = Turned(names, fresh.types)
+    return replace(function, body=turned.block(function.body), types=fresh.types)
+
+
+class Matrices:
+    """Which matrices can be turned, and of which of them loops walk down the columns."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.trips = Trips(function)
+        self.refused = {self.trips.aliases.find(name) for name in function.params}
+        # of each row or column, whether it is a column
+        self.lines: dict[str, bool] = {}
+        for stmt in walk(function.body):
+            self.look(stmt)
+        self.depths: dict[tuple[str, int], int] = {}
+        self.walked(function.body, None, 0)
+
+    def look(self, stmt: Stmt) -> None:
+        """Refuse what a statement uses otherwise than element by element."""
+        plain: set[str] = set()
+        match stmt:
+            case Assign(target=target, value=Op(fn=fn)) if fn in ALLOCATIONS:
+                plain = {target}
+            case Assign(value=Op(fn="load" | "dim", args=(Name(id=array), *_))) | Store(array=array):
+                plain = {array}
+            case Assign(target=target, value=Op(fn="view", args=(Name(id=array), *parts))) if _is_line(parts):
+                # a name is a row everywhere, or a column
+                column = parts[0] == _ALL
+                if self.lines.setdefault(target, column) == column and self.is_made(array):
+                    plain = {target, array}
+        for name in (*reads(stmt), *writes(stmt)):
+            if name not in plain and is_memory(self.function.types.get(name)):
+                self.refused.add(self.trips.aliases.find(name))
+
+    def is_made(self, array: str) -> bool:
+        made = self.trips.definition(Name(array))
+        return isinstance(made, Op) and made.fn in ALLOCATIONS
+
+    def own(self, most: int = 2) -> Iterator[tuple[str, Assign]]:
+        """The matrices that can be turned, and arrays of them up to a rank of `most`."""
+        for stmt in walk(self.function.body):
+            if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn not in ALLOCATIONS:
+                continue
+            if not self.is_made(stmt.target):
+                continue
+            type_ = self.function.types[stmt.target]
+            rank = type_.ndim if isinstance(type_, Array) else 0
+            refused = self.trips.aliases.find(stmt.target) in self.refused
+            if 2 <= rank <= most and not refused and not _small(stmt.value):
+                yield stmt.target, stmt
+
+    # how loops walk
+
+    def gains(self, matrix: str) -> bool:
+        """Whether the loops that walk down a matrix are deeper than those that walk along its rows."""
+        down, along = (self.depths.get((self.trips.aliases.find(matrix), axis), 0) for axis in (0, 1))
+        return down > max(along, 1)
+
+    def walked(self, block: Block, loop: For | None, depth: int) -> None:
+        """Find how deep the innermost loops are that walk through each axis of a matrix."""
+        for stmt in block:
+            if loop is not None:
+                self.element(stmt, loop, depth)
+            for inner in blocks(stmt):
+                if isinstance(stmt, For | Loop):
+                    self.walked(inner, stmt if isinstance(stmt, For) else None, depth + 1)
+                else:
+                    self.walked(inner, loop, depth)
+
+    def element(self, stmt: Stmt, loop: For, depth: int) -> None:
+        match stmt:
+            case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
+                subs = tuple(index)
+            case Store(array=array, index=index):
+                subs = index
+            case _:
+                return
+        walks = [self.follows(sub, loop) for sub in subs]
+        if array in self.lines and len(walks) == 1:
+            walks.insert(1 if self.lines[array] else 0, False)
+        if len(walks) != 2 or walks[0] == walks[1]:
+            return
+        key = self.trips.aliases.find(array), walks.index(True)
+        self.depths[key] = max(self.depths.get(key, 0), depth)
+
+    def follows(self, sub: Expr, loop: For) -> bool:
+        """Whether a subscript is a loop's variable, plus or minus something."""
+        if not isinstance(sub, Name | Const):
+            return False
+        affine = self.trips.subscript(sub)
+        if affine is not None and affine.base == loop.var:
+            return True
+        made = self.trips.definition(sub)
+        return isinstance(made, Op) and made.fn in ("+", "-") and any(self.follows(arg, loop) for arg in made.args)
+
+
+def _is_line(parts: list[Expr]) -> bool:
+    """Whether the parts of a view make it a row or a column of a matrix, and do not give it another axis."""
+    numbers = [part for part in parts if isinstance(part, Name | Const) and part != Const(None)]
+    return len(parts) == 2 and parts.count(_ALL) == len(numbers) == 1
+
+
+def _small(made: Expr) -> bool:
+    """Whether an allocation is known to have few elements."""
+    assert isinstance(made, Op)
+    sizes = [arg.value for arg in made.args[1:] if isinstance(arg, Const)]
+    return len(sizes) == len(made.args) - 1 and math.prod(size for size in sizes if isinstance(size, int)) <= _FEW
+
+
+class Turned:
+    """The statements with matrices turned, in arrays of more axes the last two; `names` are their new names."""
+
+    def __init__(self, names: dict[str, str], types: dict[str, Type]) -> None:
+        self.names = names
+        self.types = types
+
+    def block(self, block: Block) -> Block:
+        return tuple(map(self.statement, block))
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case Assign(target=target, value=Op(fn=fn, args=(dtype, *before, first, second))) if target in self.names:
+                return replace(stmt, target=self.names[target], value=Op(fn, (dtype, *before, second, first)))
+            case Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=int() as axis)))) if array in self.names:
+                type_ = self.types[array]
+                assert isinstance(type_, Array)
+                turned = {type_.ndim - 1: type_.ndim - 2, type_.ndim - 2: type_.ndim - 1}.get(axis, axis)
+                return replace(stmt, value=Op("dim", (Name(self.names[array]), Const(turned))))
+            case Assign(target=target, value=Op(fn=fn, args=(Name(id=array), *args))) if array in self.names:
+                args[-2:] = reversed(args[-2:])
+                new = Op(fn, (Name(self.names[array]), *args))
+                if fn == "view":
+                    line = self.types[target]
+                    assert isinstance(line, Array)
+                    self.types[target] = replace(line, layout="A" if args[0] == _ALL else "C")
+                return replace(stmt, value=new)
+            case Store(array=array, index=(*before, first, second)) if array in self.names:
+                return replace(stmt, array=self.names[array], index=(*before, second, first))
+        return map_blocks(stmt, self.block)

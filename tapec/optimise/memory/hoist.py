@@ -1,0 +1,170 @@
+"""Allocate once what every trip of a loop would allocate anew.
+
+    for k in range(steps):               room = max(n, 0)
+        tmp = np.zeros(n)                tmp = np.empty(room)
+        ...                       ->     for k in range(steps):
+                                             if n < 0:
+                                                 raise ValueError("negative dimensions not allowed")
+                                             for i in range(room):
+                                                 tmp[i] = 0.0
+                                             ...
+
+Only where no memory of a trip outlives it.  An allocation that raises must not run where the loop makes no trip: that
+is asked in the trip, unless the extents are known not to be negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.analyses.facts import facts
+from tapec.journal import Listener, Named
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Raise,
+    Stmt,
+    Store,
+    map_blocks,
+    names_in,
+    walk,
+    writes,
+)
+from tapec.syntax.types import BOOL, INT64, Array
+
+_WHOLE_NUMBERS = frozenset({"+", "-", "*", "max", "min", "dim"})
+
+
+def hoist_allocations(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with allocations moved out of loops; see the module."""
+    worker = _Hoist(function, listener)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+class _Hoist:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
+        self.fresh = Fresh(function.types)
+        known = facts(function)
+        self.aliases, self.members = known.aliases, known.members
+        self.definitions: dict[str, Expr | None] = {}
+        for stmt in walk(function.body):
+            for name in writes(stmt):
+                single = isinstance(stmt, Assign) and name not in self.definitions
+                self.definitions[name] = stmt.value if single and isinstance(stmt, Assign) else None
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            # innermost loops first, so that an allocation rises as far as it can
+            new = map_blocks(stmt, self.block)
+            # threads need memory of their own
+            if isinstance(new, Loop) or (isinstance(new, For) and not new.parallel):
+                before, instead = self.lifted(new)
+                out += before
+                new = replace(new, body=tuple(s for old in new.body for s in instead.get(id(old), (old,))))
+            out.append(new)
+        return tuple(out)
+
+    def lifted(self, loop: For | Loop) -> tuple[list[Stmt], dict[int, Block]]:
+        """What stands before a loop, and, for statements of its body (by id), what stands in their place."""
+        inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
+        at_top = {s.target: s for s in loop.body if isinstance(s, Assign)}
+        # how much room extents that may be negative are given: they are asked once
+        self.rooms: dict[Atom, Name] = {}
+        moved: dict[int, Block] = {}
+        instead: dict[int, Block] = {}
+        for stmt in loop.body:
+            if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or not self.makes(stmt):
+                continue
+            own = self.members[self.aliases.find(stmt.target)]
+            if own <= inside and self.definitions.get(stmt.target) is not None:
+                needed = self.extents(stmt.value.args[1:], inside, at_top)
+                if needed is not None:
+                    moved |= {id(one): (one,) for one in needed}
+                    moved[id(stmt)], instead[id(stmt)] = self.parted(stmt, stmt.value)
+                    if self.listener is not None:
+                        why = "no trip of {1} hands it on"
+                        about = Named(stmt.target, stmt.span), loop.span
+                        self.listener.decide(stmt.span, "hoist", "`{0}` is allocated once", why, *about)
+        before = [one for stmt in loop.body for one in moved.get(id(stmt), ())]
+        return before, dict.fromkeys(moved, ()) | instead
+
+    def makes(self, stmt: Assign) -> bool:
+        """Whether a statement makes an array of any numbers, or of zeros."""
+        type_ = self.fresh.types[stmt.target]
+        if not isinstance(stmt.value, Op) or not isinstance(type_, Array):
+            return False
+        return stmt.value.fn == "empty" or (stmt.value.fn == "zeros" and type_.dtype == "float64")
+
+    def parted(self, made: Assign, value: Op) -> tuple[Block, Block]:
+        """The allocation that leaves a loop, and what stays of it: a check of its extents, and zeros."""
+        dtype, *dims = value.args
+        before: list[Stmt] = []
+        inside: list[Stmt] = []
+        rooms: list[Atom] = []
+        for dim in dims:
+            assert isinstance(dim, Name | Const)
+            if dim not in self.rooms and not self.natural(dim):
+                room, negative = Name(self.fresh("n", INT64)), Name(self.fresh("t", BOOL))
+                self.rooms[dim] = room
+                at_least = Op("max", (dim, Const(0)))
+                self.definitions[room.id] = at_least
+                before.append(Assign(room.id, at_least, made.span))
+                error = Raise("ValueError", (Const("negative dimensions not allowed"),), made.span)
+                inside += [Assign(negative.id, Op("<", (dim, Const(0))), made.span)]
+                inside += [If(negative, (error,), (), made.span)]
+            rooms.append(self.rooms.get(dim, dim))
+        empty = Op("empty", (dtype, *rooms))
+        self.definitions[made.target] = empty
+        if value.fn == "zeros":
+            index = tuple(Name(self.fresh("i", INT64)) for _ in rooms)
+            zeros: Block = (Store(made.target, index, Const(0.0), False, made.span),)
+            for name, room_ in reversed(list(zip(index, rooms, strict=True))):
+                zeros = (For(name.id, Const(0), room_, Const(1), zeros, span=made.span),)
+            inside += zeros
+        return (*before, replace(made, value=empty)), tuple(inside)
+
+    def extents(self, dims: tuple[Expr, ...], inside: set[str], at_top: dict[str, Assign]) -> list[Assign] | None:
+        """The statements that must move along; None if an extent is not known before the loop."""
+        found: list[Assign] = []
+        for dim in dims:
+            for name in self.reached(dim, inside):
+                made = at_top.get(name)
+                value = self.definitions.get(name)
+                if made is None or not isinstance(value, Op) or value.fn not in _WHOLE_NUMBERS:
+                    return None
+                found.append(made)
+        return found
+
+    def reached(self, expr: Expr, inside: set[str]) -> Iterator[str]:
+        """The names set in the loop from which an expression is computed."""
+        for name in names_in(expr):
+            if name in inside:
+                yield name
+                value = self.definitions.get(name)
+                if value is not None:
+                    yield from self.reached(value, inside)
+
+    def natural(self, expr: Expr) -> bool:
+        """Whether a number is known not to be negative."""
+        if isinstance(expr, Const):
+            return isinstance(expr.value, int) and expr.value >= 0
+        value = self.definitions.get(expr.id) if isinstance(expr, Name) else expr
+        if not isinstance(value, Op):
+            return False
+        return value.fn == "dim" or (value.fn == "max" and any(self.natural(arg) for arg in value.args))

@@ -1,0 +1,1 @@
+"""What runs on vectors and threads, and the functions that it calls."""

@@ -1,0 +1,180 @@
+"""Compute elementary functions before a loop whose trips need one another, where the functions need none of that.
+
+    for t in range(n):                          for t in range(n):
+        e = math.exp(c * x[t])                      e_kept[t] = math.exp(c * x[t])
+        s = s * e                    ->         for t in range(n):
+        total = total + s                           s = s * e_kept[t]
+                                                    total = total + s
+
+The first of these loops runs on vectors, the second one never would have.  Steps of a random path, with exponentials of
+normal numbers, are such loops.
+
+For innermost loops that make all their trips.  A function's argument is computed in each trip from what the loop
+leaves alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from tapec.analyses.dependence import Affine
+from tapec.analyses.memory import is_memory
+from tapec.analyses.trips import Trips
+from tapec.journal import Listener
+from tapec.optimise.clean.dead import drop_dead
+from tapec.optimise.clean.names import Fresh
+from tapec.optimise.extents.ranges import extent_of
+from tapec.optimise.vectors.selected import calls_functions
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    may_leave,
+    reads,
+    substitute,
+    walk,
+    writes,
+)
+from tapec.syntax.types import FLOAT64, INT64, Array
+
+# statements that may be computed twice: before the loop, and in it
+_MOST = 16
+
+
+def compute_ahead(
+    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such loops before; see the module."""
+    if not any(map(calls_functions, walk(function.body))):
+        return function
+    worker = _Ahead(function, listener)
+    body = worker.block(function.body, ())
+    if not worker.any:
+        return function
+    # what only the functions have read
+    return drop_dead(replace(function, body=body, types=worker.fresh.types), constants)
+
+
+class _Ahead:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+        # what stands before the outermost loop
+        self.before: list[Stmt] = []
+        self.any = False
+
+    def block(self, block: Block, around: tuple[For | Loop, ...]) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            loops = (*around, stmt) if isinstance(stmt, For | Loop) else around
+            new = self.parts(stmt, loops) if isinstance(stmt, For) else []
+            new = new or [map_blocks(stmt, partial(self.block, around=loops))]
+            if not around:
+                out += self.before
+                self.before = []
+            out += new
+        return tuple(out)
+
+    def parts(self, loop: For, loops: tuple[For | Loop, ...]) -> list[Stmt]:
+        """The loop that computes the functions, and the rest; nothing if the loop stays as it is."""
+        # loops that run at the same time would share the buffers
+        if any(isinstance(one, For) and one.parallel for one in loops):
+            return []
+        if loop.step not in (Const(1), Const(-1)) or loop.slots is not None or may_leave(loop.body):
+            return []
+        if any(isinstance(stmt, For | Loop | Call) for stmt in walk(loop.body)):
+            return []
+        calls, needed = self.calls(loop)
+        if not calls or self.trips.dependence.minimum(Affine(loop.var, 0)) < 0 or self.trips.commute(loop):
+            return []
+        extent = extent_of(self.trips, loop, loops[0])
+        if extent is None:
+            return []
+        if self.listener is not None:
+            why = "they need nothing of the trips before, and run on vectors then"
+            self.listener.decide(loop.span, "ahead", "elementary functions are computed before", why)
+        self.any = True
+        size = self.number(extent)
+        if not self.trips.never_negative(size):
+            size = self.number(Op("max", (size, Const(0))))
+        buffers = {}
+        for call in calls:
+            buffers[call.target] = self.fresh(f"{call.target}_kept", Array("float64", 1))
+            self.before.append(Assign(buffers[call.target], Op("empty", (Const("float64"), size)), call.span))
+        taken = {id(call): Op("load", (Name(buffers[call.target]), Name(loop.var))) for call in calls}
+        body = tuple(
+            replace(stmt, value=taken[id(stmt)]) if isinstance(stmt, Assign) and id(stmt) in taken else stmt
+            for stmt in loop.body
+        )
+        return [self.first(loop, needed, buffers), replace(loop, body=body)]
+
+    def number(self, value: Expr) -> Atom:
+        """A whole number computed before the outermost loop."""
+        if isinstance(value, Name | Const):
+            return value
+        name = self.fresh("n", INT64)
+        self.before.append(Assign(name, value))
+        return Name(name)
+
+    def first(self, loop: For, needed: list[Assign], buffers: dict[str, str]) -> For:
+        """The loop that computes the functions."""
+        var = Name(self.fresh(loop.var, INT64))
+        names: dict[str, Expr] = {loop.var: var}
+        body: list[Stmt] = []
+        for stmt in needed:
+            new = self.fresh(stmt.target, self.fresh.types[stmt.target])
+            body.append(replace(stmt, target=new, value=substitute(stmt.value, names)))
+            names[stmt.target] = Name(new)
+            if stmt.target in buffers:
+                body.append(Store(buffers[stmt.target], (var,), Name(new), span=stmt.span))
+        return replace(loop, var=var.id, body=tuple(body))
+
+    # what can be computed before
+
+    def calls(self, loop: For) -> tuple[list[Assign], list[Assign]]:
+        """The functions whose arguments need nothing of other trips, and all statements that compute them, in order."""
+        inner = list(walk(loop.body))
+        written = {name for stmt in inner for name in writes(stmt)} | {loop.var}
+        stored = {stmt.array for stmt in inner if isinstance(stmt, Store)}
+        # by name: what computes it in each trip, in order
+        made: dict[str, list[Assign]] = {loop.var: []}
+        found: list[Assign] = []
+        for stmt in loop.body:
+            if not isinstance(stmt, Assign) or not self.is_pure(stmt, stored):
+                continue
+            operands = [name for name in reads(stmt) if name in written]
+            if all(name in made for name in operands):
+                used = {id(one) for name in operands for one in made[name]}
+                made[stmt.target] = [one for one in loop.body if isinstance(one, Assign) and id(one) in used] + [stmt]
+                alike = {self.fresh.types[name] for name in (stmt.target, *reads(stmt))} == {FLOAT64}
+                if operands and alike and calls_functions(stmt):
+                    found.append(stmt)
+        needed = {id(one) for stmt in found for one in made[stmt.target]}
+        if len(needed) > _MOST:
+            return [], []
+        return found, [stmt for stmt in loop.body if isinstance(stmt, Assign) and id(stmt) in needed]
+
+    def is_pure(self, stmt: Assign, stored: set[str]) -> bool:
+        """Whether a statement computes a number that has no other value, from numbers and elements that stay."""
+        if is_memory(self.fresh.types[stmt.target]) or not self.trips.fixed(Name(stmt.target)):
+            return False
+        match stmt.value:
+            case Op(fn="load", args=(Name(id=array), *_)):
+                return not any(self.trips.may_share(array, other) for other in stored)
+            case Op(fn=fn):
+                numbers = not any(is_memory(self.fresh.types[name]) for name in reads(stmt))
+                return numbers and fn != "pop" and not fn.startswith("np.random")
+        return True
