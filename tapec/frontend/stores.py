@@ -77,7 +77,7 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     if any(is_advanced(sub) for sub in subs):
         base, axis, array = advanced(ev, owner, subs, node)
         _refuse_complex(ev, owner, value, node)
-        value = separate(ev, owner, ev.materialise(value))
+        value = separate(ev, owner, ev.materialise(value), looked_up=True)
         if isinstance(array, tuple):
             ev.call_library("scatter_points", (base, Tup(array), value))
         elif is_mask(array):
@@ -124,13 +124,16 @@ def write_into(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) ->
     store_elements(ev, target, value)
 
 
-def separate(ev: Evaluator, target: Sym | Complex, value: Value) -> Value:
-    """`value`, copied first if it reads memory of `target` at other places than it is written to."""
+def separate(ev: Evaluator, target: Sym | Complex, value: Value, looked_up: bool = False) -> Value:
+    """`value`, copied first if it reads memory of `target` at other places than it is written to.
+
+    looked_up  whether those are places that an array tells
+    """
     own = [part.atom.id for part in parts(target)]
     roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in own))
     for leaf in array_leaves(value):
         assert isinstance(leaf.atom, Name) and isinstance(leaf.type, Array)
-        if leaf.atom.id in own and not goes_round(value):
+        if leaf.atom.id in own and not goes_round(value) and not looked_up:
             continue
         if roots & ev.roots.get(leaf.atom.id, frozenset()):
             copied = elementwise(ev, "pos", (value,)) if isinstance(value, Sym | Complex) else value
@@ -187,7 +190,7 @@ def update_at(ev: Evaluator, function: Any, owner: Value, index: Value, value: V
         store(ev, owner, index, ev.call_object(function, [ev.load(owner, index, node), value], {}, node), node)
         return
     base, axis, array = places
-    value = separate(ev, owner, value)
+    value = separate(ev, owner, value, looked_up=True)
     if isinstance(array, tuple):
         ev.call_library("update_points", (Static(function), base, Tup(array), value))
     else:

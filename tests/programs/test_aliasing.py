@@ -342,6 +342,15 @@ def buffers_of_a_list_change_places_beside_a_view(x, y, n):
     return buffers[0] * buffers[1]
 
 
+@cases((arr(4), np.array([2, 0, 3, 1])), compiled="reverse")
+def an_array_stored_into_itself_where_another_one_tells(x, places):
+    a = x * 2.0
+    a[places] = a
+    np.add.at(a, places, a)
+    a[places] += a
+    return a * x
+
+
 @cases((arr(5), 3), compiled="reverse")
 def a_view_of_a_buffer_that_changes_places(x, n):
     a, b = 0.5 * x, np.zeros(x.size)
