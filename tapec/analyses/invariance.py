@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from tapec.analyses.dependence import is_element_load
 from tapec.analyses.draws import drawn
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
@@ -13,6 +14,7 @@ from tapec.syntax.core import (
     Call,
     For,
     If,
+    Name,
     Op,
     Raise,
     Return,
@@ -101,15 +103,19 @@ class Invariance:
 
 def _is_element(stmt: Stmt) -> bool:
     """Whether a statement reads or writes an element."""
-    return isinstance(stmt, Store) or (
-        isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "load"
-    )
+    return isinstance(stmt, Store) or is_element_load(stmt)
 
 
 def can_be_parted(trips: Trips, loop: For) -> bool:
     """Whether all trips of a loop are made, by a known step, unless one raises an error."""
     leaves = may_leave(loop.body) or any(isinstance(stmt, Return) for stmt in walk(loop.body))
     return loop.slots is None and trips.dependence.direction(loop) != 0 and not leaves
+
+
+def some_trip(trips: Trips, loop: For, name: str) -> tuple[Assign, Name]:
+    """What sets a name to whether such a loop makes any trip, and the name."""
+    sign = "<" if trips.dependence.direction(loop) > 0 else ">"
+    return Assign(name, Op(sign, (loop.start, loop.stop)), loop.span), Name(name)
 
 
 def kept(block: Block, wanted: set[int]) -> Block:

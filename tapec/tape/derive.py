@@ -20,18 +20,13 @@ from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
-    Call,
     Const,
     Expr,
     For,
     Function,
-    If,
     Loop,
     Name,
     Op,
-    Print,
-    Push,
-    Raise,
     Return,
     Stmt,
     Store,
@@ -40,6 +35,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.renaming import replaced
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian import jacobian
@@ -304,8 +300,7 @@ def _cut(name: str, body: list[Stmt], targets: list[Atom], emitter: Emitter) -> 
         fresh = emitter.let(f"{name}_cut", Op("+", (Name(name), Name(zero))), type_).id
         out.out, emitter.out = emitter.out, []
     mapping: dict[str, Expr] = {name: Name(fresh)}
-    rest = [_renamed(stmt, mapping) for stmt in body[place + 1 :]]
-    body[place + 1 :] = [*out.out, *rest]
+    body[place + 1 :] = [*out.out, *replaced(tuple(body[place + 1 :]), mapping)]
     targets[:] = [_atom(target, mapping) for target in targets]
     return zero
 
@@ -350,44 +345,3 @@ def _atom(atom: Atom, mapping: dict[str, Expr]) -> Atom:
     new = substitute(atom, mapping)
     assert isinstance(new, Name | Const)
     return new
-
-
-def _renamed(stmt: Stmt, mapping: dict[str, Expr]) -> Stmt:
-    """A statement with the names that it reads replaced."""
-
-    def atoms(values: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        return tuple(_atom(value, mapping) for value in values)
-
-    def array(name: str) -> str:
-        new = mapping.get(name, Name(name))
-        assert isinstance(new, Name)
-        return new.id
-
-    def block(stmts: Block) -> Block:
-        return tuple(_renamed(inner, mapping) for inner in stmts)
-
-    match stmt:
-        case Assign():
-            return Assign(stmt.target, substitute(stmt.value, mapping), stmt.span)
-        case Store():
-            value = _atom(stmt.value, mapping)
-            return Store(array(stmt.array), atoms(stmt.index), value, stmt.accumulate, stmt.span)
-        case If():
-            return If(_atom(stmt.test, mapping), block(stmt.body), block(stmt.orelse), stmt.span)
-        case For():
-            start, stop, step = atoms((stmt.start, stmt.stop, stmt.step))
-            slots = None if stmt.slots is None else _atom(stmt.slots, mapping)
-            return replace(stmt, start=start, stop=stop, step=step, body=block(stmt.body), slots=slots)
-        case Loop():
-            return Loop(block(stmt.body), stmt.span)
-        case Push():
-            return Push(array(stmt.stack), _atom(stmt.value, mapping), stmt.span)
-        case Call():
-            return replace(stmt, args=atoms(stmt.args))
-        case Print():
-            return Print(atoms(stmt.args), stmt.span)
-        case Raise():
-            return replace(stmt, args=atoms(stmt.args))
-        case Return():
-            return Return(atoms(stmt.values), stmt.span)
-    return stmt

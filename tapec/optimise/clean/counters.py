@@ -22,26 +22,18 @@ from tapec.syntax.core import (
     Atom,
     Block,
     Break,
-    Call,
     Const,
     Expr,
     For,
     Function,
-    If,
-    Loop,
     Name,
     Op,
-    Print,
-    Push,
-    Raise,
-    Return,
     Stmt,
-    Store,
     map_blocks,
-    substitute,
     walk,
     writes,
 )
+from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64
 
 
@@ -82,7 +74,7 @@ class _Counters:
             head: list[Stmt] = []
             now = self.moved(first, self.difference(Name(stmt.var), stmt.start, head, stmt), step, head, stmt)
             kept = tuple(s for s in stmt.body if not (isinstance(s, Assign) and s.target == counter))
-            stmt = replace(stmt, body=(*head, *renamed(kept, counter, now)))
+            stmt = replace(stmt, body=(*head, *replaced(kept, {counter: now})))
             trips = self.computed(
                 Op("max", (self.difference(stmt.stop, stmt.start, after, stmt), Const(0))), after, stmt
             )
@@ -119,38 +111,3 @@ class _Counters:
         name = self.fresh("t", INT64)
         out.append(Assign(name, value, loop.span))
         return Name(name)
-
-
-def renamed(block: Block, name: str, value: Atom) -> Block:
-    """The block with another atom where a name is read."""
-    values: dict[str, Expr] = {name: value}
-
-    def atom(one: Atom) -> Atom:
-        return value if one == Name(name) else one
-
-    def atoms(many: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        return tuple(map(atom, many))
-
-    def statement(stmt: Stmt) -> Stmt:
-        stmt = map_blocks(stmt, lambda inner: renamed(inner, name, value))
-        match stmt:
-            case Assign(value=made):
-                return replace(stmt, value=substitute(made, values))
-            case Store(index=index, value=stored):
-                return replace(stmt, index=atoms(index), value=atom(stored))
-            case If(test=test):
-                return replace(stmt, test=atom(test))
-            case For(start=start, stop=stop, step=step):
-                slots = None if stmt.slots is None else atom(stmt.slots)
-                return replace(stmt, start=atom(start), stop=atom(stop), step=atom(step), slots=slots)
-            case Push(value=pushed):
-                return replace(stmt, value=atom(pushed))
-            case Raise(args=args) | Print(args=args) | Call(args=args):
-                return replace(stmt, args=atoms(args))
-            case Return(values=returned):
-                return replace(stmt, values=atoms(returned))
-            case Loop():
-                return stmt
-        return stmt
-
-    return tuple(map(statement, block))

@@ -21,7 +21,6 @@ from dataclasses import replace
 
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
-from tapec.optimise.clean.counters import renamed
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -45,6 +44,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.renaming import replaced
 from tapec.syntax.types import BOOL, INT64
 
 # an axis of an array
@@ -156,7 +156,7 @@ class _Demanded:
         )
         body = loop.body
         for name in sorted(names):
-            body = renamed(body, name, Const(extent))
+            body = replaced(body, {name: Const(extent)})
         return replace(loop, body=(*check, *body))
 
     def compared(self, block: Block, names: set[str]) -> Iterator[int]:

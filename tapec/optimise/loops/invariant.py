@@ -24,15 +24,17 @@ Expects one name per value, as `optimise.clean.single` leaves it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from tapec.analyses.dependence import is_element_load
 from tapec.analyses.draws import drawn
-from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
 from tapec.analyses.trips import Trips
 from tapec.analyses.written import Written
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.memory.hoist import WHOLE_NUMBERS
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -56,8 +58,6 @@ from tapec.syntax.core import (
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
 
-_SIZES = frozenset({"dim", "+", "-", "*", "max", "min"})
-
 
 def fill_once(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
@@ -66,6 +66,16 @@ def fill_once(
     while (found := _Fillings(function, listener).moved()) is not None:
         function = replace(found, body=distinct(found.body))
     return function
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """A loop, and of a trip the statements that fill an array (by identity), what its extents need, its stores."""
+
+    loop: For
+    stmts: set[int]
+    sizes: list[Assign]
+    stores: list[Store]
 
 
 class _Fillings:
@@ -85,8 +95,9 @@ class _Fillings:
             if not loops:
                 continue
             changes: dict[int, tuple[Stmt, ...]] = {id(made): ()}
-            for loop in loops:
-                changes[id(loop)] = self.split(array, loop, made, self.fresh_name(array) if len(loops) > 1 else array)
+            for filling in loops:
+                name = self.fresh_name(array) if len(loops) > 1 else array
+                changes[id(filling.loop)] = self.split(array, filling, made, name)
             return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
         return None
 
@@ -117,18 +128,19 @@ class _Fillings:
 
     # which loops
 
-    def loops(self, array: str, made: Assign, block: Block) -> list[For]:
-        """The loops whose trips have the array to themselves, and fill it alike."""
+    def loops(self, array: str, made: Assign, block: Block) -> list[_Filling]:
+        """What fills the array in the loops whose trips have it to themselves, and fill it alike."""
         around = self.regions.of[id(made)].owner
         if isinstance(around, For):
-            return [around] if self.filling(array, around, made) is not None else []
+            found = self.filling(array, around, made)
+            return [] if found is None else [found]
         if len(made.value.args) != 2:  # type: ignore[union-attr]
             return []
         return self.own(array, made, tuple(stmt for stmt in block if stmt is not made)) or []
 
-    def own(self, array: str, made: Assign, block: Block) -> list[For] | None:
-        """The innermost such loops around all uses of an array in a block; None if there are others."""
-        found: list[For] = []
+    def own(self, array: str, made: Assign, block: Block) -> list[_Filling] | None:
+        """The same of the innermost such loops around all uses of an array in a block; None if there are others."""
+        found: list[_Filling] = []
         for stmt in block:
             if not _mentions(stmt, array):
                 continue
@@ -138,39 +150,40 @@ class _Fillings:
             if inner is None:
                 if not Written(array, self.trips.dependence.integers).before_reading(stmt.body):
                     return None
-                if self.filling(array, stmt, made) is None:
-                    return None
-            found += [stmt] if inner is None else inner
+                one = self.filling(array, stmt, made)
+                inner = None if one is None else [one]
+            if inner is None:
+                return None
+            found += inner
         return found
 
     # what fills an array
 
-    def filling(self, array: str, loop: For, made: Assign) -> set[int] | None:
-        """The statements of a trip that fill an array, by identity; None if trips may fill it differently."""
+    def filling(self, array: str, loop: For, made: Assign) -> _Filling | None:
+        """What fills an array in a trip; None if trips may fill it differently."""
         if not can_be_parted(self.trips, loop):
             return None
         known = Invariance(self.trips, loop, self.scratch)
         stores = [stmt for stmt in known.inside if isinstance(stmt, Store) and stmt.array == array]
         found = known.needed(stores)
-        sizes = self.sizes(made, loop)
+        sizes = self.sizes(made, known)
         if not any(isinstance(stmt, For) and id(stmt) in found for stmt in known.inside):
             return None
         if not known.all_alike(found | {id(stmt) for stmt in sizes}, array):
             return None
-        if not all(isinstance(one.value, Op) and one.value.fn in _SIZES for one in sizes):
+        if not all(isinstance(one.value, Op) and one.value.fn in WHOLE_NUMBERS for one in sizes):
             return None
         home = self.regions.body[id(loop)][0]
         rest = known.needed([stmt for stmt in known.inside if self.is_wanted(stmt, array, loop)])
-        loads = [stmt for stmt in known.inside if id(stmt) in rest and isinstance(stmt, Assign)]
-        loads = [stmt for stmt in loads if _is_load(stmt, array)]
+        loads = [stmt for stmt in known.inside if isinstance(stmt, Assign) and is_element_load(stmt)]
+        loads = [stmt for stmt in loads if id(stmt) in rest and array in reads(stmt)]
         settled = all(self.trips.dependence.untouched(load, store, home) for load in loads for store in stores)
-        return found if loads and settled else None
+        return _Filling(loop, found, sizes, stores) if loads and settled else None
 
-    def sizes(self, made: Assign, loop: For) -> list[Assign]:
+    def sizes(self, made: Assign, known: Invariance) -> list[Assign]:
         """What computes the extents of an array in a trip, in order."""
-        if self.regions.of[id(made)].owner is not loop:
+        if not known.holds(made):
             return []
-        known = Invariance(self.trips, loop, self.scratch)
         found = known.needed([made]) - {id(made)}
         return [stmt for stmt in known.inside if id(stmt) in found]  # type: ignore[misc]
 
@@ -184,17 +197,14 @@ class _Fillings:
 
     # moving it
 
-    def split(self, array: str, loop: For, made: Assign, name: str) -> tuple[Stmt, ...]:
+    def split(self, array: str, found: _Filling, made: Assign, name: str) -> tuple[Stmt, ...]:
         """What fills the array, under another name, and the loop without it."""
+        loop, sizes, stores = found.loop, found.sizes, found.stores
         if self.listener is not None:
             why = "every trip of {1} would fill it alike"
             about = Named(array, made.span), loop.span
             self.listener.decide(made.span, "invariant", "`{0}` is filled once, before the loop", why, *about)
-        found = self.filling(array, loop, made)
-        assert found is not None
-        sizes = self.sizes(made, loop)
-        first = {id(stmt) for stmt in sizes}
-        filling = kept(loop.body, found - first - {id(made)})
+        filling = kept(loop.body, found.stmts - {id(stmt) for stmt in (*sizes, made)})
         anew = {
             one: self.fresh(one, self.fresh.types[one])
             for stmt in (*sizes, *walk(filling))
@@ -205,21 +215,16 @@ class _Fillings:
         if literal_range(loop):
             out = [*renamed((*sizes, made), anew), *filled]
         else:
-            sign = "<" if self.trips.dependence.direction(loop) > 0 else ">"
-            some = self.fresh("some", BOOL)
-            test = Assign(some, Op(sign, (loop.start, loop.stop)), loop.span)
+            test, some = some_trip(self.trips, loop, self.fresh("some", BOOL))
             out = [test, *renamed(tuple(sizes), anew)]
-            out += [*self.made_if(Name(some), made, anew), If(Name(some), filled, (), loop.span)]
+            out += [*self.made_if(some, made, anew), If(some, filled, (), loop.span)]
         gone: dict[int, tuple[Stmt, ...]] = {id(made): ()}
-        stores = [stmt for stmt in walk(loop.body) if isinstance(stmt, Store) and stmt.array == array]
-        for store in stores:
-            gone[id(store)] = ()
+        gone |= {id(store): () for store in stores}
         if (value := self.read_again(stores[-1], loop)) is not None:
             load = Op("load", (Name(array), *stores[-1].index))
             gone[id(value)] = (replace(value, value=load),)
         body = exchanged(loop.body, gone)
         return (*out, replace(loop, body=renamed(body, {array: name})))
-
 
     def read_again(self, store: Store, loop: For) -> Assign | None:
         """What computes the element that the last store of a trip writes, if the others can load it instead."""
@@ -253,10 +258,6 @@ class _Fillings:
             own = Name(anew.get(extent.id, extent.id))
             yield Assign(extents[place].id, Op("ifelse", (some, own, Const(0))), made.span)  # type: ignore[union-attr]
         yield from renamed((replace(made, value=Op(made.value.fn, (dtype, *extents))),), anew)
-
-
-def _is_load(stmt: Assign, array: str) -> bool:
-    return isinstance(stmt.value, Op) and stmt.value.fn == "load" and stmt.value.args[0] == Name(array)
 
 
 def _mentions(stmt: Stmt, array: str) -> bool:

@@ -23,13 +23,13 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
-from tapec.optimise.clean.counters import renamed
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.single import single_values
 from tapec.optimise.loops.settle import settle_stores
 from tapec.optimise.memory.privatise import privatise
 from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.syntax.core import Assign, Block, Const, For, Function, If, Name, Note, Stmt, Store, reads, walk, writes
+from tapec.syntax.renaming import replaced
 
 # statements that may stand between two loops, so that the pass is linear in the program
 _REACH = 40
@@ -209,7 +209,7 @@ class _Neighbours:
         if self.listener is not None:
             self.listener.decide(second.span, "neighbours", "runs in the trips of {0}", "", first.span)
         begin, end = self.parted(first.body)
-        body, last = self.parted(renamed(second.body, second.var, Name(first.var)))
+        body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))
 
     def parted(self, body: Block) -> tuple[Block, Block]:

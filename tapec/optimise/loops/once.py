@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
@@ -119,12 +119,9 @@ class _Values:
         out: list[Stmt] = [*computed]
         if not literal_range(loop):
             own = self.fresh(name, self.fresh.types[name])
-            sign = "<" if self.trips.dependence.direction(loop) > 0 else ">"
-            some = self.fresh("some", BOOL)
-            out = [
-                Assign(some, Op(sign, (loop.start, loop.stop)), loop.span),
-                If(Name(some), (*computed, Assign(own, Name(anew[name]), span)), self.nothing(own), loop.span),
-            ]
+            test, some = some_trip(self.trips, loop, self.fresh("some", BOOL))
+            computed = (*computed, Assign(own, Name(anew[name]), span))
+            out = [test, If(some, computed, self.nothing(own), loop.span)]
         body = exchanged(loop.body, {id(stmt): () for stmt in defs})
         return (*out, replace(loop, body=renamed(body, {name: own})))
 

@@ -25,7 +25,6 @@ from tapec.analyses.activity import differentiable_operands
 from tapec.analyses.facts import facts
 from tapec.analyses.memory import Aliases, is_memory
 from tapec.journal import Listener
-from tapec.optimise.clean.counters import renamed
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -46,6 +45,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.renaming import replaced
 from tapec.syntax.types import Scalar
 
 _EXPONENTIALS = frozenset({"np.exp", "math.exp"})
@@ -147,7 +147,7 @@ class _Shifts:
                     self.listener.decide(stmt.span, "shifts", "its number counts as a constant", why)
                 shift = self.fresh("shift", self.fresh.types[name])
                 out.append(Assign(shift, Op("stop_gradient", (_value(stmt, name),)), stmt.span))
-                rest = renamed(rest, name, Name(shift))
+                rest = replaced(rest, {name: Name(shift)})
         return tuple(out)
 
     def candidates(self, stmt: Stmt, rest: Block) -> list[str]:

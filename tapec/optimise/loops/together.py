@@ -26,7 +26,6 @@ from dataclasses import replace
 from tapec.analyses.memory import ALLOCATIONS, is_memory
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
-from tapec.optimise.clean.counters import renamed
 from tapec.optimise.loops.unroll import TRIPS
 from tapec.optimise.vectors.elementary import VECTORISED
 from tapec.syntax.core import (
@@ -50,6 +49,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.renaming import replaced
 
 # in each round, loops are joined in pairs
 _ROUNDS = 4
@@ -204,7 +204,7 @@ class _Together:
         if self.listener is not None:
             self.listener.decide(second.span, "together", "runs in the trips of {0}", "", first.span)
         begin, end = self.parted(first.body)
-        body, last = self.parted(renamed(second.body, second.var, Name(first.var)))
+        body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))
 
     def parted(self, body: Block) -> tuple[Block, Block]:

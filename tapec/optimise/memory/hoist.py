@@ -43,7 +43,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, INT64, Array
 
-_WHOLE_NUMBERS = frozenset({"+", "-", "*", "max", "min", "dim"})
+WHOLE_NUMBERS = frozenset({"+", "-", "*", "max", "min", "dim"})
 
 
 def hoist_allocations(
@@ -146,7 +146,7 @@ class _Hoist:
             for name in self.reached(dim, inside):
                 made = at_top.get(name)
                 value = self.definitions.get(name)
-                if made is None or not isinstance(value, Op) or value.fn not in _WHOLE_NUMBERS:
+                if made is None or not isinstance(value, Op) or value.fn not in WHOLE_NUMBERS:
                     return None
                 found.append(made)
         return found

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
-from tapec.optimise.clean.counters import renamed
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -40,6 +39,7 @@ from tapec.syntax.core import (
     substitute,
     walk,
 )
+from tapec.syntax.renaming import replaced
 
 _LOADS = 2
 _OPERATIONS = 2
@@ -167,7 +167,7 @@ class _Refill:
         loads = [s for s in walk(stmt.body) if isinstance(s, Assign) and filling.array in reads(s)]
         body = stmt.body
         for load in loads:
-            body = without(renamed(body, load.target, value), load)
+            body = without(replaced(body, {load.target: value}), load)
         return replace(stmt, body=(*head, *body))
 
 

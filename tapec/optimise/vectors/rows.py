@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeGuard
 
-from tapec.optimise.clean.counters import renamed
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.vectors.strided import sums
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, Loop, Name, Op, Stmt, Store, map_blocks, walk
+from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64
 
 
@@ -41,7 +41,7 @@ class _Rows:
             return stmt
         row = self.fresh("row", INT64)
         hidden = Assign(row, Op("tapec_runtime.unforeseen", (Name(stmt.var),)), stmt.span)
-        return replace(stmt, body=(hidden, *renamed(stmt.body, stmt.var, Name(row))))
+        return replace(stmt, body=(hidden, *replaced(stmt.body, {stmt.var: Name(row)})))
 
     def sums_of_row(self, block: Block, row: str) -> bool:
         """Whether an innermost loop adds up elements of a row, and stores elsewhere."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.optimise.clean.counters import renamed
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -39,6 +38,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64, Type
 
 _ROWS = 4
@@ -72,7 +72,7 @@ class _Strided:
             return stmt if place is None else self.index_hidden(stmt, place)
         here = self.fresh("here", INT64)
         hidden = Assign(here, Op("tapec_runtime.unforeseen", (Name(stmt.var),)), stmt.span)
-        return replace(stmt, body=(hidden, *renamed(stmt.body, stmt.var, Name(here))))
+        return replace(stmt, body=(hidden, *replaced(stmt.body, {stmt.var: Name(here)})))
 
     def gathers(self, loop: For) -> bool:
         """Whether a loop is a sum over many elements of other rows, with little to do for each."""
