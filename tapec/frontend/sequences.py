@@ -183,6 +183,8 @@ def _combined(ev: Evaluator, value: Value, conjunction: bool, node: Any) -> Valu
         return _first(ev, items, conjunction, node)
     if isinstance(value, Stream):
         return _first(ev, value.items, conjunction, node)
+    if isinstance(value, Lst) and items_of(ev, value, node) is None:
+        return ev.call_object(_all_of if conjunction else _any_of, [value], {}, node)
     result: Value = number(conjunction)
     for item in unordered_items(ev, value, node):
         test = ev.truth(item, node)
@@ -265,6 +267,24 @@ def _folded(function: Any, sequence: Any, total: Any) -> Any:
     for item in sequence:
         total = function(total, item)
     return total
+
+
+def _all_of(sequence: Any) -> Any:
+    for item in sequence:
+        if not item:
+            break
+    else:
+        return True
+    return False
+
+
+def _any_of(sequence: Any) -> Any:
+    for item in sequence:
+        if item:
+            break
+    else:
+        return False
+    return True
 
 
 def _folded_from_first(function: Any, sequence: Any) -> Any:

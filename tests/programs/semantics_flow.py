@@ -575,6 +575,16 @@ def folds(a, y):
 
 
 @case(A)
+def verdicts_of_many(a):
+    """`all` and `any` of as many items as an array has."""
+    s = a[0] if all(v > -1.0 for v in a) else a[1]
+    small = [v for v in a if v < 1.0]
+    if any([v > 0.4 for v in small]) and not all([v > 0.4 for v in small]):
+        s = s * len(small) * a[2]
+    return s * a[3] if any(v > 2.0 for v in a[:0]) else s + a[3] ** 2 * all(v > 2.0 for v in a[:0])
+
+
+@case(A)
 def known_orders(a):
     s = 0.0
     for k in sorted([3, 1, 2]):
