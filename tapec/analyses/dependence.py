@@ -40,14 +40,12 @@ class Dependence:
         self.integers = Integers(regions)
         self.loops = self.integers.loops
 
-    def untouched(self, load: Assign, store: Store, home: Region) -> bool:
-        """Whether no run of `store` that follows `load` writes the element that `load` read.
+    def untouched(self, load: Assign | Store, store: Store, home: Region) -> bool:
+        """Whether no run of `store` that follows `load` writes the element that `load` read, or stored.
 
         Each run of `home` works on memory of its own.
         """
-        value = load.value
-        assert isinstance(value, Op) and isinstance(value.args[0], Name)
-        array, read = self.element(value.args[0].id, value.args[1:])
+        array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, home):
             return False
@@ -61,9 +59,7 @@ class Dependence:
 
     def never_meets(self, load: Assign, store: Store, loop: Region) -> bool:
         """Whether no trip of `loop` writes with `store` what `load` reads, the loops around it standing still."""
-        value = load.value
-        assert isinstance(value, Op) and isinstance(value.args[0], Name)
-        array, read = self.element(value.args[0].id, value.args[1:])
+        array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, loop):
             return False
@@ -72,9 +68,7 @@ class Dependence:
 
     def unwritten(self, load: Assign, store: Store, loop: Region) -> bool:
         """Whether no run of `store` that comes before `load` in a run of `loop` writes the element that is read."""
-        value = load.value
-        assert isinstance(value, Op) and isinstance(value.args[0], Name)
-        array, read = self.element(value.args[0].id, value.args[1:])
+        array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, loop):
             return False
@@ -197,6 +191,14 @@ class Dependence:
         if bound is None:
             return -(2**40)
         return self._minimum(bound, depth + 1) + value.offset
+
+
+def _named(stmt: Assign | Store) -> tuple[str, tuple[Expr, ...]]:
+    """The array and the subscripts of the element that a statement loads or stores."""
+    if isinstance(stmt, Store):
+        return stmt.array, stmt.index
+    assert isinstance(stmt.value, Op) and isinstance(stmt.value.args[0], Name)
+    return stmt.value.args[0].id, stmt.value.args[1:]
 
 
 def is_element_load(stmt: Stmt) -> bool:

@@ -73,6 +73,8 @@ def changed(other: dict[str, str]) -> bool:
         {},
         {"trips": "3"},
         {"used": "s"},
+        # a later trip of the inner loop stores something else there
+        {"value": "s = x * 2.0\n            a[i1] = 3.0", "used": "s"},
         {"first": "a[0] = 2.0", "value": "v = a_in[i]\n            s = t / v"},
         {"value": "c = i < 2\n            s = t if c else x"},
         # the rest of a trip changes other arrays

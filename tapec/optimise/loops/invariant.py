@@ -220,14 +220,15 @@ class _Fillings:
             out += [*self.made_if(some, made, anew), If(some, filled, (), loop.span)]
         gone: dict[int, tuple[Stmt, ...]] = {id(made): ()}
         gone |= {id(store): () for store in stores}
-        if (value := self.read_again(stores[-1], loop)) is not None:
+        if (value := self.read_again(stores, loop)) is not None:
             load = Op("load", (Name(array), *stores[-1].index))
             gone[id(value)] = (replace(value, value=load),)
         body = exchanged(loop.body, gone)
         return (*out, replace(loop, body=renamed(body, {array: name})))
 
-    def read_again(self, store: Store, loop: For) -> Assign | None:
+    def read_again(self, stores: list[Store], loop: For) -> Assign | None:
         """What computes the element that the last store of a trip writes, if the others can load it instead."""
+        *others, store = stores
         around = self.regions.of[id(store)]
         inner = around.owner
         if not isinstance(inner, For) or self.regions.of[id(inner)].owner is not loop or len(store.index) != 1:
@@ -241,6 +242,10 @@ class _Fillings:
         if types[made.target] != types[store.array].element:  # type: ignore[union-attr]
             return None
         if not self.trips.dependence.direction(inner) or self.trips.dependence.minimum(place) < 0:
+            return None
+        # nor does a later trip of the inner loop store something else there
+        home = self.regions.body[id(loop)][0]
+        if not all(self.trips.dependence.untouched(store, other, home) for other in others):
             return None
         known = store.index[0] == Name(inner.var) or any(
             store.index[0] == Name(getattr(stmt, "target", "")) for stmt in around.block[: around.block.index(made)]
