@@ -96,6 +96,11 @@ class Trips:
                 self._facts.commuting[id(loop)] = known
         return known
 
+    def share_nothing(self, loop: For) -> bool:
+        """Whether the trips of a loop can run in any order, and no two of them add to the same element."""
+        anyhow = self.free_of_effects(loop.body) and self.handed_on(loop) is None
+        return anyhow and self.meeting(loop, adding=True) is None
+
     def free_of_effects(self, body: Block) -> bool:
         """Whether the order in which a block's runs happen shows in values alone."""
         if may_leave(body):
@@ -173,12 +178,16 @@ class Trips:
         first, second = (isinstance(arg, Name) and arg.id in sums for arg in value.args)
         return first != second and (first or value.fn == "+")
 
-    def meeting(self, loop: For) -> Access | None:
-        """An access to elements that another trip reads or overwrites, too; None if there is none."""
+    def meeting(self, loop: For, adding: bool = False) -> Access | None:
+        """An access to elements that another trip reads or overwrites, too; None if there is none.
+
+        adding  whether trips meet, too, that only add to an element
+        """
+        harmless = ({"load"},) if adding else ({"load"}, {"add"})
         made = self._made_in(loop.body)
         for group in self.groups(loop.body):
             kinds = {access.kind for access in group}
-            apart = self.aliases.find(group[0].array) in made or kinds in ({"load"}, {"add"})
+            apart = self.aliases.find(group[0].array) in made or kinds in harmless
             if not apart and not self.elements_apart(loop, group):
                 return next(access for access in group if access.kind != "load")
         return None

@@ -31,12 +31,13 @@ from tapec.optimise.extents.unstretched import Equal, Forms, either, may_stretch
 from tapec.optimise.loops.ascending import ascend
 from tapec.optimise.loops.carried import carry_additions
 from tapec.optimise.loops.chains import split_chains
-from tapec.optimise.loops.distribute import distribute
+from tapec.optimise.loops.distribute import distribute, distribute_by_trip
 from tapec.optimise.loops.early import leave_early
 from tapec.optimise.loops.edges import part_edges
 from tapec.optimise.loops.invariant import fill_once
 from tapec.optimise.loops.neighbours import join_neighbours
 from tapec.optimise.loops.once import compute_once
+from tapec.optimise.loops.planes import gather_planes, gather_planes_by_trip
 from tapec.optimise.loops.settle import settle_stores
 from tapec.optimise.loops.shifts import cancel_shifts
 from tapec.optimise.loops.sums import sum_in_variables
@@ -149,6 +150,7 @@ SPEED: tuple[Pass, ...] = (
     select_values,
     settle_stores,
     carry_additions,
+    gather_planes,
     distribute,
     ascend,
     leave_early,
@@ -162,6 +164,8 @@ SPEED: tuple[Pass, ...] = (
     multiply_matrices,
     turn_tall,
 )
+# instead of others, where loops run on threads
+ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
 # what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
 SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes, split_chains)
 ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
@@ -195,7 +199,7 @@ TELLING: dict[Pass, Telling] = {
         *(
             join_neighbours,
             carry_additions,
-            distribute,
+            *(gather_planes, gather_planes_by_trip, distribute, distribute_by_trip),
             hoist_allocations,
             privatise,
             replace_small_arrays,
@@ -288,6 +292,8 @@ def _as_fast(function: Function, constants: frozenset[str], options: Options, li
     # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     left_out: dict[Pass, bool] = {carry_additions: options.parallel, multiply_matrices: options.memory is not None}
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
+    if options.parallel:
+        speed = tuple(ON_THREADS.get(one, one) for one in speed)
     first = (values_alone, *CLEAN, *(speed if options.fast else ()))
     function = _run(first, sequential(function), constants, listener)
     if listener is not None:

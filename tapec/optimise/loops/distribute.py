@@ -24,13 +24,24 @@ from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.ranges import extent_of
-from tapec.optimise.loops.gathered import Addition, Gathering, Index, moved, padding, placed, reach, standing, together
+from tapec.optimise.loops.gathered import (
+    Addition,
+    Gathering,
+    Index,
+    Outside,
+    moved,
+    padding,
+    placed,
+    reach,
+    standing,
+    straight,
+    together,
+)
 from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
     Const,
-    Expr,
     For,
     Function,
     If,
@@ -50,18 +61,29 @@ def distribute(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with scattered additions in loops of their own; see the module."""
-    worker = _Distribute(function, listener)
+    return _distributed(function, listener, by_trip=False)
+
+
+def distribute_by_trip(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The same with buffers for each trip of a loop whose trips share nothing, so that it can run on threads."""
+    return _distributed(function, listener, by_trip=True)
+
+
+def _distributed(function: Function, listener: Listener | None, by_trip: bool) -> Function:
+    worker = _Distribute(function, listener, by_trip)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Distribute:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function, listener: Listener | None, by_trip: bool) -> None:
         self.listener = listener
+        self.by_trip = by_trip
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
-        # what stands before the outermost loop
-        self.before: list[Stmt] = []
+        self.outside = Outside(self.fresh)
 
     def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
         out: list[Stmt] = []
@@ -70,15 +92,16 @@ class _Distribute:
                 new: list[Stmt] = [
                     replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))
                 ]
-            elif isinstance(stmt, For) and _straight(stmt.body):
+            elif isinstance(stmt, For) and straight(stmt.body):
                 new = self.loop(stmt, (*around, stmt))
+            elif self.by_trip and not around and isinstance(stmt, For) and self.trips.share_nothing(stmt):
+                new = [replace(stmt, body=self.block(stmt.body))]
             elif isinstance(stmt, For | Loop):
                 new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
             else:
                 new = [stmt]
             if not around:
-                out += self.before
-                self.before = []
+                out += self.outside.taken()
             out += new
         return tuple(out)
 
@@ -93,11 +116,8 @@ class _Distribute:
         ]
         span = standing(self.trips, loop, around[0])
         groups = [] if span is None else together(waiting)
-        pad = max((padding(self.trips, loop, group) for group in groups), default=0)
-        size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
-        room = pad + max(map(reach, groups), default=0)
-        if room > 0:
-            size = self.computed(Op("+", (size, Const(room))), loop)
+        pad = max((padding(self.trips, loop, reach(group)) for group in groups), default=0)
+        size = self.outside.size(extent, pad + max(map(reach, groups), default=0), loop)
         gathered = [one for group in groups for one in group]
         buffers: dict[Atom, str] = {}
         kept: list[Stmt] = []
@@ -107,7 +127,7 @@ class _Distribute:
                 continue
             assert isinstance(stmt, Store)
             if stmt.value not in buffers:
-                buffers[stmt.value] = self.buffer(stmt, size, "zeros" if groups else "empty")
+                buffers[stmt.value] = self.outside.buffer(stmt, "zeros" if groups else "empty", (size,))
                 kept += self.keep(buffers[stmt.value], loop, stmt, pad)
             if self.listener is not None:
                 why = "an addition to `{0}` waits, so that the trips are independent: it is made by a loop of its own"
@@ -116,7 +136,7 @@ class _Distribute:
             self.addition(loop, one, buffers[one.stmt.value], pad) for one in waiting if one not in gathered
         ]
         if span is not None:
-            gathering = Gathering(self.trips, self.fresh, self.computed)
+            gathering = Gathering(self.trips, self.outside)
             after += [gathering.loop(loop, span, group, buffers, pad) for group in groups]
         return [replace(loop, body=tuple(kept)), *after]
 
@@ -195,22 +215,6 @@ class _Distribute:
 
     # writing them
 
-    def computed(self, value: Expr, loop: For) -> Atom:
-        """A whole number computed before the outermost loop."""
-        if isinstance(value, Name | Const):
-            return value
-        name = self.fresh("n", INT64)
-        self.before.append(Assign(name, value, loop.span))
-        return Name(name)
-
-    def buffer(self, stmt: Store, size: Atom, made: str) -> str:
-        type_ = self.fresh.types[stmt.array]
-        assert isinstance(type_, Array)
-        stem = stmt.value.id if isinstance(stmt.value, Name) else "t"
-        name = self.fresh(f"{stem}_kept", Array(type_.dtype, 1))
-        self.before.append(Assign(name, Op(made, (Const(type_.dtype), size)), stmt.span))
-        return name
-
     def keep(self, buffer: str, loop: For, stmt: Store, pad: int) -> list[Stmt]:
         """Keep the value that is added, `pad` places behind the trip's number."""
         out: list[Stmt] = []
@@ -230,12 +234,3 @@ class _Distribute:
         subs = placed(self.fresh, one.index, Name(var), stmt, body)
         body.append(Store(stmt.array, subs, Name(value), True, stmt.span))
         return replace(loop, var=var, body=tuple(body))
-
-
-def _straight(body: Block) -> bool:
-    """Whether each trip makes the same stores: branches only choose between values."""
-    return all(
-        isinstance(stmt, Assign | Store)
-        or (isinstance(stmt, If) and all(isinstance(s, Assign | If) for s in walk((stmt,))))
-        for stmt in body
-    )

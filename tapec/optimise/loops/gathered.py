@@ -15,13 +15,13 @@ at both ends, which only stay zeros if the loop has the same bounds whenever it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Atom, Const, Expr, For, Loop, Name, Op, Stmt, Store
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, Store, walk
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array
 
@@ -65,6 +65,50 @@ class Span:
     behind: Affine
 
 
+class Outside:
+    """Writes what stands before the outermost loop."""
+
+    def __init__(self, fresh: Fresh) -> None:
+        self.fresh = fresh
+        self._made: list[Stmt] = []
+
+    def taken(self) -> list[Stmt]:
+        """What was written since the last time."""
+        made, self._made = self._made, []
+        return made
+
+    def computed(self, value: Expr, loop: For) -> Atom:
+        """A whole number."""
+        if isinstance(value, Name | Const):
+            return value
+        name = self.fresh("n", INT64)
+        self._made.append(Assign(name, value, loop.span))
+        return Name(name)
+
+    def size(self, extent: Expr, room: int, loop: For) -> Atom:
+        """The extent of a buffer for the values of a loop's trips, with room for more."""
+        size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
+        return self.computed(Op("+", (size, Const(room))), loop) if room > 0 else size
+
+    def buffer(self, stmt: Store, made: str, sizes: tuple[Atom, ...]) -> str:
+        """An array for what a statement adds; `made` is what makes it."""
+        type_ = self.fresh.types[stmt.array]
+        assert isinstance(type_, Array)
+        stem = stmt.value.id if isinstance(stmt.value, Name) else "t"
+        name = self.fresh(f"{stem}_kept", Array(type_.dtype, len(sizes)))
+        self._made.append(Assign(name, Op(made, (Const(type_.dtype), *sizes)), stmt.span))
+        return name
+
+
+def straight(body: Block) -> bool:
+    """Whether each trip makes the same stores: branches only choose between values."""
+    return all(
+        isinstance(stmt, Assign | Store)
+        or (isinstance(stmt, If) and all(isinstance(s, Assign | If) for s in walk((stmt,))))
+        for stmt in body
+    )
+
+
 def standing(trips: Trips, loop: For, outermost: For | Loop) -> Span | None:
     """The bounds of a loop, if they are set before `outermost`."""
     first = trips.dependence.bound(loop.var, low=True)
@@ -85,9 +129,12 @@ def together(additions: list[Addition]) -> list[list[Addition]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def padding(trips: Trips, loop: For, additions: list[Addition]) -> int:
-    """By how much a buffer's subscripts must be larger than the trip's number to have room for the zeros."""
-    return max(0, reach(additions) - trips.dependence.minimum(Affine(loop.var, 0)))
+def padding(trips: Trips, loop: For, reach: int) -> int:
+    """By how much a buffer's subscripts must be larger than the trip's number to have room for the zeros.
+
+    reach  how far apart the elements are that one trip adds to
+    """
+    return max(0, reach - trips.dependence.minimum(Affine(loop.var, 0)))
 
 
 def reach(additions: list[Addition]) -> int:
@@ -118,6 +165,26 @@ def placed(fresh: Fresh, index: Index, base: Atom, stmt: Stmt, body: list[Stmt])
     return (*leading, moved(fresh, base, index.offset, stmt, body))
 
 
+def bounds_of_elements(span: Span, offsets: Iterable[int], loop: For, outside: Outside) -> tuple[Atom, Atom]:
+    """The first element on an axis that trips add to, so far from their own number, and the one behind the last."""
+    known = list(offsets)
+    start = outside.computed(_sum(span.first, min(known)), loop)
+    end = outside.computed(_sum(span.behind, max(known)), loop)
+    # a loop without a trip touches nothing
+    runs = Op(">", (outside.computed(_sum(span.behind, 0), loop), outside.computed(_sum(span.first, 0), loop)))
+    return start, outside.computed(Op("ifelse", (outside.computed(runs, loop), end, start)), loop)
+
+
+def _sum(value: Affine, more: int) -> Expr:
+    """A bound plus a number."""
+    offset = value.offset + more
+    if value.base is None:
+        return Const(offset)
+    if offset == 0:
+        return Name(value.base)
+    return Op("+" if offset > 0 else "-", (Name(value.base), Const(abs(offset))))
+
+
 def _computed(fresh: Fresh, value: Expr, stmt: Stmt, body: list[Stmt]) -> Name:
     name = fresh("t", INT64)
     body.append(Assign(name, value, stmt.span))
@@ -127,23 +194,18 @@ def _computed(fresh: Fresh, value: Expr, stmt: Stmt, body: list[Stmt]) -> Name:
 class Gathering:
     """Writes the loop of one group.
 
-    computed   gives an expression a name before the outermost loop
+    outside   what stands before the outermost loop
     """
 
-    def __init__(self, trips: Trips, fresh: Fresh, computed: Callable[[Expr, For], Atom]) -> None:
+    def __init__(self, trips: Trips, outside: Outside) -> None:
         self.trips = trips
-        self.fresh = fresh
-        self.computed = computed
+        self.fresh = outside.fresh
+        self.outside = outside
 
     def loop(self, loop: For, span: Span, group: list[Addition], buffers: dict[Atom, str], pad: int) -> For:
         """The loop over the elements that receive; each buffer has its trip's value at the trip's number plus `pad`."""
         stmt = group[0].stmt
-        low, high = (side(one.offset for one in group) for side in (min, max))
-        start = self.computed(self.sum(span.first, low), loop)
-        end = self.computed(self.sum(span.behind, high), loop)
-        # a loop without a trip touches nothing
-        runs = self.computed(Op(">", (self.place(span.behind, loop), self.place(span.first, loop))), loop)
-        stop = self.computed(Op("ifelse", (runs, end, start)), loop)
+        start, stop = bounds_of_elements(span, (one.offset for one in group), loop, self.outside)
         var = self.fresh(loop.var, INT64)
         type_ = self.fresh.types[stmt.array]
         assert isinstance(type_, Array)
@@ -163,15 +225,3 @@ class Gathering:
         place = placed(self.fresh, replace(group[0].index, offset=0), Name(var), stmt, body)
         body.append(Store(stmt.array, place, total, True, stmt.span))
         return For(var, start, stop, Const(1), tuple(body), False, loop.span)
-
-    def sum(self, value: Affine, more: int) -> Expr:
-        """A bound plus a number."""
-        offset = value.offset + more
-        if value.base is None:
-            return Const(offset)
-        if offset == 0:
-            return Name(value.base)
-        return Op("+" if offset > 0 else "-", (Name(value.base), Const(abs(offset))))
-
-    def place(self, value: Affine, loop: For) -> Atom:
-        return self.computed(self.sum(value, 0), loop)

@@ -167,4 +167,6 @@ class _Hoist:
         value = self.definitions.get(expr.id) if isinstance(expr, Name) else expr
         if not isinstance(value, Op):
             return False
-        return value.fn == "dim" or (value.fn == "max" and any(self.natural(arg) for arg in value.args))
+        if value.fn == "+":
+            return all(map(self.natural, value.args))
+        return value.fn == "dim" or (value.fn == "max" and any(map(self.natural, value.args)))
