@@ -108,8 +108,9 @@ PREPARE: tuple[Pass, ...] = (
     copy_joined,
     write_out_products,
     *CLEAN,
-    # of the vectors that are multiplied
+    # of the vectors that are multiplied, and of products that are written out
     extents_of_slices,
+    extents_of_one_size,
     *CLEAN,
     elements_of_slices,
     *CLEAN,

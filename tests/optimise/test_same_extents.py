@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.backend import printer
 from tapec.optimise.extents.same_extents import extents_of_one_size
 from tests import oracles
 from tests.optimise.reading import check, read
@@ -32,6 +33,24 @@ AS_IT_IS = {
 def test_buffers_that_change_places():
     before = BUFFERS.format(**AS_IT_IS)
     check(extents_of_one_size, before, before.replace("a3.shape[0]", "k1").lstrip())
+
+
+def test_products_and_transposed_arrays_have_the_extents_of_theirs():
+    before = """
+        def f(n):
+            M_1 = np.zeros((3, 3))
+            for i in range(n):
+                k = M_1.shape[1]
+                M_2 = np.empty((4, 3))
+                M_3 = np.dot(M_1, M_1)
+                M_4 = M_2.T
+                M_5 = np.dot(M_4, M_2)
+                M_6 = M_5.T
+                M_1 = np.dot(M_3, M_6)
+            return k
+        """
+    changed = extents_of_one_size(read(before))
+    assert "k = 3" in printer.function(changed, quote=False)
 
 
 def test_a_parameter_whose_extent_was_asked():

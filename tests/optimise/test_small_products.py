@@ -157,6 +157,152 @@ def test_the_adjoint_of_a_product_of_vectors_is_made_with_it(rng):
     assert "= np.dot(" not in text and text.count("for k in range(n)") == 2
 
 
+SIDE_BY_SIDE = """
+def f(M, a, n):
+    s = 0.0
+    for i in range(n):
+        a_1 = {factors}
+        x = a_1[0]
+        s += x
+    return s
+"""
+WRITTEN_OUT = """
+def f(M, a, n):
+    s = 0.0
+    for i in range(n):
+        n_1 = a.shape[0]
+        n_2 = M.shape[{made}]
+        n_3 = M.shape[{summed}]
+        t = {asked}
+        if t:
+            raise ValueError("incompatible array sizes for np.dot(a, b) ({kinds})")
+        a_1 = np.empty(n_2)
+        for i_1 in range(n_2):
+            s_1 = 0.0
+            for k in range(n_3):
+                t_1 = a[k]
+                t_2 = M[{index}]
+                t_3 = t_2 * t_1
+                s_1 += t_3
+            a_1[i_1] = s_1
+        x = a_1[0]
+        s += x
+    return s
+"""
+
+
+def test_a_matrix_that_is_the_same_in_all_trips_is_multiplied_in_loops():
+    of_matrix = {"made": 0, "summed": 1, "asked": "n_1 != n_3", "kinds": "matrix * vector", "index": "i_1, k"}
+    check(write_out_products, SIDE_BY_SIDE.format(factors="np.dot(M, a)"), WRITTEN_OUT.format(**of_matrix))
+    of_vector = {"made": 1, "summed": 0, "asked": "n_3 != n_1", "kinds": "vector * matrix", "index": "k, i_1"}
+    check(write_out_products, SIDE_BY_SIDE.format(factors="np.dot(a, M)"), WRITTEN_OUT.format(**of_vector))
+
+
+def test_where_trips_need_one_another_loops_go_along_rows():
+    check(
+        write_out_products,
+        before="""
+        def f(M, a, n):
+            a_1 = a
+            for i in range(n):
+                a_2 = np.dot(a_1, M)
+                a_1 = a_2
+            return a_1
+        """,
+        after="""
+        def f(M, a, n):
+            a_1 = a
+            for i in range(n):
+                n_1 = a_1.shape[0]
+                n_2 = M.shape[1]
+                n_3 = M.shape[0]
+                t = n_3 != n_1
+                if t:
+                    raise ValueError("incompatible array sizes for np.dot(a, b) (vector * matrix)")
+                a_2 = np.zeros(n_2)
+                for k in range(n_3):
+                    t_1 = a_1[k]
+                    for i_1 in range(n_2):
+                        t_2 = M[k, i_1]
+                        t_3 = t_2 * t_1
+                        a_2[i_1] += t_3
+                a_1 = a_2
+            return a_1
+        """,
+    )
+
+
+def test_products_outside_of_loops_and_of_matrices_that_change_are_left_to_blas():
+    for text in (
+        """
+        def f(M, a):
+            a_1 = np.dot(M, a)
+            return a_1
+        """,
+        """
+        def f(M, a, n):
+            M_1 = M
+            for i in range(n):
+                a_1 = np.dot(M_1, a)
+                M_2 = M_1.T
+                M_1 = M_2
+            return a_1
+        """,
+    ):
+        check(write_out_products, text, text.replace("\n        ", "\n"))
+
+
+def seen(turn, centre, points):
+    total = 0.0
+    for i in range(points.shape[0]):
+        p = turn.T @ (points[i] - centre)
+        q = turn @ p
+        total += p[0] / (1.0 + p[1] * p[1]) + np.sin(q[0])
+    return total
+
+
+def remembered(w, u, x):
+    state = np.zeros(w.shape[0])
+    total = 0.0
+    for t in range(x.shape[0]):
+        state = np.tanh(w @ state + x[t] @ u)
+        total += state @ state
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes", "misfit"),
+    [
+        (seen, ((3, 2), (3,), (5, 3)), ((2, 2), (3,), (5, 3))),
+        (remembered, ((4, 4), (3, 4), (5, 3)), ((4, 4), (2, 4), (5, 3))),
+    ],
+)
+def test_vectors_in_loops_are_multiplied_without_blas(rng, f, shapes, misfit):
+    with interpreted():
+        check_derivative(f, tuple(rng.normal(size=shape) for shape in shapes))
+        with pytest.raises(ValueError, match="incompatible array sizes"):
+            tapec.grad(f, (0, 1, 2))(*(np.ones(shape) for shape in misfit))
+    signature = ", ".join("f8[::1]" if len(shape) == 1 else "f8[:, ::1]" for shape in shapes)
+    assert "np.dot" not in tapec.emit(f, (0, 1, 2), signature=signature).replace("np.dot(a, b)", "")
+
+
+def chain(angles):
+    turn = np.eye(3)
+    total = 0.0
+    for i in range(angles.shape[0]):
+        c, s = np.cos(angles[i]), np.sin(angles[i])
+        turn = turn @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.1, 1.0]])
+        total += turn[0, 1] * turn[2, 2] + turn[2, 0]
+    return total
+
+
+def test_a_matrix_that_is_multiplied_again_and_again_keeps_its_extents(rng):
+    with interpreted():
+        check_derivative(chain, (rng.normal(size=4),))
+    text = tapec.emit(chain, signature="f8[::1]")
+    assert "np.dot" not in text and "stack" not in text
+
+
 def test_elements_are_copied_where_branches_join():
     check(
         copy_joined,

@@ -10,7 +10,8 @@ The number of trips of the inner loop is known before the outer one then, and wh
 loops' variables index, not on a list.
 
 The variable is set by copies alone; all arrays that it may stand for are allocations with one number for an extent, or
-parameters that the number was asked of.  The number is not set in a loop or a branch.
+parameters that the number was asked of.  The number is not set in a loop or a branch.  A copy of an array, a transposed
+one and a product of matrices have the extents of those (`r = r @ turn(angle)`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS
 from tapec.analyses.regions import Regions
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Stmt, map_blocks
+from tapec.syntax.types import Array
 
 
 def extents_of_one_size(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -34,6 +36,7 @@ class Extents:
 
     def __init__(self, function: Function, found: Regions) -> None:
         self.params = frozenset(function.params)
+        self.types = function.types
         self.regions = found
 
     def block(self, block: Block) -> Block:
@@ -50,28 +53,48 @@ class Extents:
     def extent(self, array: str, axis: int) -> Atom | None:
         """The one number that all arrays that a name may stand for have as an extent."""
         found: set[Atom] = set()
-        asked: list[str] = []
-        pending, seen = [array], {array}
+        asked: list[tuple[str, int]] = []
+        pending, seen = [(array, axis)], {(array, axis)}
         while pending:
-            name = pending.pop()
+            name, place = pending.pop()
             if name not in self.regions.defs or name in self.params:
-                asked.append(name)
+                asked.append((name, place))
             for made in self.regions.defs.get(name, ()):
                 match made:
-                    case Assign(value=Name(id=other)):
-                        if other not in seen:
-                            seen.add(other)
-                            pending.append(other)
-                    case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.stands(args[axis + 1]):
-                        extent = args[axis + 1]
+                    case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.stands(args[place + 1]):
+                        extent = args[place + 1]
                         assert isinstance(extent, Name | Const)
                         found.add(extent)
+                        continue
+                    case Assign(value=value):
+                        source = self.source(value, place)
                     case _:
-                        return None
+                        source = None
+                if source is None:
+                    return None
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
         if len(found) != 1:
             return None
         (one,) = found
-        return one if all(self.is_of(one, name, axis) for name in asked) else None
+        return one if all(self.is_of(one, *place) for place in asked) else None
+
+    def source(self, value: Expr, axis: int) -> tuple[str, int] | None:
+        """The array, and its axis, whose extent an axis of a value has."""
+        match value:
+            case Name(id=array) | Op(fn="copy", args=(Name(id=array),)):
+                return array, axis
+            case Op(fn="transpose", args=(Name(id=array),)):
+                return array, self.rank(array) - 1 - axis
+            case Op(fn="np.dot", args=(Name(id=left), Name(id=right))):
+                return (left, 0) if axis == 0 and self.rank(left) == 2 else (right, self.rank(right) - 1)
+        return None
+
+    def rank(self, array: str) -> int:
+        type_ = self.types[array]
+        assert isinstance(type_, Array)
+        return type_.ndim
 
     def stands(self, extent: Expr) -> bool:
         """Whether a number is set once, whichever way the function takes."""

@@ -9,16 +9,30 @@ A library's call costs more than such a product, and takes memory where numbers 
 
 Of two vectors, which may be large, any extents will do: a loop of sums runs on vectors as the library does, and what
 else is done with the elements can be done in it.  Of slices (`np.dot(a[i, :j], a[j, :j])`) they are the array's.
+
+So they will of a matrix and a vector in a loop that leaves the matrix alone: trips that run side by side multiply it
+by many vectors at once.  Where trips need one another, the loops go along the matrix's rows in memory, be they its rows
+or its columns.
+
+    y = np.dot(w, x)          ->         y = np.empty(w.shape[0])
+                                         for i in range(w.shape[0]):
+                                             s = 0.0
+                                             for k in range(w.shape[1]):
+                                                 s = s + w[i, k] * x[k]
+                                             y[i] = s
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from tapec.analyses.facts import facts
+from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.extents.same_extents import Extents
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -28,12 +42,14 @@ from tapec.syntax.core import (
     For,
     Function,
     If,
+    Loop,
     Name,
     Op,
     Raise,
     Stmt,
     Store,
     map_blocks,
+    names_in,
     walk,
     writes,
 )
@@ -46,6 +62,8 @@ def write_out_products(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with loops for small products; see the module.  A sum's name has several values then."""
+    if not any(isinstance(stmt, Assign) and _is_product(stmt.value) for stmt in walk(function.body)):
+        return function
     worker = _Products(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
@@ -54,13 +72,27 @@ def write_out_products(
 class _Products:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
+        self.trips = Trips(function)
         self.fresh = Fresh(function.types)
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.definitions = {stmt.target: stmt.value for stmt in made if counts[stmt.target] == 1}
+        self.extents = Extents(function, facts(function).regions)
+        self.params = {name for name in function.params if not counts[name]}
+        # the names that the innermost loop around a statement sets; None where there is none
+        self.changed: set[str] | None = None
+        self.innermost: For | Loop | None = None
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
+
+    def loop(self, loop: For | Loop) -> Stmt:
+        """A loop with its products written out."""
+        around = self.changed, self.innermost
+        self.changed, self.innermost = {name for stmt in walk((loop,)) for name in writes(stmt)}, loop
+        made = map_blocks(loop, self.block)
+        self.changed, self.innermost = around
+        return made
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         match stmt:
@@ -78,6 +110,15 @@ class _Products:
                 if self.is_vector(left) and self.is_vector(right):
                     yield from self.of_vectors(stmt, left, right)
                     return
+                if self.is_steady(left) and self.is_vector(right):
+                    yield from self.of_matrix(stmt, left, right)
+                    return
+                if self.is_vector(left) and self.is_steady(right):
+                    yield from self.of_matrix(stmt, right, left)
+                    return
+            case For() | Loop():
+                yield self.loop(stmt)
+                return
         yield map_blocks(stmt, self.block)
 
     def shape(self, array: str) -> tuple[int, ...] | None:
@@ -93,13 +134,30 @@ class _Products:
         type_ = self.fresh.types[array]
         return isinstance(type_, Array) and type_.ndim == 1 and type_.dtype == "float64"
 
+    def is_steady(self, array: str) -> bool:
+        """Whether a name stands for a matrix in rows or columns that is the same in all trips of a loop."""
+        type_ = self.fresh.types[array]
+        if not isinstance(type_, Array) or (type_.ndim, type_.dtype) != (2, "float64") or type_.layout == "A":
+            return False
+        return self.changed is not None and self.is_outside(array, self.changed)
+
+    def is_outside(self, array: str, changed: set[str]) -> bool:
+        """Whether an array, or the one that it is a view of, is made outside of the loop that changes some names."""
+        if array not in changed:
+            return True
+        match self.definitions.get(array):
+            case Op(fn="view" | "transpose", args=(Name(id=owner), *subs)):
+                inside = changed.intersection(name for sub in subs for name in names_in(sub))
+                return not inside and self.is_outside(owner, changed)
+        return False
+
     def checked(self, stmt: Assign, array: str, extent: int, known: tuple[int, ...]) -> Iterator[Stmt]:
         """What makes sure that a vector has as many elements as a product asks for; the other factor is known."""
         other = "vector" if len(known) == 1 else "matrix"
         first = isinstance(stmt.value, Op) and stmt.value.args[0] == Name(array)
         factors = f"vector * {other}" if first else f"{other} * vector"
         asked = self.fresh("n", INT64)
-        yield Assign(asked, Op("dim", (Name(array), Const(0))), stmt.span)
+        yield Assign(asked, self.asked(array, 0), stmt.span)
         yield from self.compared(stmt, asked, Const(extent), factors)
 
     def compared(self, stmt: Assign, asked: str, extent: Atom, factors: str) -> Iterator[Stmt]:
@@ -112,21 +170,74 @@ class _Products:
         """The product of two vectors as a sum, after a check of their extents."""
         extents = [self.fresh("n", INT64) for _ in (left, right)]
         for name, array in zip(extents, (left, right), strict=True):
-            yield Assign(name, Op("dim", (Name(array), Const(0))), stmt.span)
+            yield Assign(name, self.asked(array, 0), stmt.span)
         yield from self.compared(stmt, extents[1], Name(extents[0]), "vector * vector")
         yield from self.summed(stmt, left, right, ((), ()), Name(extents[0]), stmt.target)
 
-    def extent(self, array: str, axis: int) -> int | None:
+    def of_matrix(self, stmt: Assign, matrix: str, vector: str) -> Iterator[Stmt]:
+        """The product of a matrix and a vector, or of a vector and a matrix, after a check of their extents."""
+        assert isinstance(stmt.value, Op)
+        first = stmt.value.args[0] == Name(matrix)
+        given, made, summed = (self.fresh("n", INT64) for _ in range(3))
+        for name, array, axis in ((given, vector, 0), (made, matrix, 1 - first), (summed, matrix, int(first))):
+            yield Assign(name, self.asked(array, axis), stmt.span)
+        asked, present = (summed, given) if first else (given, summed)
+        yield from self.compared(stmt, present, Name(asked), "matrix * vector" if first else "vector * matrix")
+        i, k = (Name(self.fresh(name, INT64)) for name in "ik")
+        if self.listener is not None:
+            why = "the matrix is the same in all trips, which are multiplied side by side, or along its rows"
+            self.listener.decide(stmt.span, "small_products", "the product is written out", why)
+        match self.definitions.get(matrix):
+            case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
+                matrix, index = owner, (k, i) if first else (i, k)
+            case _:
+                index = (i, k) if first else (k, i)
+        factor, element, term = (self.fresh("t", FLOAT64) for _ in range(3))
+        loaded = Assign(element, Op("load", (Name(matrix), *index)), stmt.span)
+        product = Assign(term, Op("*", (Name(element), Name(factor))), stmt.span)
+        taken = Assign(factor, Op("load", (Name(vector), k)), stmt.span)
+        type_ = self.fresh.types[matrix]
+        assert isinstance(type_, Array)
+        in_rows = index == (i, k) and type_.layout == "C" or index == (k, i) and type_.layout == "F"
+        if in_rows or isinstance(self.innermost, For) and self.trips.commute(self.innermost):
+            total = self.fresh("s", FLOAT64)
+            added = Assign(total, Op("+", (Name(total), Name(term))), stmt.span)
+            row = For(k.id, Const(0), Name(summed), Const(1), (taken, loaded, product, added), span=stmt.span)
+            whole = Assign(total, Const(0.0), stmt.span), row, Store(stmt.target, (i,), Name(total), span=stmt.span)
+            yield Assign(stmt.target, Op("empty", (Const("float64"), Name(made))), stmt.span)
+            yield For(i.id, Const(0), Name(made), Const(1), whole, span=stmt.span)
+            return
+        # row by row in memory, each added to all of the result
+        store = Store(stmt.target, (i,), Name(term), True, stmt.span)
+        row = For(i.id, Const(0), Name(made), Const(1), (loaded, product, store), span=stmt.span)
+        yield Assign(stmt.target, Op("zeros", (Const("float64"), Name(made))), stmt.span)
+        yield For(k.id, Const(0), Name(summed), Const(1), (taken, row), span=stmt.span)
+
+    def asked(self, array: str, axis: int) -> Op:
+        """The extent of an axis: of a row, that of the array which it is one of."""
         match self.definitions.get(array):
-            case Op(fn="empty" | "zeros", args=(_, *extents)):
-                return _number(extents[axis])
-            case Op(fn="copy", args=(Name(id=owner),)):
-                return self.extent(owner, axis)
-            case Op(fn="transpose", args=(Name(id=owner),)):
-                type_ = self.fresh.types[owner]
-                assert isinstance(type_, Array)
-                return self.extent(owner, type_.ndim - 1 - axis)
-        return None
+            case Op(fn="view", args=(Name(id=owner), *subs)) if self.stands(owner) and self.are_subscripts(subs):
+                return self.asked(owner, len(subs) + axis)
+            case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
+                return self.asked(owner, self.rank(owner) - 1 - axis)
+        return Op("dim", (Name(array), Const(axis)))
+
+    def stands(self, array: str) -> bool:
+        """Whether a name stands for one array."""
+        return array in self.definitions or array in self.params
+
+    def are_subscripts(self, subs: Iterable[Expr]) -> bool:
+        """Whether subscripts of a view are numbers."""
+        return all(isinstance(sub, Name) or isinstance(sub, Const) and sub.value is not None for sub in subs)
+
+    def extent(self, array: str, axis: int) -> int | None:
+        found = self.extents.extent(array, axis)
+        return found.value if isinstance(found, Const) and isinstance(found.value, int) else None
+
+    def rank(self, array: str) -> int:
+        type_ = self.fresh.types[array]
+        assert isinstance(type_, Array)
+        return type_.ndim
 
     def written_out(
         self, stmt: Assign, left: str, right: str, one: tuple[int, ...], other: tuple[int, ...]
@@ -143,7 +254,6 @@ class _Products:
         body = self.summed(stmt, left, right, (names[: len(rows)], names[len(rows) :]), Const(one[-1]), total)
         if extents:
             made = Op("empty", (Const("float64"), *map(Const, extents)))
-            self.definitions[stmt.target] = made
             yield Assign(stmt.target, made, stmt.span)
             body = (*body, Store(stmt.target, names, Name(total), span=stmt.span))
         for name, extent in zip(reversed(names), reversed(extents), strict=True):
@@ -173,5 +283,5 @@ class _Products:
         return Assign(total, Const(0.0), stmt.span), For(k, Const(0), stop, Const(1), product, span=stmt.span)
 
 
-def _number(expr: Expr) -> int | None:
-    return expr.value if isinstance(expr, Const) and isinstance(expr.value, int) else None
+def _is_product(value: Expr) -> bool:
+    return isinstance(value, Op) and value.fn == "np.dot"
