@@ -205,3 +205,68 @@ def test_in_a_loop_logarithms_stay_on_vectors():
     function = read(f"def f(A, n, k):\n    for n1 in range(k):\n{inner}\n    return k\n")
     (outer,) = (stmt for stmt in run_together(function).body if isinstance(stmt, For))
     assert sum(isinstance(stmt, For) for stmt in outer.body) == 2
+
+
+ROWS = """
+def f(A, B, n, k, k1, y):
+    a1 = np.empty(n)
+    {first}
+    for i in range(n):
+        x = a[i]
+        z = x * y
+        a1[i] = z
+    {second}
+    for j in range(n):
+        x1 = a1[j]
+        x2 = {read}
+        z1 = x2 - x1
+        {store} = z1
+    return y
+"""
+ROW = {"first": "a = A[k]", "second": "a2 = A[k1]", "read": "a2[j]", "store": "a2[j]"}
+
+
+@pytest.mark.parametrize(
+    ("other", "joined"),
+    [
+        ({}, True),
+        ({"second": "a2 = A[k]"}, True),
+        # what a column and a row have in common may be anywhere in them
+        ({"second": "a2 = A[:, k1]"}, False),
+        # a later element, which another trip reads
+        ({"second": "a2 = A[k1, 1:]"}, False),
+        ({"first": "a = A[k, 1:]", "second": "a2 = A[k1, 1:]"}, True),
+        ({"first": "a = A[k, ::2]", "second": "a2 = A[k1, ::2]"}, True),
+        ({"first": "a = A[k, ::2]"}, False),
+        # from the end: which trip comes to an element depends on extents
+        ({"first": "a = A[k, ::-1]", "second": "a2 = A[k1, ::-1]"}, False),
+        # arrays that may share memory in any way
+        ({"first": "B = A\n    a = B[k]"}, False),
+        ({"second": "a2 = A[k1]\n    A = B"}, False),
+    ],
+    ids=str,
+)
+def test_rows_of_one_array_meet_in_trips_of_one_number(other, joined):
+    function = read(ROWS.format(**(ROW | other)))
+    assert (run_together(function) != function) is joined
+
+
+def test_elimination_by_rows_keeps_no_row():
+    def triangular(a0):
+        a = a0.copy()
+        for k in range(a.shape[0]):
+            for i in range(k + 1, a.shape[0]):
+                a[i] -= a[i, k] / a[k, k] * a[k]
+        return np.log(np.abs(np.diag(a))).sum()
+
+    def shifted(a0):
+        a = a0.copy()
+        for k in range(1, a.shape[0]):
+            a[k, 1:] -= 0.5 * a[k - 1, :-1] + a[k, :-1]
+            a[k] *= a[k, ::-1]
+        return a.sum()
+
+    assert "np.empty(n" not in tapec.emit(triangular, signature="f8[:,:]")
+    a = np.random.default_rng(2).normal(size=(4, 4)) + 3.0 * np.eye(4)
+    for f in (triangular, shifted):
+        oracles.check(f, (a,), (0,))

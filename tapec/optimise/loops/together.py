@@ -9,9 +9,10 @@
 Then a trip knows the derivative of what it makes, and can be reversed as soon as it has run: nothing is stored for it.
 
 The loops have the same trips, which can run in any order.  The later one uses no variable of the earlier one, and where
-one of them writes what the other uses, each trip keeps to the elements that have its number.  What the earlier loop
-makes is used nowhere else: its derivatives would come too late otherwise, and more would be stored.  What stands
-between them is numbers, allocations, and checks that may as well be made before.  A loop of elementary functions on
+one of them writes what the other uses, each trip keeps to the elements that have its number, also of two rows that may
+be one, as in `a[i] -= f * a[k]`, where the product is an array of its own at first.  What the earlier loop makes is
+used nowhere else: its derivatives would come too late otherwise, and more would be stored.  What stands between them is
+numbers, views, allocations, and checks that may as well be made before.  A loop of elementary functions on
 vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and neither
 is in a loop; nor is a loop that may be written out.
 
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tapec.analyses.memory import ALLOCATIONS, is_memory
+from tapec.analyses.memory import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
 from tapec.optimise.loops.unroll import TRIPS
@@ -49,6 +50,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.linear import Sum
 from tapec.syntax.renaming import replaced
 
 # in each round, loops are joined in pairs
@@ -128,7 +130,7 @@ class _Together:
                 return True
             case If():
                 return all(self.quiet(inner) for block in blocks(stmt) for inner in block)
-            case Assign(value=Op(fn=fn)) if fn == "dim" or fn in ALLOCATIONS:
+            case Assign(value=Op(fn=fn)) if fn == "dim" or fn in ALLOCATIONS or fn in VIEWS:
                 return True
             case Assign(value=Op(fn=fn)) if fn.startswith("np.random"):
                 return False
@@ -153,27 +155,51 @@ class _Together:
         written = frozenset(name for stmt in walk((first, second)) for name in writes(stmt))
         # a copy of what a nest has made does not keep the nest from lanes when it stays outside
         even = _depth(first.body) == _depth(second.body)
-        views = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         for one in self.trips.accesses(first.body):
             for other in later.get(self.trips.aliases.find(one.array), ()):
                 if one.kind == other.kind == "load" or (even and self.trips.new_apart(one, other, written)):
                     continue
-                if one.array != other.array or one.array in views or not self.same_trip(one, first, other, second):
+                if not self.same_trip(one, first, other, second, inside):
                     return False
                 found = found or (one.kind == "store" and other.kind == "load")
         return found
 
-    def same_trip(self, one: Access, first: For, other: Access, second: For) -> bool:
-        """Whether a subscript tells that two accesses meet in trips of the same number only."""
-        for sub, other_sub in zip(one.index or (), other.index or (), strict=False):
-            if not isinstance(sub, Name | Const) or not isinstance(other_sub, Name | Const):
+    def same_trip(self, one: Access, first: For, other: Access, second: For, inside: set[str]) -> bool:
+        """Whether a subscript tells that two accesses meet in trips of the same number only.
+
+        inside  the names that the loops set
+        """
+        here, there = self.element(one, inside), self.element(other, inside)
+        if one.array == other.array and one.array not in inside:
+            here, there = self.direct(one), self.direct(other)
+        if here is None or there is None or here[0] != there[0]:
+            return False
+        integers = self.trips.dependence.integers
+        for sub, other_sub in zip(here[1], there[1], strict=False):
+            if sub is None or other_sub is None or first.var not in sub.names():
                 continue
-            here, there = self.trips.subscript(sub), self.trips.subscript(other_sub)
-            if here is None or there is None or (here.base, there.base) != (first.var, second.var):
-                continue
-            if here.offset == there.offset and self.trips.dependence.minimum(here) >= 0:
-                return True
+            still = sub.names() - {first.var}
+            stands = still.isdisjoint(inside) and all(self.trips.fixed(Name(name)) for name in still)
+            if stands and sub == other_sub.with_({second.var: Sum.of(first.var)}):
+                return all(
+                    integers.never_negative(number, self.trips.region(access.stmt))
+                    for number, access in ((sub, one), (other_sub, other))
+                )
         return False
+
+    def direct(self, access: Access) -> tuple[str, list[Sum | None]] | None:
+        """The array of an access, and subscripts as sums; None if it is of all elements."""
+        if access.index is None:
+            return None
+        return access.array, [self.trips.dependence.integers.sum(sub) for sub in access.index]
+
+    def element(self, access: Access, inside: set[str]) -> tuple[str, list[Sum | None]] | None:
+        """The same of the array that a view is of, if that has one name throughout."""
+        if access.index is None:
+            return None
+        array, subs = self.trips.dependence.element(access.array, access.index)
+        return (array, subs) if array not in inside and self.trips.fixed(Name(array)) else None
 
     def slower(self, one: For, other: For) -> bool:
         """Whether a loop of elementary functions would no longer run on vectors for the sake of another one."""
