@@ -5,6 +5,7 @@ import pytest
 
 import tapec
 from tapec.errors import UnsupportedType
+from tests.oracles import interpreted
 
 # what leaves machine code
 pytestmark = pytest.mark.compiled
@@ -68,6 +69,25 @@ def test_the_class_is_the_functions_own(x, cls, text):
 
 
 @pytest.mark.slow
+def contradiction(x):
+    n = x.shape[0]
+    if n != 1:
+        raise ValueError("not one")
+    y = x * 2.0
+    if n != 3:
+        raise ValueError("not three")
+    return y.sum()
+
+
+@pytest.mark.parametrize("opt_level", [0, 1, 2])
+@pytest.mark.parametrize("derivative", [tapec.grad, tapec.hessian])
+def test_whatever_the_arguments_are(derivative, opt_level):
+    with interpreted():
+        for count, text in ((1, "not three"), (3, "not one")):
+            with pytest.raises(ValueError, match=text):
+                derivative(contradiction, opt_level=opt_level)(np.ones(count))
+
+
 def test_recursion():
     derivative = tapec.grad(steps, wrt="x")
     assert derivative(2, 3.0) == 27.0

@@ -109,3 +109,16 @@ def test_both_forms_are_compiled(rng: np.random.Generator):
         np.testing.assert_allclose(value, cosine(x, y), rtol=1e-12)
         # of equal degree zero in either: nothing changes along the arrays themselves
         assert abs(y_bar @ y) < 1e-12 and (n == 1 or abs(x_bar @ x) < 1e-12)
+
+
+def as_a_column(a, b, m, n):
+    b[:, n] = m[:, n]
+    m[:] = np.concatenate((b[:, n][:1], a[1:])).reshape(3, 1)
+    return m.sum()
+
+
+def test_the_form_for_others_may_always_raise_an_error():
+    """One row must be three rows, if those of `m` are not as many as those of `b`."""
+    oracles.check(as_a_column, (np.arange(3.0), np.ones((3, 4)), np.ones((3, 4)), 1))
+    with oracles.interpreted(), pytest.raises(ValueError, match="could not broadcast"):
+        tapec.grad(as_a_column)(np.arange(3.0), np.ones((3, 4)), np.ones((1, 4)), 1)

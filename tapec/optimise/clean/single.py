@@ -56,7 +56,9 @@ def single_values(function: Function, constants: frozenset[str] = frozenset()) -
     worker = _Single(function, constants)
     out: list[Stmt] = []
     env: Env = {name: Name(name) for name in (*function.params, *sorted(constants))}
-    worker.block(function.body, env, out)
+    if worker.block(function.body, env, out) is None:
+        # whatever the arguments are, it raises an error: what it would return has no value
+        return function
     return replace(function, body=tuple(out), types=worker.types)
 
 
