@@ -20,7 +20,7 @@ from tools.fuzz_programs import generate
 COMPILED = (1, 2)
 INTERPRETED, COUNT = 10, 20
 OTHERS = [("vectors", seed) for seed in range(16, 20)] + [("loops", seed) for seed in (1, 2)]
-OTHERS += [("aliases", seed) for seed in (3, 4)]
+OTHERS += [("aliases", seed) for seed in (3, 4)] + [("repeats", seed) for seed in (1, 2)]
 
 
 @pytest.mark.slow

@@ -7,10 +7,9 @@ from typing import Any, TypeVar
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import dicts, indexing, memory, operators, stores
+from tapec.frontend import indexing, memory, operators, stores
 from tapec.frontend.coroutines import all_frames
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.known import refuse_change
 from tapec.frontend.merge import leaves
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.suspended import Generator, store_outer
@@ -32,7 +31,6 @@ from tapec.frontend.values import (
     Value,
     describe,
     is_array,
-    mapping,
     number,
     with_keys,
 )
@@ -253,43 +251,16 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
     if isinstance(node.target, gast.Attribute):
         holder = ev.expr(node.target.value)
         held = ev.get_attribute(holder, node.target.attr, node.target)
-        store_attribute(ev, holder, node.target.attr, updated(ev, held, fn, node), node.target)
+        new = stores.updated(ev, held, fn, ev.expr(node.value), node)
+        store_attribute(ev, holder, node.target.attr, new, node.target)
         return
     ident = node.target.id
     old = operators.name(ev, gast.copy_location(gast.Name(ident, gast.Load(), None, None), node.target))
-    result = updated(ev, old, fn, node, ident)
+    result = stores.updated(ev, old, fn, ev.expr(node.value), node, ident)
     if ident in ev.frame.outer:
         store_outer(ev, ev.frame, ident, result)
     elif result is not old:
         _keep(ev, ident, named(ev, result, ident))
-
-
-def updated(ev: Evaluator, old: Value, fn: str, node: Any, ident: str = "t") -> Value:
-    """What `old fn= value` leaves: arrays and lists are changed in place."""
-    value = ev.expr(node.value)
-    if isinstance(old, Sym | Complex) and isinstance(old.type, Array) and old.type.ndim > 0 and fn != "@":
-        if old.type.readonly:
-            ev.fail(TypeMismatch, "cannot store into a read-only array", node)
-        stores.update_array(ev, old, fn, value, node)
-        return old
-    if ev.live is not None and isinstance(old, Static | Instance):
-        own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)
-        if own is not None:
-            return own
-    if isinstance(old, Lst) and fn == "+":
-        refuse_change(ev, old, node)
-        ev.extend_list(old, value, node)
-        return old
-    if isinstance(old, Dct) and old.cls is not frozenset:
-        made = operators.binary(ev, fn, old, value, node)
-        assert isinstance(made, Dct)
-        dicts.replace(ev, old, made, node)
-        return old
-    if mapping(old) is not None:
-        ev.fail(UnsupportedSyntax, "a dict that is an argument is changed", node, hint="change a copy: `dict(p)`")
-    before = len(ev.types)
-    result: Value = ev.materialise(operators.binary(ev, fn, old, value, node), ident)
-    return result if ev.live is None else ev.live.new_number(result, before)
 
 
 HANDLERS: dict[type, Any] = {

@@ -52,7 +52,7 @@ from tapec.frontend.values import (
     static_int,
 )
 from tapec.syntax.core import Assign, Name, Store
-from tapec.syntax.types import Array
+from tapec.syntax.types import Array, Scalar
 
 
 def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) -> None:
@@ -145,10 +145,11 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
     """`owner[index] fn= value`, where `make()` evaluates the value."""
     if isinstance(owner, Lst):
         old = list_item(ev, owner, index, node)
-        _store_list(ev, owner, index, ev.binary(fn, old, make(), node), node)
+        if (new := updated(ev, old, fn, make(), node)) is not old:
+            _store_list(ev, owner, index, new, node)
         return
     if isinstance(owner, Dct | Instance | Static):
-        store(ev, owner, index, ev.binary(fn, load(ev, owner, index, node), make(), node), node)
+        store(ev, owner, index, updated(ev, load(ev, owner, index, node), fn, make(), node), node)
         return
     owner = _writable(ev, owner, node)
     subs = expanded(ev, owner, index, node)
@@ -176,6 +177,33 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
         return
     target = owner if _is_whole(owner, subs) else viewed(ev, owner, subs, node)
     update_array(ev, target, fn, make(), node)
+
+
+def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: str = "t") -> Value:
+    """What `old fn= value` leaves: arrays and lists are changed in place."""
+    if isinstance(old, Sym | Complex) and isinstance(old.type, Array) and fn != "@":
+        if old.type.readonly:
+            ev.fail(TypeMismatch, "cannot store into a read-only array", node)
+        update_array(ev, old, fn, value, node)
+        return old
+    if ev.live is not None and isinstance(old, Static | Instance):
+        own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)
+        if own is not None:
+            return own
+    if isinstance(old, Lst) and fn == "+":
+        refuse_change(ev, old, node)
+        ev.extend_list(old, value, node)
+        return old
+    if isinstance(old, Dct) and old.cls is not frozenset:
+        made = ev.binary(fn, old, value, node)
+        assert isinstance(made, Dct)
+        dicts.replace(ev, old, made, node)
+        return old
+    if mapping(old) is not None:
+        ev.fail(UnsupportedSyntax, "a dict that is an argument is changed", node, hint="change a copy: `dict(p)`")
+    before = len(ev.types)
+    result: Value = ev.materialise(ev.binary(fn, old, value, node), ident)
+    return result if ev.live is None else ev.live.new_number(result, before)
 
 
 def update_at(ev: Evaluator, function: Any, owner: Value, index: Value, value: Value, node: Any) -> None:
@@ -212,12 +240,13 @@ def update_array(ev: Evaluator, target: Sym | Complex, fn: str, value: Value, no
     if is_array(value) or is_complex_array(value):
         value = separate(ev, target, value)
     result = elementwise(ev, fn, (target, value), node)
-    if not isinstance(result, Lazy):
+    kind = result.type if isinstance(result, Lazy | Sym) else None
+    if isinstance(kind, Array | Scalar) and not np.can_cast(kind.dtype, target.type.dtype, "same_kind"):
+        ev.fail(TypeMismatch, f"cannot store {kind.dtype} into an array of {target.type.dtype}", node)
+    if isinstance(result, Lazy):
+        store_elements(ev, target, result)
+    else:
         write_into(ev, target, result, node)
-        return
-    if not np.can_cast(result.type.dtype, target.type.dtype, "same_kind"):
-        ev.fail(TypeMismatch, f"cannot store {result.type.dtype} into an array of {target.type.dtype}", node)
-    store_elements(ev, target, result)
 
 
 def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:

@@ -98,6 +98,12 @@ def stores_floats_into_integers(x, n):
     return x.sum()
 
 
+@refused(VECTOR, np.array(2))
+def stores_a_float_into_an_integer_without_axes(x, n):
+    n += x[0]
+    return x.sum() * n
+
+
 @refused(VECTOR)
 def stores_into_a_tuple(x):
     t = (x[0], 2.0)

@@ -30,6 +30,31 @@ def in_place_old_values_not_needed(a, c):
     return a[1] + 2.0 * a[4]
 
 
+@cases((arr(5), arr(4), 0.7))
+def items_of_containers(a, b, x):
+    """What `d["w"] *= x` and `l[0] *= x` change is the array, under all its names."""
+    both = {"w": a, "l": [b, a[1:3]], "x": x}
+    for key in ("w", "x"):
+        both[key] *= x
+    both["l"][0] += a[:4]
+    both["l"][1] -= both["x"]
+    nested = [[a[3:], x], both]
+    nested[0] += [x * x]
+    nested[0][0] **= 2
+    nested[1]["w"] += nested[0][2]
+    return (a * a).sum() + b.sum() * len(nested[0])
+
+
+@cases((np.array(0.7), 0.3))
+def no_axes(c, x):
+    held, other = [c], c
+    other += x
+    held[0] *= x
+    for _ in range(2):
+        c -= 0.5 * x
+    return c * other + held[0]
+
+
 @cases((arr(6), 1.2))
 def view_written_through(a, c):
     v = a[1:5:2]
