@@ -176,7 +176,7 @@ def _library() -> Iterator[str]:
     if known is not None:
         functions[_dotted(known)] = _summary(library_function(known))
     methods = {f".{name}()": _summary(function) for name, function in METHODS.items()}
-    primitives = {name: (one.note, one.source) for name, one in PRIMITIVES.items()}
+    primitives = {name: (one.note, one.source) for name, one in PRIMITIVES.items() if name.startswith("np.")}
     inert = {known if isinstance(known, str) else _dotted(known): reason for known, reason in INERT.items()}
     yield ARRAYS + _table(("function", "what it does"), _sorted(functions))
     yield METHODS_TEXT + _table(("method", "what it does"), _sorted(methods))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.extremes import maximum, minimum
+    from tapec_runtime.factors import factorised, factorised_lower, solved, solved_transposed
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
@@ -41,6 +42,8 @@ __all__ = [
     "exp",
     "expm1",
     "exponent",
+    "factorised",
+    "factorised_lower",
     "independent",
     "lgamma",
     "log",
@@ -59,6 +62,8 @@ __all__ = [
     "sin",
     "sinc_derivative",
     "sinh",
+    "solved",
+    "solved_transposed",
     "stop_gradient",
     "tan",
     "tanh",
@@ -79,6 +84,8 @@ _LAZY = {
     "exp": "exp_log",
     "expm1": "exp_log",
     "exponent": "special",
+    "factorised": "factors",
+    "factorised_lower": "factors",
     "independent": "independence",
     "lgamma": "gamma_function",
     "log": "exp_log",
@@ -97,6 +104,8 @@ _LAZY = {
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",
+    "solved": "factors",
+    "solved_transposed": "factors",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
     "unforeseen": "counting",

@@ -48,6 +48,8 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Scalar
 
+_SOLVES = frozenset({"np.linalg.solve", "tapec_runtime.solved", "tapec_runtime.solved_transposed"})
+
 
 @dataclass(frozen=True)
 class Along:
@@ -216,7 +218,7 @@ class _Examples:
                 self.learn(target, self.seen(source, stmt))
             case Op(fn="np.dot", args=(Name(id=first), Name(id=second))):
                 self.learn(target, self.product(target, first, second, stmt))
-            case Op(fn="np.linalg.solve", args=(Name(id=first), Name(id=second))) if self.facts.get(first) is None:
+            case Op(fn=fn, args=(Name(id=first), Name(id=second))) if fn in _SOLVES and self.facts.get(first) is None:
                 fact = self.seen(second, stmt)
                 self.learn(target, fact if fact == Along(1) else _mixed([fact]))
             case Op():

@@ -333,6 +333,8 @@ def dotted_name(obj: Any) -> str:
     if isinstance(obj, types.BuiltinMethodType) and module == "":
         owner = type(obj.__self__).__module__
         module = owner
+    if module.startswith("tapec_runtime."):
+        return f"tapec_runtime.{name}"
     if module.startswith("numpy"):
         for prefix, namespace in (("np", np), ("np.linalg", np.linalg), ("np.random", np.random)):
             if getattr(namespace, name, None) is obj:

@@ -17,7 +17,8 @@ from tapec.syntax.types import Array, Type
 
 _RANKS: dict[str, tuple[tuple[int, ...], ...]] = {
     "np.dot": ((1, 1), (1, 2), (2, 1), (2, 2)),
-    "np.linalg.solve": ((2, 1), (2, 2)),
+    **dict.fromkeys(("np.linalg.solve", "tapec_runtime.solved", "tapec_runtime.solved_transposed"), ((2, 1), (2, 2))),
+    **dict.fromkeys(("tapec_runtime.factorised", "tapec_runtime.factorised_lower"), ((2,),)),
     **{f"np.linalg.{name}": ((2,),) for name in ("inv", "pinv", "det", "slogdet", "cholesky", "eigh")},
 }
 
@@ -37,7 +38,7 @@ def _known(name: str, element: nt.Type, ranks: tuple[int, ...]) -> nt.Type:
         case "np.dot":
             rank = sum(ranks) - 2
             return nt.Array(element, rank, "C") if rank else element
-        case "np.linalg.solve":
+        case "np.linalg.solve" | "tapec_runtime.solved" | "tapec_runtime.solved_transposed":
             return nt.Array(element, ranks[1], "C" if ranks[1] == 1 else "F")
         case "np.linalg.det":
             return nt.float64
@@ -45,4 +46,5 @@ def _known(name: str, element: nt.Type, ranks: tuple[int, ...]) -> nt.Type:
             return nt.UniTuple(nt.float64, 2)
         case "np.linalg.eigh":
             return nt.Tuple((nt.Array(element, 1, "C"), nt.Array(element, 2, "F")))
-    return nt.Array(element, 2, "C" if name == "np.linalg.cholesky" else "F")
+    in_rows = ("np.linalg.cholesky", "tapec_runtime.factorised", "tapec_runtime.factorised_lower")
+    return nt.Array(element, 2, "C" if name in in_rows else "F")

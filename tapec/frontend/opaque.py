@@ -77,21 +77,22 @@ def primitive(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -
         else:
             converted.append(arg)
     result = inert(ev, name, converted, kwargs, node)
-    if name == "np.dot":
-        _note_extents(ev, result, converted)
+    if len(converted) == 2:
+        _note_extents(ev, result, converted, name == "np.dot")
     return result
 
 
-def _note_extents(ev: Evaluator, product: Value, sides: Args) -> None:
-    """The extents of a product are those of its sides, so that broadcasts of it are decided."""
+def _note_extents(ev: Evaluator, made: Value, sides: Args, product: bool) -> None:
+    """The extents of a product are those of its sides, of a solution those of the right, so that broadcasts of it are
+    decided."""
     left, right = sides
     assert isinstance(left, Sym) and isinstance(right, Sym)
-    if not isinstance(product, Sym) or not isinstance(product.type, Array) or not isinstance(product.atom, Name):
+    if not isinstance(made, Sym) or not isinstance(made.type, Array) or not isinstance(made.atom, Name):
         return
-    own = [(left, 0)] if _rank(left) == 2 else []
+    own = [(left if product else right, 0)] if not product or _rank(left) == 2 else []
     own += [(right, 1)] if _rank(right) == 2 else []
     for axis, (side, which) in enumerate(own):
-        ev.dims[product.atom.id, axis] = dim(ev, side, which).atom
+        ev.dims[made.atom.id, axis] = dim(ev, side, which).atom
 
 
 def _complex_product(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:

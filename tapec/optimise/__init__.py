@@ -57,6 +57,7 @@ from tapec.optimise.memory.reused import reuse_memory
 from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.optimise.memory.stacks import stacks_by_position
 from tapec.optimise.products.columns import products_in_rows
+from tapec.optimise.products.factors import share_factors
 from tapec.optimise.products.joined_products import join_products
 from tapec.optimise.products.lengths import square_lengths
 from tapec.optimise.products.loop_products import multiply_matrices
@@ -118,6 +119,7 @@ PREPARE: tuple[Pass, ...] = (
     # what may raise an error does not run with others
     check_once,
     *CLEAN,
+    share_factors,
     fill_once,
     *CLEAN,
     compute_once,
@@ -214,6 +216,7 @@ TELLING: dict[Pass, Telling] = {
             cancel_shifts,
             fill_once,
             compute_once,
+            share_factors,
             split_chains,
             join_products,
             tabulate,

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+import tapec_runtime
 from tapec.rules.arrays_common import common_dtype
 
 
@@ -102,6 +103,84 @@ def solve_adjoint(y, a, b, y_bar, a_bar, b_bar):
             a_bar -= np.dot(seed, y.T)
 
 
+def factorised_tangent(y, a, a_dot):
+    # what the factors stand for is the matrix: theirs is its tangent, and a row behind it
+    out = np.zeros(y.shape, y.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i, j] = a_dot[i, j]
+    return out
+
+
+def factorised_adjoint(y, a, y_bar, a_bar):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            a_bar[i, j] += y_bar[i, j]
+
+
+def factorised_lower_tangent(y, a, a_dot):
+    out = np.zeros(y.shape, y.dtype)
+    for i in range(a.shape[0]):
+        for j in range(i + 1):
+            out[i, j] = a_dot[i, j]
+    return out
+
+
+def factorised_lower_adjoint(y, a, y_bar, a_bar):
+    for i in range(a.shape[0]):
+        for j in range(i + 1):
+            a_bar[i, j] += y_bar[i, j]
+
+
+def solved_tangent(y, factors, b, factors_dot, b_dot):
+    if factors_dot is None:
+        return tapec_runtime.solved(factors, b_dot)
+    change = np.dot(factors_dot[:-1], y)
+    if b_dot is None:
+        return tapec_runtime.solved(factors, -change)
+    return tapec_runtime.solved(factors, b_dot - change)
+
+
+def solved_adjoint(y, factors, b, y_bar, factors_bar, b_bar):
+    seed = tapec_runtime.solved_transposed(factors, y_bar)
+    if b_bar is not None:
+        b_bar += seed
+    if factors_bar is not None:
+        _subtract_products(factors_bar, seed, y)
+
+
+def solved_transposed_tangent(y, factors, b, factors_dot, b_dot):
+    if factors_dot is None:
+        return tapec_runtime.solved_transposed(factors, b_dot)
+    change = np.dot(factors_dot[:-1].T, y)
+    if b_dot is None:
+        return tapec_runtime.solved_transposed(factors, -change)
+    return tapec_runtime.solved_transposed(factors, b_dot - change)
+
+
+def solved_transposed_adjoint(y, factors, b, y_bar, factors_bar, b_bar):
+    seed = tapec_runtime.solved(factors, y_bar)
+    if b_bar is not None:
+        b_bar += seed
+    if factors_bar is not None:
+        _subtract_products(factors_bar, y, seed)
+
+
+def _subtract_products(factors_bar, rows, columns):
+    """`factors_bar[:-1] -= rows @ columns.T`, of vectors or matrices."""
+    n = columns.shape[0]
+    if columns.ndim == 1:
+        for i in range(n):
+            factor = rows[i]
+            for j in range(n):
+                factors_bar[i, j] -= factor * columns[j]
+    else:
+        product = np.dot(rows, columns.T)
+        for i in range(n):
+            for j in range(n):
+                factors_bar[i, j] -= product[i, j]
+
+
 def inv_tangent(y, a, a_dot):
     return -np.dot(np.dot(y, a_dot), y)
 
@@ -173,7 +252,8 @@ def _lower_half(a):
 
 
 def cholesky_tangent(y, a, a_dot):
-    inner = np.linalg.solve(y, np.linalg.solve(y, _symmetric(a_dot)).T)
+    factors = tapec_runtime.factorised_lower(y)
+    inner = tapec_runtime.solved(factors, tapec_runtime.solved(factors, _symmetric(a_dot)).T)
     return np.dot(y, _lower_half(inner))
 
 
@@ -182,8 +262,9 @@ def cholesky_adjoint(y, a, y_bar, a_bar):
     for i in range(y.shape[0]):
         for j in range(i + 1):
             lower[i, j] = y_bar[i, j]
-    middle = np.linalg.solve(y.T, _lower_half(np.dot(y.T, lower)))
-    _add_symmetric(np.linalg.solve(y.T, middle.T), a_bar)
+    factors = tapec_runtime.factorised_lower(y)
+    middle = tapec_runtime.solved_transposed(factors, _lower_half(np.dot(y.T, lower)))
+    _add_symmetric(tapec_runtime.solved_transposed(factors, middle.T), a_bar)
 
 
 def _over_gaps(w, m):
@@ -244,6 +325,7 @@ def pinv_adjoint(y, a, y_bar, a_bar):
 
 
 _GILES = "Giles 2008, section 2"
+_FACTORS = "for systems: its tangent and adjoint are those of the matrix"
 _LOWER = "reads the lower triangle alone, as NumPy and Numba do: the derivative belongs to those elements"
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -277,6 +359,24 @@ PRIMITIVES: dict[str, Primitive] = {
             pinv_adjoint,
             "where the rank does not change",
             "Golub & Pereyra 1973, theorem 4.3",
+        ),
+        Primitive("tapec_runtime.factorised", ("a",), factorised_tangent, factorised_adjoint, _FACTORS, ""),
+        Primitive(
+            "tapec_runtime.factorised_lower",
+            ("a",),
+            factorised_lower_tangent,
+            factorised_lower_adjoint,
+            _FACTORS,
+            "",
+        ),
+        Primitive("tapec_runtime.solved", ("factors", "b"), solved_tangent, solved_adjoint, "", _GILES),
+        Primitive(
+            "tapec_runtime.solved_transposed",
+            ("factors", "b"),
+            solved_transposed_tangent,
+            solved_transposed_adjoint,
+            "",
+            _GILES,
         ),
     )
 }

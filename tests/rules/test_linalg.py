@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tapec_runtime
 from tapec.rules.library import PRIMITIVES, numpy_object
 
 
@@ -124,3 +125,25 @@ def test_equal_eigenvalues_have_differentiable_sums():
     bar = np.zeros((3, 3))
     PRIMITIVES["np.linalg.eigh"].adjoint(y, m, (np.ones(3), np.zeros((3, 3))), bar)
     np.testing.assert_allclose(bar, np.eye(3))
+
+
+@pytest.mark.parametrize("make", ["factorised", "factorised_lower"])
+@pytest.mark.parametrize("solve", ["solved", "solved_transposed"])
+@pytest.mark.parametrize("sides", [(3,), (3, 2)])
+def test_systems_by_factors(make: str, solve: str, sides: tuple[int, ...]):
+    r, h = rng(), 1e-6
+    a = _matrix(3) if make == "factorised" else np.linalg.cholesky(_positive(3))
+    b, a_dot, b_dot, y_bar = (r.normal(size=shape) for shape in (sides, (3, 3), sides, sides))
+
+    def value(by: float) -> Any:
+        return getattr(tapec_runtime, solve)(getattr(tapec_runtime, make)(a + by * a_dot), b + by * b_dot)
+
+    making, solving = (PRIMITIVES[f"tapec_runtime.{name}"] for name in (make, solve))
+    factors = getattr(tapec_runtime, make)(a)
+    y = value(0.0)
+    y_dot = solving.tangent(y, factors, b, making.tangent(factors, a, a_dot), b_dot)
+    np.testing.assert_allclose(y_dot, (value(h) - value(-h)) / (2.0 * h), rtol=2e-6, atol=2e-7)
+    factors_bar, a_bar, b_bar = np.zeros_like(factors), np.zeros_like(a), np.zeros_like(b)
+    solving.adjoint(y, factors, b, y_bar, factors_bar, b_bar)
+    making.adjoint(factors, a, factors_bar, a_bar)
+    assert np.vdot(a_bar, a_dot) + np.vdot(b_bar, b_dot) == pytest.approx(np.vdot(y_bar, y_dot), rel=1e-10)

@@ -22,6 +22,7 @@ from dataclasses import replace
 from tapec.analyses.facts import facts
 from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
 from tapec.analyses.trips import Trips
+from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
 from tapec.optimise.clean.names import Fresh
@@ -29,6 +30,8 @@ from tapec.syntax.core import Assign, Call, Const, For, Function, If, Name, Op, 
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, Array
 
+_FACTORISATIONS = frozenset({"tapec_runtime.factorised", "tapec_runtime.factorised_lower"})
+_DEAR = _FACTORISATIONS | {"np.dot"}
 _NOTHING = {"float64": 0.0, "float32": 0.0, "int64": 0, "bool": False}
 
 
@@ -46,7 +49,7 @@ def _is_dear(stmt: Stmt) -> bool:
     if isinstance(stmt, Call):
         return stmt.function.startswith("np.linalg.")
     if isinstance(stmt, Assign) and isinstance(stmt.value, Op):
-        return stmt.value.fn == "np.dot" or stmt.value.fn.startswith("np.linalg.")
+        return stmt.value.fn in _DEAR or stmt.value.fn.startswith("np.linalg.")
     return isinstance(stmt, For)
 
 
@@ -109,9 +112,12 @@ class _Values:
         defs = self.trips.regions.defs[name]
         span = defs[0].span
         if self.listener is not None:
+            about, what = name, "`{0}` is computed once, before the loop"
+            match defs:
+                case [Assign(value=Op(fn=fn, args=(Name(id=matrix),)))] if fn in _FACTORISATIONS:
+                    about, what = matrix, "`{0}` is factorised once, before the loop"
             why = "every trip of {1} would compute the same"
-            about = Named(name, span), loop.span
-            self.listener.decide(span, "once", "`{0}` is computed once, before the loop", why, *about)
+            self.listener.decide(span, "once", what, why, Named(about, self.made(about)), loop.span)
         computing = kept(loop.body, found)
         anew = {one: self.fresh(one, self.fresh.types[one]) for stmt in walk(computing) for one in writes(stmt)}
         computed = renamed(computing, anew)
@@ -124,6 +130,11 @@ class _Values:
             out = [test, If(some, computed, self.nothing(own), loop.span)]
         body = exchanged(loop.body, {id(stmt): () for stmt in defs})
         return (*out, replace(loop, body=renamed(body, {name: own})))
+
+    def made(self, name: str) -> Span | None:
+        """The line that makes a value; none makes a parameter."""
+        defs = self.trips.regions.defs.get(name)
+        return defs[0].span if defs else None
 
     def nothing(self, name: str) -> tuple[Stmt, ...]:
         """A value that nobody reads, where there is no trip."""
