@@ -27,23 +27,18 @@ from tapec.frontend.operators import at_once, before_calls
 from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items
 from tapec.frontend.source import undecorated
-from tapec.frontend.suspended import Generator, collected
+from tapec.frontend.suspended import collected
+from tapec.frontend.text_calls import text_method
 from tapec.frontend.values import (
     Complex,
     Dct,
     Func,
     Instance,
-    Items,
-    Iteration,
     Lazy,
-    Lst,
     Method,
     Partial,
     Record,
     Static,
-    Stream,
-    Sym,
-    Template,
     Tup,
     Value,
     describe,
@@ -180,7 +175,7 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if isinstance(obj, types.MethodType):
         return call_object(ev, obj.__func__, [Static(obj.__self__), *args], kwargs, node)
     text = getattr(obj, "__self__", None)
-    if isinstance(text, str) and (found := _text_method(ev, text, obj, args, kwargs, node)) is not None:
+    if isinstance(text, str) and (found := text_method(ev, text, obj, args, kwargs, node)) is not None:
         return found
     if ev.live is not None and is_manager(obj):
         return managed(ev, call_object(ev, obj.__wrapped__, args, kwargs, node), node)
@@ -253,49 +248,6 @@ def _first_by_name(
             ev.fail(TypeMismatch, f"`{_written(node) or obj.__name__}` needs its first argument by position", node)
         return [], kwargs
     return [kwargs[first.name]], {key: value for key, value in kwargs.items() if key != first.name}
-
-
-def _text_method(
-    ev: Evaluator, text: str, method: Any, args: list[Value], kwargs: dict[str, Value], node: Any
-) -> Value | None:
-    """A method of known text: called now, if its arguments are known too."""
-    if not isinstance(text, Template):
-        try:
-            given = [_plain(ev, value, node) for value in args]
-            named = {key: _plain(ev, value, node) for key, value in kwargs.items()}
-        except _Unknown:
-            pass
-        else:
-            return structured(ev, getattr(text, method.__name__)(*given, **named))
-    if method.__name__ == "format":
-        return Static(Template(text))
-    if isinstance(text, Template):
-        ev.fail(UnsupportedFunction, f"cannot call `{method.__name__}` of text that only the run knows", node)
-    return None
-
-
-class _Unknown(Exception):
-    """A value that only the run knows."""
-
-
-def _plain(ev: Evaluator, value: Value, node: Any) -> Any:
-    """What is known, as Python has it; raises `_Unknown`."""
-    if isinstance(value, Lst | Iteration | Dct | Generator | Stream):
-        value = Tup(ev.known_items(value, node))
-    if isinstance(value, Tup):
-        return tuple(_plain(ev, item, node) for item in value.items)
-    if isinstance(value, Static) and not isinstance(value.obj, Template):
-        return value.obj
-    if isinstance(value, Sym) and value.constant is not None:
-        return value.constant
-    raise _Unknown
-
-
-def structured(ev: Evaluator, obj: Any) -> Value:
-    """What text gives: numbers, texts, and lists and tuples of them."""
-    if isinstance(obj, list):
-        return ev.new_list(Items(tuple(structured(ev, item) for item in obj)))
-    return wrap(ev, obj)
 
 
 def _written(node: Any) -> str:

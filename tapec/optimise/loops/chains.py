@@ -35,6 +35,7 @@ from tapec.optimise.extents.ranges import extent_of
 from tapec.optimise.loops.ascending import ascend
 from tapec.optimise.loops.gathered import moved
 from tapec.optimise.loops.handed_on import Elements
+from tapec.optimise.loops.outside import Outside
 from tapec.optimise.loops.weights import Line, Part, Weights
 from tapec.syntax.core import (
     Assign,
@@ -85,8 +86,7 @@ class _Chains:
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
         self.found = False
-        # what stands before the outermost loop
-        self.before: list[Stmt] = []
+        self.outside = Outside(self.fresh)
 
     def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
         out: list[Stmt] = []
@@ -99,8 +99,7 @@ class _Chains:
             elif isinstance(stmt, For | Loop):
                 new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
             if not around:
-                out += self.before
-                self.before = []
+                out += self.outside.taken()
             out += new
         return tuple(out)
 
@@ -124,21 +123,13 @@ class _Chains:
             self.fresh.types = types
             return [loop]
         self.found = True
-        size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
+        size = self.outside.size(extent, 0, loop)
         for buffer in made.buffers:
-            self.before.append(Assign(buffer, Op("empty", (Const("float64"), size)), loop.span))
+            self.outside.write(Assign(buffer, Op("empty", (Const("float64"), size)), loop.span))
         if self.listener is not None:
             why = "what a trip hands on runs in a loop of its own, so that the rest waits for no other trip"
             self.listener.decide(loop.span, "chains", "split", why)
         return made.out
-
-    def computed(self, value: Expr, loop: For) -> Atom:
-        """A whole number computed before the outermost loop."""
-        if isinstance(value, Name | Const):
-            return value
-        name = self.fresh("n", INT64)
-        self.before.append(Assign(name, value, loop.span))
-        return Name(name)
 
 
 class _Split:

@@ -28,7 +28,6 @@ from tapec.optimise.loops.gathered import (
     Addition,
     Gathering,
     Index,
-    Outside,
     moved,
     padding,
     placed,
@@ -37,6 +36,7 @@ from tapec.optimise.loops.gathered import (
     straight,
     together,
 )
+from tapec.optimise.loops.outside import Outside
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -25,7 +25,8 @@ from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.ranges import extent_of
-from tapec.optimise.loops.gathered import Outside, Span, bounds_of_elements, moved, padding, standing, straight
+from tapec.optimise.loops.gathered import Span, bounds_of_elements, moved, padding, standing, straight
+from tapec.optimise.loops.outside import Outside
 from tapec.syntax.core import (
     Assign,
     Atom,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from tapec.analyses.activity import differentiable_operands
@@ -26,6 +26,7 @@ from tapec.analyses.facts import facts
 from tapec.analyses.memory import Aliases, is_memory
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.loops.ways import EXPONENTIALS, NOT_AT_ALL, ZERO, Depends, Way, agreed, of_numbers
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -47,37 +48,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import Scalar
-
-_EXPONENTIALS = frozenset({"np.exp", "math.exp"})
-_LOGARITHMS = frozenset({"np.log", "math.log"})
-_ROOTS = frozenset({"np.sqrt", "math.sqrt"})
-_SIZES = frozenset({"abs", "np.abs", "np.absolute", "np.fabs", "math.fabs"})
-_CHOICES = frozenset({"np.maximum", "np.minimum", "np.fmax", "np.fmin", "max", "min"})
-_POWERS = frozenset({"**", "np.power", "math.pow"})
-
-
-class _Depends(Exception):
-    """Something may depend on the number in another way than the analysis follows."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How a value follows the number: by `by`, or, if it is `proportional`, by that times itself.
-
-    Of a value that does not follow at all, `by` is 0.  Zero follows in proportion by any factor.
-    """
-
-    by: Fraction
-    proportional: bool = False
-    zero: bool = False
-
-
-_NOT_AT_ALL = _Way(Fraction(0))
-_ZERO = _Way(Fraction(0), zero=True)
-
-
-def _way(by: Fraction, proportional: bool) -> _Way:
-    return _Way(by, proportional) if by else _NOT_AT_ALL
 
 
 def cancel_shifts(
@@ -112,7 +82,7 @@ class _Shifts:
                     made.setdefault(self.aliases.find(array), []).append(value)
         found: set[str] = set()
         seen: set[str] = set()
-        pending = [v.args[0] for values in made.values() for v in values if isinstance(v, Op) and v.fn in _EXPONENTIALS]
+        pending = [v.args[0] for values in made.values() for v in values if isinstance(v, Op) and v.fn in EXPONENTIALS]
         while pending:
             atom = pending.pop()
             if not isinstance(atom, Name) or atom.id in seen:
@@ -171,7 +141,7 @@ class _Shifts:
         """Whether nothing that leaves `rest` depends on a number."""
         try:
             ways = _Ways(name, rest, self).ways
-        except _Depends:
+        except Depends:
             return False
         read = _read(rest)
         followers = {key for key, way in ways.items() if way.by} - {name}
@@ -188,7 +158,7 @@ def _value(stmt: Stmt, name: str) -> Atom:
 
 
 class _Ways:
-    """How the names that some statements set follow a number: `ways`; raises `_Depends` where that is not known.
+    """How the names that some statements set follow a number: `ways`; raises `Depends` where that is not known.
 
     Names of one memory have one way.  Only what is set in these statements alone may follow: what comes in from
     an earlier trip of a loop around them follows another number of the name.
@@ -200,7 +170,7 @@ class _Ways:
         self.aliases: Aliases = program.aliases
         written = _written(block)
         self.own = {ident for ident, count in written.items() if count == program.written[ident]}
-        self.ways: dict[str, _Way] = {name: _Way(Fraction(1))}
+        self.ways: dict[str, Way] = {name: Way(Fraction(1))}
         self.changed = True
         self.complete = False
         while self.changed:
@@ -226,7 +196,7 @@ class _Ways:
                 for ident in reads(stmt):
                     self.refuse(self.way(ident))
                 for ident in writes(stmt):
-                    self.join(ident, _NOT_AT_ALL)
+                    self.join(ident, NOT_AT_ALL)
 
     def memory(self, target: str, value: Expr) -> None:
         """An array: a name of one, one of zeros or of what is not set yet, a copy, or a result."""
@@ -234,88 +204,88 @@ class _Ways:
             case Op(fn="empty"):
                 return
             case Op(fn="zeros"):
-                self.join(target, _ZERO)
+                self.join(target, ZERO)
             case Op(fn="copy", args=(Name(id=source), *_)):
                 self.join(target, self.way(source))
             case Op() if not any(self.key(n) == self.key(target) for n in differentiable_operands(value)):
                 self.join(target, self.other(value))
 
-    def stored(self, array: str, way: _Way | None, accumulate: bool) -> _Way | None:
+    def stored(self, array: str, way: Way | None, accumulate: bool) -> Way | None:
         if not accumulate or way is None:
             return way
         held = self.way(array)
-        if held is None or way.zero or (way == _NOT_AT_ALL and not held.proportional and not held.zero):
+        if held is None or way.zero or (way == NOT_AT_ALL and not held.proportional and not held.zero):
             return held
         if way.by and not way.proportional:
-            raise _Depends
+            raise Depends
         return way
 
-    def value(self, value: Expr) -> _Way | None:
+    def value(self, value: Expr) -> Way | None:
         """How the value of an expression follows; None if that is not known yet."""
         if not isinstance(value, Op):
             return self.atom(value)
         match value:
             case Op(fn="stop_gradient"):
-                return _NOT_AT_ALL
+                return NOT_AT_ALL
             case Op(fn="known", args=(_, follower)):
                 return self.atom(follower)
             case Op(fn="load", args=(Name(id=array), *_)):
                 return self.way(array)
             case Op(fn="ifelse", args=(_, first, second)):
-                return _agreed(self.atom(first), self.atom(second))
+                return agreed(self.atom(first), self.atom(second))
         ways = [self.atom(arg) for arg in value.args]
         operands = list(differentiable_operands(value))
         if any(way is None for way, arg in zip(ways, value.args, strict=True) if _name(arg) in operands):
             return None
-        known = [way or _NOT_AT_ALL for way in ways]
-        if all(way in (_NOT_AT_ALL, _ZERO) for way in known):
+        known = [way or NOT_AT_ALL for way in ways]
+        if all(way in (NOT_AT_ALL, ZERO) for way in known):
             return self.of_constants(value, known)
-        made = _of_numbers(value, known)
+        made = of_numbers(value, known)
         return self.other(value) if made is None else made
 
-    def of_constants(self, value: Op, ways: list[_Way]) -> _Way:
+    def of_constants(self, value: Op, ways: list[Way]) -> Way:
         """Zeros stay zeros in products, and in sums of zeros."""
         zeros = [way.zero for way in ways]
         if (value.fn == "*" and any(zeros)) or (value.fn in ("+", "-", "neg") and all(zeros)):
-            return _ZERO
-        return _NOT_AT_ALL
+            return ZERO
+        return NOT_AT_ALL
 
-    def other(self, value: Op) -> _Way | None:
+    def other(self, value: Op) -> Way | None:
         """The result of an operation that the analysis does not follow."""
         ways = [self.way(ident) for ident in differentiable_operands(value)]
         if any(way is None for way in ways):
             return None
         for way in ways:
             self.refuse(way)
-        return _NOT_AT_ALL
+        return NOT_AT_ALL
 
-    def refuse(self, way: _Way | None) -> None:
+    def refuse(self, way: Way | None) -> None:
         if way is not None and way.by:
-            raise _Depends
+            raise Depends
 
-    def atom(self, atom: Expr) -> _Way | None:
+    def atom(self, atom: Expr) -> Way | None:
         if isinstance(atom, Name):
             return self.way(atom.id)
-        return _ZERO if isinstance(atom, Const) and atom == Const(0.0) else _NOT_AT_ALL
+        return ZERO if isinstance(atom, Const) and atom == Const(0.0) else NOT_AT_ALL
 
     def key(self, ident: str) -> str:
         return self.aliases.find(ident) if is_memory(self.types.get(ident)) else ident
 
-    def way(self, ident: str) -> _Way | None:
+    def way(self, ident: str) -> Way | None:
         """How a name follows; of names that others set, too, and of integers: not at all."""
         type_ = self.types.get(ident)
         if isinstance(type_, Scalar) and not type_.is_float:
-            return _NOT_AT_ALL
+            return NOT_AT_ALL
         key = self.key(ident)
-        found = self.ways.get(key, None if self.is_own(key) else _NOT_AT_ALL)
+        found = self.ways.get(key, None if self.is_own(key) else NOT_AT_ALL)
         if found is None and self.complete:
-            raise _Depends
+            raise Depends
         return found
 
     def is_own(self, key: str) -> bool:
         return self.program.members.get(key, {key}) <= self.own
 
-    def join(self, target: str, way: _Way | None) -> None:
+    def join(self, target: str, way: Way | None) -> None:
         if way is None:
             return
         key = self.key(target)
@@ -323,7 +293,7 @@ class _Ways:
             self.refuse(way)
             return
         old = self.ways.get(key)
-        new = _agreed(old, way)
+        new = agreed(old, way)
         if new != old and new is not None:
             self.ways[key] = new
             self.changed = True
@@ -331,85 +301,6 @@ class _Ways:
 
 def _name(atom: Expr) -> str | None:
     return atom.id if isinstance(atom, Name) else None
-
-
-def _agreed(first: _Way | None, second: _Way | None) -> _Way | None:
-    """The way of a value that is the one or the other."""
-    if first is None or second is None or first == second:
-        return second if first is None else first
-    for zero, other in ((first, second), (second, first)):
-        if zero.zero and (other.proportional or not other.by):
-            return other
-    raise _Depends
-
-
-def _of_numbers(value: Op, ways: list[_Way]) -> _Way | None:
-    """How the result of an operation follows, whose operands do; None for one that the analysis does not know."""
-    match value.fn, ways:
-        case "+" | "-" as sign, [first, second]:
-            return _of_sum(first, second, 1 if sign == "+" else -1)
-        case "*", [first, second]:
-            return _of_product(value, first, second)
-        case "/", [first, second]:
-            return _of_quotient(value, first, second)
-        case "neg", [way]:
-            return way if way.proportional else _way(-way.by, False)
-        case "pos" | "cast.float64" | "cast.float32", [way]:
-            return way
-        case fn, [way] if fn in _EXPONENTIALS and not way.proportional:
-            return _way(way.by, True)
-        case fn, [way] if fn in _LOGARITHMS and way.proportional:
-            return _way(way.by, False)
-        case fn, [way] if fn in _ROOTS and way.proportional:
-            return _way(way.by / 2, True)
-        case fn, [way] if fn in _SIZES and way.proportional:
-            return way
-        case "np.square", [way] if way.proportional:
-            return _way(way.by * 2, True)
-        case fn, [way, _] if fn in _POWERS and way.proportional:
-            power = _literal(value.args[1])
-            return None if power is None else _way(way.by * power, True)
-        case fn, [first, second] if fn in _CHOICES:
-            return _agreed(first, second)
-    return None
-
-
-def _of_sum(first: _Way, second: _Way, sign: int) -> _Way | None:
-    if first.zero or second.zero:
-        other = first if second.zero else second
-        return other if other.proportional or second.zero else _way(sign * other.by, False)
-    if first.proportional or second.proportional:
-        return first if first == second else None
-    return _way(first.by + sign * second.by, False)
-
-
-def _of_product(value: Op, first: _Way, second: _Way) -> _Way | None:
-    if first.zero or second.zero:
-        return _ZERO
-    for one, other, factor in ((first, second, value.args[1]), (second, first, value.args[0])):
-        number = _literal(factor)
-        if one.by and not one.proportional:
-            return None if number is None or other.by else _way(one.by * number, False)
-    return _way(first.by + second.by, True)
-
-
-def _of_quotient(value: Op, first: _Way, second: _Way) -> _Way | None:
-    if second.by and not second.proportional:
-        return None
-    if first.zero:
-        return _ZERO
-    if first.by and not first.proportional:
-        number = _literal(value.args[1])
-        return None if not number else _way(first.by / number, False)
-    return _way(first.by - second.by, True)
-
-
-def _literal(atom: Expr) -> Fraction | None:
-    """The number that an operand is known to be."""
-    match atom:
-        case Const(value=int() | float() as number) if number == number and abs(number) < float("inf"):
-            return Fraction(number)
-    return None
 
 
 def _written(block: Iterable[Stmt]) -> Counter[str]:
