@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import statistics
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +15,12 @@ from tools.bench import peers
 
 peers.on_one_thread()
 
-from tapec.errors import TapecError  # noqa: E402
 from tools.bench.cold import measured, overhead  # noqa: E402
-from tools.bench.measure import Row, WrongGradient, line, measure, warm_up  # noqa: E402
+from tools.bench.measure import line, measure  # noqa: E402
 from tools.bench.programs import PROBLEMS, Problem  # noqa: E402
 from tools.bench.scaling import SCALED  # noqa: E402
+from tools.bench.tables import cells, machine, table  # noqa: E402
 from tools.bench.threads import SHARED, Threaded, threaded  # noqa: E402
-
-LIMIT = 4.0
 
 
 @click.command()
@@ -70,48 +65,6 @@ def main(
     sys.exit(1 if failures else 0)
 
 
-def table(chosen: list[Problem], seconds: float, others: tuple[peers.Peer, ...]) -> tuple[list[Row], list[str]]:
-    """Measure problems and print them; the rows, and what failed."""
-    warm_up()
-    rows: list[Row] = []
-    failures: list[str] = []
-    heading = [f"{peer.name}:grad" for peer in others]
-    click.echo(
-        line(
-            *("program", "primal", "fastmath", "gradient", "ratio", "by hand"),
-            *(*heading, "first call:", "primal", "gradient", "by hand"),
-        )
-    )
-    for problem in chosen:
-        try:
-            row = measure(problem, seconds, others)
-        except (TapecError, WrongGradient) as error:
-            failures.append(f"{problem.name}: {error}")
-            click.echo(line(problem.name, "failed"))
-            continue
-        rows.append(row)
-        click.echo(cells(row, [peer.name for peer in others]))
-    summary(rows, failures)
-    return rows, failures
-
-
-def cells(row: Row, others: list[str]) -> str:
-    """A row of the table: run times, ratios, other tools' times in our gradients, first calls."""
-    return line(
-        row.name,
-        f"{1e6 * row.primal:.1f} us",
-        f"{1e6 * row.fast:.1f} us",
-        f"{1e6 * row.gradient:.1f} us",
-        f"{row.ratio:.2f}",
-        "" if row.adjoint_ratio is None else f"{row.adjoint_ratio:.2f}",
-        *(f"{row.peers[name] / row.gradient:.1f}" if name in row.peers else "" for name in others),
-        "",
-        f"{row.primal_first:.2f} s",
-        f"{row.gradient_first:.2f} s",
-        "" if row.adjoint_first is None else f"{row.adjoint_first:.2f} s",
-    )
-
-
 def scaled(problem: Problem, seconds: float, others: tuple[peers.Peer, ...]) -> list[dict[str, Any]]:
     """The problem in its several sizes, printed and as records."""
     make, sizes = SCALED.get(problem.name, (None, ()))
@@ -131,27 +84,6 @@ def on_threads(problem: Problem, seconds: float) -> Threaded:
     gains = f"gain {found.gain:.2f}", f"plain {found.possible:.2f}"
     click.echo(line(found.name, f"{1e6 * found.sequential:.1f} us", *times, *gains))
     return found
-
-
-def summary(rows: list[Row], failures: list[str]) -> None:
-    """Means, and what needs attention."""
-    if rows:
-        click.echo(f"\ngeometric mean of gradient/primal: {statistics.geometric_mean(row.ratio for row in rows):.2f}")
-    for name in dict.fromkeys(name for row in rows for name in row.peers):
-        shares = {row.name: row.peers[name] / row.gradient for row in rows if name in row.peers}
-        mean = statistics.geometric_mean(shares.values())
-        ahead = ", ".join(program for program, share in shares.items() if share < 1.0)
-        click.echo(f"{name}/gradient: geometric mean {mean:.1f} of {len(shares)}; faster in {ahead or 'none'}")
-    slow = [f"{row.name} ({row.ratio:.1f})" for row in rows if row.ratio > LIMIT]
-    click.echo(f"ratio above {LIMIT:g}: {', '.join(slow) or 'none'}")
-    for failure in failures:
-        click.echo(f"failed: {failure}")
-
-
-def machine(others: tuple[peers.Peer, ...]) -> dict[str, object]:
-    """Where the figures come from."""
-    versions = {name: version(name) for name in ("numba", "numpy")} | {peer.name: peer.version for peer in others}
-    return versions | {"python": platform.python_version(), "processor": platform.machine(), "cores": os.cpu_count()}
 
 
 if __name__ == "__main__":

@@ -65,21 +65,27 @@ def on_one_processor() -> Iterator[None]:
 
 def installed() -> tuple[Peer, ...]:
     """The peers that can be imported, ready for use."""
-    return tuple(make() for name, make in _MAKERS.items() if _is_there(name))
+    return tuple(make() for name, make in _MAKERS.items() if is_there(name))
 
 
-def _is_there(name: str) -> bool:
+def is_there(name: str) -> bool:
+    """Whether a tool can be imported."""
     try:
         return bool(version(name))
     except PackageNotFoundError:
         return False
 
 
-def _jax() -> Peer:
+def set_jax_up() -> None:
+    """Double precision on the processor; before anything is made of JAX's arrays."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_platforms", "cpu")
+
+
+def _jax() -> Peer:
+    set_jax_up()
     from tools.bench import peers_jax
 
     return Peer("jax", frozenset(peers_jax.PROGRAMS), peers_jax.gradient)

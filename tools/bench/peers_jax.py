@@ -244,13 +244,18 @@ PROGRAMS: dict[str, Callable[..., Any]] = {name: f for module in _ELSEWHERE for 
 
 
 def gradient(name: str, wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable[[], Any]:
+    """Value and gradient of one of the programs."""
+    return derivative_of(PROGRAMS[name], wrt, args)
+
+
+def derivative_of(program: Callable[..., Any], wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable[[], Any]:
     """Value and gradient, compiled on the first call; the arguments are converted beforehand.
 
     By complex arguments JAX gives the conjugate of what other tools mean by a gradient.
     """
     # integers say how many steps to take
     static = tuple(k for k, arg in enumerate(args) if isinstance(arg, int))
-    derivative = jax.value_and_grad(PROGRAMS[name], argnums=wrt)
+    derivative = jax.value_and_grad(program, argnums=wrt)
 
     def conjugated(*given: Any) -> Any:
         value, gradients = derivative(*given)
