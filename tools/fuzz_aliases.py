@@ -1,7 +1,8 @@
 """Random programs whose names share arrays: views of views, rebound and swapped in loops, written through.
 
 Every vector has one extent and every matrix is square with it, so that any name may take any other's array: rows,
-columns, reversed and transposed views, what a helper returns, an item of a tuple or list, one of two by a condition.
+columns, reversed and transposed views, what a helper returns, an item of a tuple, list or dict, one of two by a
+condition.
 What the interpreter does with the objects is the measure.
 """
 
@@ -71,6 +72,7 @@ class Aliases(Flow):
             (2, self.read),
             (1, self.turn),
             (1, self.collect),
+            (2, self.contain),
             (0.6, self.comprehend),
         ]
         if depth < 4:
@@ -221,6 +223,53 @@ class Aliases(Flow):
         stored = f"{held}[{k}][{self.index(scope, ROWS)}] = {self.scalar(scope, 1)}"
         self.emit(depth, self.rng.choice([stored, f"{self.name(scope)} = {held}[{k}]"]))
         self.emit(depth, f"{made} = {held}[{1 - k}]")
+        return replace(scope, vectors=(*scope.vectors, (made, ROWS)))
+
+    def contain(self, scope: Scope, depth: int) -> Scope:
+        """A list, dict or tuple of arrays, whose items are set, changed in place, and taken out again."""
+        held, other, i, made = self.new("h"), self.new("h"), self.new("i"), self.new("b")
+        keys = self.rng.choice([("[0]", "[1]", "[2]"), ("['u']", "['v']", "['w']"), (".p", ".q", ".r")])
+        values = [self.view(scope, 1) if self.chance(0.8) else self.fresh(scope) for _ in keys]
+        fixed = keys[0] == ".p"
+        if fixed:
+            self.emit(depth, f"{held} = State({', '.join(values)})")
+        elif keys[0] == "[0]":
+            self.emit(depth, f"{held} = [{', '.join(values)}]")
+        else:
+            self.emit(depth, f"{held} = {{'u': {values[0]}, 'v': {values[1]}, 'w': {values[2]}}}")
+        copied = f"{held}._replace(p={held}.q)" if fixed else f"{held}.copy()"
+        self.emit(depth, f"{other} = {self.rng.choice([held, copied])}")
+        if self.chance(0.5):
+            heads = ["range(n % 4)", "range(2)", "range(n, 0, -2)"]
+            self.emit(depth, f"for {i} in {self.rng.choice(heads)}:")
+            scope, depth = replace(scope, indices=(*scope.indices, (i, 5))), depth + 1
+        for _ in range(self.rng.randint(1, 4)):
+            name, second = self.rng.choice([held, other]), self.rng.choice([held, other])
+            one, two, three = (name + key for key in self.rng.sample(keys, 3))
+            from_other, x = second + self.rng.choice(keys), self.atom(scope)
+            at = self.index(scope, ROWS)
+            changes = [
+                f"{one}[{at}] = {self.scalar(scope, 1)}",
+                f"{one}[:] = 0.6 * {from_other}",
+                f"{one}[1:] += 0.3 * {from_other}[:-1]",
+                f"{self.name(scope)} = {one}",
+                f"{self.name(scope)}[{at}] = 0.5 * {one}[0]",
+                f"helper_write({one}, {from_other})",
+            ]
+            if fixed:
+                changes += [f"{name} = State({two}, {one}, {three} * 0.9)", f"{name} = {name}._replace(q={one}[::-1])"]
+            else:
+                changes += [f"{one} *= {x}", f"{one} += 0.3 * {from_other}", f"{one} -= {x}"] * 2
+                changes += [f"{one} = {self.view(scope, 1)}", f"{one} = 0.5 * {from_other}"]
+                changes += [f"{one}, {two} = {two}, {one}", f"{one}, {two}, {three} = {two}, {three}[::-1], {one}"]
+            change = self.rng.choice(changes)
+            if self.chance(0.2):
+                self.emit(depth, f"if {self.test(scope)}:")
+                change = f"    {change}"
+            self.emit(depth, change)
+        if any(one == i for one, _ in scope.indices):
+            scope, depth = replace(scope, indices=scope.indices[:-1]), depth - 1
+        self.emit(depth, f"{made} = {self.rng.choice([held, other])}{self.rng.choice(keys)}")
         return replace(scope, vectors=(*scope.vectors, (made, ROWS)))
 
     def comprehend(self, scope: Scope, depth: int) -> Scope:
