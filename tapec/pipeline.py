@@ -25,7 +25,7 @@ from tapec.optimise.clean.defined import define_copied
 from tapec.optimise.extents.unstretched import Forms
 from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
-from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks, substitute
+from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
@@ -99,13 +99,13 @@ def _build(
         core = replace(lowered.function, name=name)
     if kind == "hvp" or kind in JACOBIANS:
         no_limit(options, f"tapec.{kind}")
-    two = None
+    several = None
     if options.fast and options.memory is None and kind in ("grad", "value_and_grad"):
         if alike is not None:
             first, equal = alike
             alike = replace(first, body=(*separate_arguments(first, lowered.roots, whole), *first.body)), equal
-        two = forms(core, constants, alike)
-    core = core if two is None else two.alike
+        several = forms(core, constants, alike, listener)
+    core = core if several is None else several.special[0].program
     if options.fast:
         core = prepare(core, constants, listener)
     if kind == "jvp":
@@ -164,10 +164,16 @@ def _build(
         return gradient if kind == "grad" else f"{structure.result(lowered.result, values[:count])}, {gradient}"
 
     made = sweeps(swept)
-    if two is not None:
-        stretched = reverse(prepare(two.other, constants), sources, constants, unit_seed=unit_seed, fuse=fuse)
-        two = Forms(made, two.equal, sweeps(stretched))
-    return _finish(made, text, lowered, structure, options, listener, swept.seeds, two=two)
+    if several is not None:
+
+        def derived(program: Function) -> Function:
+            if program is first:
+                return made
+            return sweeps(reverse(prepare(program, constants), sources, constants, unit_seed=unit_seed, fuse=fuse))
+
+        first = several.special[0].program
+        several = several.of(derived)
+    return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several)
 
 
 def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
@@ -337,12 +343,12 @@ def _finish(
     listener: Listener | None,
     seeds: tuple[str, ...] = (),
     pairs: list[tuple[int, int]] | None = None,
-    two: Forms | None = None,
+    several: Forms | None = None,
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns.
 
-    pairs  positions of seeds that are the parts of one complex number; by default those of the results
-    two    the forms of which `core` is the first one
+    pairs    positions of seeds that are the parts of one complex number; by default those of the results
+    several  the forms of which `core` is the first one
     """
     stage(listener, "optimising")
     pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
@@ -351,11 +357,10 @@ def _finish(
     taken = (*lowered.constants, *structure.namespace, *labels, *(pair.whole for pair in structure.pairs()))
     partners = {pair.im: pair.re for pair in structure.pairs() if pair.re in core.params}
     core = replace(core, body=_same_extents(core.body, partners))
-    if two is not None:
-        parts: dict[str, Expr] = {part: Name(partner) for part, partner in partners.items()}
-        equal = tuple((substitute(one, parts), substitute(extent, parts)) for one, extent in two.equal)
-        two = Forms(core, equal, replace(two.other, body=_same_extents(two.other.body, partners)))
-    core = tidy(core, frozenset(taken).difference(core.params), options, listener, two)
+    if several is not None:
+        several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
+        several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
+    core = tidy(core, frozenset(taken).difference(core.params), options, listener, several)
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken

@@ -27,7 +27,7 @@ from tapec.optimise.extents.same_extents import extents_of_one_size
 from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
 from tapec.optimise.extents.stretched import copy_stretched
 from tapec.optimise.extents.unstepped import stencils_without_steps, without_steps
-from tapec.optimise.extents.unstretched import Equal, Forms, either, may_stretch, two_forms, with_equal
+from tapec.optimise.extents.unstretched import Equal, Form, Forms, either, may_stretch, two_forms, with_equal
 from tapec.optimise.loops.ascending import ascend
 from tapec.optimise.loops.carried import carry_additions
 from tapec.optimise.loops.chains import split_chains
@@ -58,10 +58,11 @@ from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.optimise.memory.stacks import stacks_by_position
 from tapec.optimise.products.columns import products_in_rows
 from tapec.optimise.products.factors import share_factors
+from tapec.optimise.products.few import FEW, of_few_elements
 from tapec.optimise.products.joined_products import join_products
 from tapec.optimise.products.lengths import square_lengths
 from tapec.optimise.products.loop_products import multiply_matrices
-from tapec.optimise.products.small_products import write_out_products
+from tapec.optimise.products.small_products import is_product, write_out_products
 from tapec.optimise.products.summed_products import sum_before_products
 from tapec.optimise.products.tall import turn_tall
 from tapec.optimise.products.turned_products import turn_products
@@ -83,7 +84,7 @@ from tapec.optimise.vectors.tabled import tabulate
 from tapec.optimise.vectors.unsigned import drop_signs
 from tapec.optimise.vectors.vectors import tell_vectors
 from tapec.options import DEFAULT, Options
-from tapec.syntax.core import Block, Function
+from tapec.syntax.core import Assign, Block, Function, walk
 from tapec.transforms.ssa import to_ssa
 
 Pass = Callable[[Function, frozenset[str]], Function]
@@ -239,16 +240,34 @@ def forms(
     function: Function,
     constants: frozenset[str] = frozenset(),
     lowered: tuple[Function, tuple[Equal, ...]] | None = None,
+    listener: Listener | None = None,
 ) -> Forms | None:
-    """A form of the program for operands that need not be stretched, and one for others, where that is worth it.
+    """Forms of the program for operands that need not be stretched, for few elements, and for others, if worth it.
 
-    lowered  the first one, if it has been lowered by itself, and what is equal for that
+    lowered  the program for operands that need not be, if it has been lowered by itself, and what is equal for that
     """
+    found = _unstretched(function, constants, lowered)
+    form = Form(function) if found is None else found.special[0]
+    if not any(is_product(stmt.value) for stmt in walk(function.body) if isinstance(stmt, Assign)):
+        return found
+    first = (*CLEAN, extents_of_slices, *CLEAN)
+    few = of_few_elements(_run(first, form.program, constants, None), listener)
+    if few is None:
+        return found
+    program, extents = few
+    small = replace(form, program=program, few=extents)
+    return Forms((small,), function) if found is None else replace(found, special=(small, *found.special))
+
+
+def _unstretched(
+    function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None
+) -> Forms | None:
+    """The forms for operands that need not be stretched, and for others."""
     if lowered is not None:
         alike, equal = lowered
         alike = with_equal(_run(CLEAN, alike, constants, None), equal)
         alike = _run((*CLEAN, extents_of_slices, *CLEAN), alike, constants, None)
-        return Forms(elements_of_slices(alike, constants, None, equal), equal, function)
+        return Forms((Form(elements_of_slices(alike, constants, None, equal), equal),), function)
     if not may_stretch(function):
         return None
     first = (*CLEAN, extents_of_slices, *CLEAN)
@@ -256,8 +275,9 @@ def forms(
     if found is None:
         return None
     # later passes do not know which arrays are of one extent
-    alike = elements_of_slices(_run(first, found.alike, constants, None), constants, None, found.equal)
-    return replace(found, alike=alike)
+    (form,) = found.special
+    alike = elements_of_slices(_run(first, form.program, constants, None), constants, None, form.equal)
+    return replace(found, special=(replace(form, program=alike),))
 
 
 def simple(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -274,27 +294,37 @@ def tidy(
 ) -> Function:
     """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
 
-    Of a function that is one of two `forms`, both are made one function.
+    Of a function that is the first of several `forms`, all are made one function.
 
     Afterwards the places of atoms may hold expressions.  At level 0 only what nobody reads is dropped: trips that
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
     """
     if options.level == 0:
         return drop_dead(function, constants)
-    if forms is not None:
-        # extents of what is made, such as a product, are then extents of parameters
-        function = _run((values_alone, *CLEAN), forms.alike, constants, listener)
-        alike = _as_fast(with_equal(function, forms.equal), constants, options, listener)
-        function = either(alike, forms.equal, _as_fast(forms.other, constants, options, None), constants)
-    else:
+    if forms is None:
         function = _as_fast(function, constants, options, listener)
+    else:
+        function = _as_fast(forms.other, constants, options, None)
+        for form in reversed(forms.special):
+            told = listener if form is forms.special[0] else None
+            # extents of what is made, such as a product, are then extents of parameters
+            program = with_equal(_run((values_alone, *CLEAN), form.program, constants, told), form.equal)
+            form = replace(form, program=_as_fast(program, constants, options, told, bool(form.few)))
+            function = either(form, function, FEW, constants)
     return _run(READABLE, function, constants, listener)
 
 
-def _as_fast(function: Function, constants: frozenset[str], options: Options, listener: Listener | None) -> Function:
-    """Generated code, cleaned up and made fast, before it is made readable."""
+def _as_fast(
+    function: Function,
+    constants: frozenset[str],
+    options: Options,
+    listener: Listener | None,
+    few: bool = False,
+) -> Function:
+    """Generated code, cleaned up and made fast, before it is made readable; `few` if matrices have few elements."""
     # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
-    left_out: dict[Pass, bool] = {carry_additions: options.parallel, multiply_matrices: options.memory is not None}
+    loops_alone = few or options.memory is not None
+    left_out: dict[Pass, bool] = {carry_additions: options.parallel, multiply_matrices: loops_alone}
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
     if options.parallel:
         speed = tuple(ON_THREADS.get(one, one) for one in speed)

@@ -31,10 +31,28 @@ def product_of_stacks(a, b):
         return np.reshape(rows, a.shape[:-1] + (b.shape[1],))
     if a.shape[-1] != b.shape[-2]:
         raise ValueError("matmul: the last axis of the first array and the last but one of the second differ")
-    shape = broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    out = np.empty(shape + (a.shape[-2], b.shape[-1]), common_dtype(a.dtype, b.dtype))
+    kind = common_dtype(a.dtype, b.dtype)
+    if a.ndim != b.ndim:
+        shape = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        out = np.empty(shape + (a.shape[-2], b.shape[-1]), kind)
+        for i in np.ndindex(shape):
+            out[i] = a[_own(i, a.shape[:-2])] @ b[_own(i, b.shape[:-2])]
+        return out
+    if a.shape[:-2] != b.shape[:-2]:
+        # trips of the loop are those of both then
+        shape = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a, b = _stretched(a, shape), _stretched(b, shape)
+    out = np.empty(a.shape[:-1] + b.shape[-1:], kind)
+    for i in np.ndindex(a.shape[:-2]):
+        out[i] = a[i] @ b[i]
+    return out
+
+
+def _stretched(a, shape):
+    """The matrices of a stack, as often as the shape of a larger one asks for."""
+    out = np.empty(shape + a.shape[-2:], a.dtype)
     for i in np.ndindex(shape):
-        out[i] = a[_own(i, a.shape[:-2])] @ b[_own(i, b.shape[:-2])]
+        out[i] = a[_own(i, a.shape[:-2])]
     return out
 
 

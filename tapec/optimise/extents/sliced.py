@@ -196,7 +196,7 @@ class Slices:
     # slices
 
     def slice(self, array: str, subs: list[Expr], here: Region) -> Slice | None:
-        """The slice that subscripts make of an array or of another slice; None if it is another view, or all of it."""
+        """The slice that subscripts make of an array or of another slice; None if they make a row, or nothing new."""
         type_ = self.fresh.types.get(array)
         if not isinstance(type_, Array):
             return None
@@ -212,7 +212,9 @@ class Slices:
             parts.append(part)
         if array in self.slices:
             return _joined(self.slices[array], parts, new)
-        if not new and all(part.is_all for part in parts if isinstance(part, Part)):
+        # a row is an array of its own for LLVM; of a matrix in a stack, lanes know more as elements of the stack
+        whole = [part.is_all for part in parts if isinstance(part, Part)]
+        if not new and all(whole) and (len(whole) < 2 or len(whole) == len(parts)):
             return None
         return Slice(array, tuple(parts), new)
 

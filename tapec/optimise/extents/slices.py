@@ -5,6 +5,8 @@
     for i in range(a.shape[0]):       ->
         y[i] = a[i] - b[i]
 
+So are those of a matrix in a stack (`m = a[i]`), but not of a row.
+
 Two slices of one array overlap.  The reverse sweep adds to elements through both, and neither a pass nor LLVM can tell
 which trips meet there; of elements of one array their subscripts tell.
 
@@ -34,7 +36,7 @@ from tapec.journal import Listener, Named
 from tapec.optimise.extents.sliced import Part, Slices
 from tapec.syntax.core import Assign, Atom, Const, Expr, Function, Name, Op, Stmt, Store, map_blocks, walk
 from tapec.syntax.linear import Sum
-from tapec.syntax.types import INT64
+from tapec.syntax.types import INT64, Array, Type
 
 
 def extents_of_slices(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -65,8 +67,15 @@ def _changed(function: Function, worker: Slices) -> Function:
 
 
 def _has_slices(function: Function) -> bool:
-    made = (s.value for s in walk(function.body) if isinstance(s, Assign) and isinstance(s.value, Op))
-    return any(op.fn == "view" and any(isinstance(sub, Op) for sub in op.args) for op in made)
+    return any(isinstance(stmt, Assign) and _is_slice(stmt, function.types) for stmt in walk(function.body))
+
+
+def _is_slice(stmt: Assign, types: dict[str, Type]) -> bool:
+    match stmt.value:
+        case Op(fn="view", args=(_, *subs)):
+            type_ = types[stmt.target]
+            return any(isinstance(sub, Op) for sub in subs) or (isinstance(type_, Array) and type_.ndim > 1)
+    return False
 
 
 class _Extents(Slices):

@@ -41,6 +41,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     map_blocks,
+    substitute,
     walk,
     writes,
 )
@@ -57,17 +58,39 @@ Equal = tuple[Expr, Expr]
 
 
 @dataclass(frozen=True)
-class Forms:
-    """Two forms of a program.
+class Form:
+    """A program for some of its arguments.
 
-    alike  the program where each operand has the extents of its expression
-    equal  what has to be equal for that
-    other  the program where something of that is not
+    equal  what has to be equal for it
+    few    extents of parameters that have to be small for it
     """
 
-    alike: Function
-    equal: tuple[Equal, ...]
+    program: Function
+    equal: tuple[Equal, ...] = ()
+    few: tuple[Expr, ...] = ()
+
+    def asked_of(self, partners: dict[str, str]) -> Form:
+        """The form whose conditions ask other parameters for their extents."""
+        names: dict[str, Expr] = {name: Name(partner) for name, partner in partners.items()}
+        equal = tuple((substitute(one, names), substitute(extent, names)) for one, extent in self.equal)
+        return replace(self, equal=equal, few=tuple(substitute(extent, names) for extent in self.few))
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Forms of a program.
+
+    special  those of which the first one is taken whose conditions hold
+    other    the program for all arguments
+    """
+
+    special: tuple[Form, ...]
     other: Function
+
+    def of(self, change: Callable[[Function], Function]) -> Forms:
+        """The same forms of what is made of the program."""
+        special = tuple(replace(form, program=change(form.program)) for form in self.special)
+        return Forms(special, change(self.other))
 
 
 def two_forms(function: Function) -> Forms | None:
@@ -88,7 +111,7 @@ def two_forms(function: Function) -> Forms | None:
         ((first, second),) = equal
         asking = _Operands(function)
         other = replace(function, body=asking.block(function.body, lambda stmt: asking.stretched(stmt, first, second)))
-    return Forms(with_equal(replace(function, body=body), equal), equal, other)
+    return Forms((Form(with_equal(replace(function, body=body), equal), equal),), other)
 
 
 def with_equal(function: Function, equal: tuple[Equal, ...]) -> Function:
@@ -255,8 +278,12 @@ def _flat(expr: Expr, out: list[Stmt], fresh: Fresh, whole: bool = False) -> Exp
     return Name(name)
 
 
-def either(alike: Function, equal: tuple[Equal, ...], other: Function, constants: frozenset[str]) -> Function:
-    """One function of two forms, by what is equal; `constants` are the names that it reads and does not set."""
+def either(form: Form, other: Function, most: int, constants: frozenset[str]) -> Function:
+    """One function of two, by the conditions of the first one; `constants` are names that it reads and does not set.
+
+    most  the largest of extents that have to be small
+    """
+    alike = form.program
     last, other_last = alike.body[-1], other.body[-1]
     if not isinstance(last, Return) or not isinstance(other_last, Return):
         return other
@@ -267,9 +294,10 @@ def either(alike: Function, equal: tuple[Equal, ...], other: Function, constants
     assert isinstance(renamed, Return)
     asks: list[Stmt] = []
     test = ""
-    for formula, extent in equal:
+    limits = [("<=", Const(most), extent) for extent in form.few]
+    for sign, formula, extent in (*(("==", *pair) for pair in form.equal), *limits):
         before, test = test, fresh("alike", BOOL)
-        asks.append(Assign(test, Op("==", (_flat(extent, asks, fresh), _flat(formula, asks, fresh)))))
+        asks.append(Assign(test, Op(sign, (_flat(extent, asks, fresh), _flat(formula, asks, fresh)))))
         if before:
             both = fresh("alike", BOOL)
             asks.append(Assign(both, Op("and", (Name(before), Name(test)))))

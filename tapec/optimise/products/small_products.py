@@ -62,16 +62,17 @@ def write_out_products(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with loops for small products; see the module.  A sum's name has several values then."""
-    if not any(isinstance(stmt, Assign) and _is_product(stmt.value) for stmt in walk(function.body)):
+    if not any(isinstance(stmt, Assign) and is_product(stmt.value) for stmt in walk(function.body)):
         return function
-    worker = _Products(function, listener)
-    body = worker.block(function.body)
-    return replace(function, body=body, types=worker.fresh.types)
+    return Products(function, listener).function()
 
 
-class _Products:
+class Products:
+    """Writes products out."""
+
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
+        self.program = function
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
@@ -82,6 +83,11 @@ class _Products:
         # the names that the innermost loop around a statement sets; None where there is none
         self.changed: set[str] | None = None
         self.innermost: For | Loop | None = None
+
+    def function(self) -> Function:
+        """The function with its products written out."""
+        body = self.block(self.program.body)
+        return replace(self.program, body=body, types=self.fresh.types)
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -105,7 +111,8 @@ class _Products:
                     yield from self.checked(stmt, right, one[-1], one)
                     other = one[-1:]
                 if one is not None and other is not None and one[-1] == other[0]:
-                    yield from self.written_out(stmt, left, right, one, other)
+                    yield from self.written_out(stmt, left, right, tuple(map(Const, one)), tuple(map(Const, other)))
+                    self.tell(stmt, one, other)
                     return
                 if self.is_vector(left) and self.is_vector(right):
                     yield from self.of_vectors(stmt, left, right)
@@ -239,27 +246,28 @@ class _Products:
         assert isinstance(type_, Array)
         return type_.ndim
 
-    def written_out(
-        self, stmt: Assign, left: str, right: str, one: tuple[int, ...], other: tuple[int, ...]
-    ) -> Iterator[Stmt]:
-        """The product's elements as sums, in loops over what the result's axes are."""
+    def tell(self, stmt: Assign, one: tuple[int, ...], other: tuple[int, ...]) -> None:
         if self.listener is not None:
             what, why = "the product is written out", "its arrays are {0} and {1}"
             sizes = (" by ".join(map(str, shape)) for shape in (one, other))
             self.listener.decide(stmt.span, "small_products", what, why, *sizes)
+
+    def written_out(
+        self, stmt: Assign, left: str, right: str, one: tuple[Atom, ...], other: tuple[Atom, ...]
+    ) -> Iterator[Stmt]:
+        """The product's elements as sums, in loops over what the result's axes are; the extents of both are given."""
         rows, columns = one[:-1], other[1:]
         extents = (*rows, *columns)
         names = tuple(Name(self.fresh("i", INT64)) for _ in extents)
         total = self.fresh("s", FLOAT64) if extents else stmt.target
-        body = self.summed(stmt, left, right, (names[: len(rows)], names[len(rows) :]), Const(one[-1]), total)
+        body = self.summed(stmt, left, right, (names[: len(rows)], names[len(rows) :]), one[-1], total)
         if extents:
-            made = Op("empty", (Const("float64"), *map(Const, extents)))
+            made = Op("empty", (Const("float64"), *extents))
             yield Assign(stmt.target, made, stmt.span)
             body = (*body, Store(stmt.target, names, Name(total), span=stmt.span))
         for name, extent in zip(reversed(names), reversed(extents), strict=True):
-            body = (For(name.id, Const(0), Const(extent), Const(1), body, span=stmt.span),)
+            body = (For(name.id, Const(0), extent, Const(1), body, span=stmt.span),)
         yield from body
-
 
     def summed(
         self,
@@ -283,5 +291,6 @@ class _Products:
         return Assign(total, Const(0.0), stmt.span), For(k, Const(0), stop, Const(1), product, span=stmt.span)
 
 
-def _is_product(value: Expr) -> bool:
+def is_product(value: Expr) -> bool:
+    """Whether a value is a product of vectors or matrices."""
     return isinstance(value, Op) and value.fn == "np.dot"
