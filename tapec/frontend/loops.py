@@ -18,7 +18,7 @@ from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
 from tapec.frontend.once import LEFT, NOTHING, count, each, note, taken
 from tapec.frontend.open_blocks import OpenLoop, OpenTrip
-from tapec.frontend.rolled import attempted, counted, is_long
+from tapec.frontend.rolled import attempted, counted, is_long, may_be_written_out
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
 from tapec.frontend.values import (
     Contents,
@@ -91,31 +91,45 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
     live = ev.frame.liveness.after.get(id(node), frozenset())
     head = ev.frame.liveness.head.get(id(node), frozenset())
     names = assigned([node])
+    if not _has_break(node.body) and may_be_written_out(iteration, node):
+        if not attempted(ev, lambda: _run(ev, iteration, node, live | head, names)):
+            _written_out(ev, iteration, node)
+        return
     if _unrolls(ev, iteration, node) and not _has_break(node.body):
         trips = None if iteration.kind == "filter" else count(ev, replace(iteration, progress=None), node)
         if trips is not None and is_long(node, trips) and attempted(ev, lambda: _rolled(ev, iteration, node, live)):
             return
-        begun = dict(ev.heap)
-        for item in each(ev, iteration, node):
-            ev.bind_target(node.target, item, node)
-            ev.statements(node.body)
-            if ev.dead:
-                return
-            _same_lengths(ev, iteration, begun, ev.heap, node)
+        _written_out(ev, iteration, node)
         return
+    _run(ev, iteration, node, live | head, names)
+
+
+def _written_out(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
+    """A loop, trip by trip."""
+    begun = dict(ev.heap)
+    for item in each(ev, iteration, node):
+        ev.bind_target(node.target, item, node)
+        ev.statements(node.body)
+        if ev.dead:
+            return
+        _same_lengths(ev, iteration, begun, ev.heap, node)
+
+
+def _run(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[str], names: frozenset[str]) -> bool:
+    """A loop with one body; always true."""
     trips = guarded_trips(ev, iteration)
     if trips is not None and not _has_break(node.body):
         begun = dict(ev.heap)
         guarded_for(ev, iteration, node, trips)
         _same_lengths(ev, iteration, begun, ev.heap, node)
-        return
+        return True
     progress, iteration = iteration.progress, taken(ev, iteration, node)
     if iteration == NOTHING:
-        return
+        return True
     # a `break` leaves one loop only: then the whole grid is counted through
     if iteration.kind == "ndindex" and not _has_break(node.body):
-        _nested_ranges(ev, iteration, node, names, live | head)
-        return
+        _nested_ranges(ev, iteration, node, names, live)
+        return True
     if iteration.slots is not None:
         _all_trips_run(ev, node)
     direct = iteration.kind == "range" and (iteration.slots is None or _counts(iteration))
@@ -131,12 +145,13 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
 
     label = node.target.id if iteration.kind == "range" and isinstance(node.target, gast.Name) else "k"
     header = (label, start, stop, step, iteration.parallel, iteration.slots)
-    context = counted_loop(ev, header, body, names, live | head, node)
+    context = counted_loop(ev, header, body, names, live, node)
     for block, _, heap in context.exits:
         if not any(block is left for left in context.broke):
             _same_lengths(ev, iteration, context.lists, heap, node)
     if context.broke:
         note(ev, progress, LEFT)
+    return True
 
 
 def _rolled(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[str]) -> bool:

@@ -10,7 +10,8 @@ trip has loops of its own and the trips together are long, machine code takes se
 for it.  Then numbers are taken from an array, or counted where they are those of a range (`-1, 0, 1`).
 
 What only known numbers allow (`np.sum(x, axis=k)`) is found when the body is lowered: then the trips are lowered one by
-one after all.
+one after all.  So are the few trips of a loop over a range of known numbers that cannot have one body, since it fills a
+list with arrays.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ import numpy as np
 
 from tapec.errors import TapecError
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number
+from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number, static_int
 
 # nodes of the source in all trips together
 _LONG = 600
+# and of those that are written out because they must be
+_WRITTEN_OUT = 3000
 _GROWING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
 _KINDS = frozenset({"items", "enumerate", "zip", "reversed"})
 
@@ -38,6 +41,19 @@ def is_long(node: gast.For, trips: int) -> bool:
     inner = any(isinstance(part, gast.For | gast.While) for part in parts)
     grows = any(isinstance(part, gast.Attribute) and part.attr in _GROWING for part in parts)
     return inner and not grows and trips * sum(map(_weight, node.body)) > _LONG
+
+
+def may_be_written_out(iteration: Iteration, node: gast.For) -> bool:
+    """Whether trips over a range are few and short enough to be lowered one by one, and change a list's length."""
+    if iteration.kind != "range" or iteration.parallel or iteration.slots is not None:
+        return False
+    bounds = [static_int(bound) for bound in iteration.args]
+    known = [bound for bound in bounds if bound is not None]
+    if len(known) < len(bounds) or known[2] == 0:
+        return False
+    parts = [part for stmt in node.body for part in gast.walk(stmt)]
+    grows = any(isinstance(part, gast.Attribute) and part.attr in _GROWING for part in parts)
+    return grows and len(range(*known)) * sum(map(_weight, node.body)) <= _WRITTEN_OUT
 
 
 def _weight(node: Any) -> int:

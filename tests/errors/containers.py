@@ -77,7 +77,7 @@ def dict_of_a_number(x):
 @refused(VECTOR)
 def list_of_two_types(x):
     values = [x[0] > 0.0]
-    for i in range(3):
+    for i in range(x.shape[0]):
         values.append("text")
     return x[0]
 

@@ -135,7 +135,7 @@ def list_of_two_types_in_branches(x):
 @refused(VECTOR)
 def list_of_two_types_in_a_loop(x):
     values = []
-    for i in range(3):
+    for i in range(x.shape[0]):
         values.append(x)
     return values[0].sum()
 
