@@ -90,5 +90,12 @@ def test_products_that_nobody_can_ask_about_have_one_form():
             m = m[1:]
         return np.sum(m)
 
+    def mixed(a, b):
+        total = carried(a, b)
+        for i in range(b.shape[0]):
+            total += np.sum(b[i] @ b[i])
+        return total
+
+    assert "<= 8" not in tapec.emit(mixed, (0, 1), signature=f"f8[:, ::1], {STACK}")
     assert "<= 8" not in tapec.emit(once, (0, 1), signature="f8[:, ::1], f8[:, ::1]")
     assert "<= 8" not in tapec.emit(carried, (0, 1), signature=f"f8[:, ::1], {STACK}")

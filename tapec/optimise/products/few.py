@@ -12,8 +12,8 @@
                                                   ...                                               as it was
 
 A call of BLAS costs more than a product of two 3 by 3 matrices, and makes an array; as loops, trips run side by side.
-Nobody knows extents of parameters before the program runs, but they can be asked first, if those of all products are
-formulas of them.  Each form is differentiated and made fast by itself, as those of `extents.unstretched` are.
+Nobody knows extents of parameters before the program runs, but they can be asked first, if those of all products in
+loops are theirs.  Each form is differentiated and made fast by itself, as those of `extents.unstretched` are.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def of_few_elements(
         return None
     worker = _Few(function, listener)
     made = worker.function()
-    return (made, tuple(worker.extents_asked)) if worker.extents_asked else None
+    return (made, tuple(worker.extents_asked)) if worker.extents_asked and worker.is_worth_it else None
 
 
 class _Few(Products):
@@ -52,6 +52,8 @@ class _Few(Products):
         super().__init__(function, listener)
         # in the order in which they are met
         self.extents_asked: dict[Expr, None] = {}
+        # not where products in loops would be left to BLAS
+        self.is_worth_it = True
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
         match stmt:
@@ -89,6 +91,7 @@ class _Few(Products):
         formulas = [self.formula(array, axis) for array, axis in axes]
         known = [one for one in formulas if one is not None]
         if len(known) < len(formulas) or any(isinstance(one, Const) and not self.is_small(one) for one in known):
+            self.is_worth_it = False
             return False
         self.extents_asked.update(dict.fromkeys(one for one in known if not isinstance(one, Const)))
         return True
