@@ -24,6 +24,16 @@ import numpy as np
 
 import tapec_runtime
 from tapec.rules.arrays_common import common_dtype
+from tapec.rules.factors import (
+    factorised_adjoint,
+    factorised_lower_adjoint,
+    factorised_lower_tangent,
+    factorised_tangent,
+    solved_adjoint,
+    solved_tangent,
+    solved_transposed_adjoint,
+    solved_transposed_tangent,
+)
 
 
 @dataclass(frozen=True)
@@ -101,84 +111,6 @@ def solve_adjoint(y, a, b, y_bar, a_bar, b_bar):
                     a_bar[i, j] -= factor * y[j]
         else:
             a_bar -= np.dot(seed, y.T)
-
-
-def factorised_tangent(y, a, a_dot):
-    # what the factors stand for is the matrix: theirs is its tangent, and a row behind it
-    out = np.zeros(y.shape, y.dtype)
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            out[i, j] = a_dot[i, j]
-    return out
-
-
-def factorised_adjoint(y, a, y_bar, a_bar):
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            a_bar[i, j] += y_bar[i, j]
-
-
-def factorised_lower_tangent(y, a, a_dot):
-    out = np.zeros(y.shape, y.dtype)
-    for i in range(a.shape[0]):
-        for j in range(i + 1):
-            out[i, j] = a_dot[i, j]
-    return out
-
-
-def factorised_lower_adjoint(y, a, y_bar, a_bar):
-    for i in range(a.shape[0]):
-        for j in range(i + 1):
-            a_bar[i, j] += y_bar[i, j]
-
-
-def solved_tangent(y, factors, b, factors_dot, b_dot):
-    if factors_dot is None:
-        return tapec_runtime.solved(factors, b_dot)
-    change = np.dot(factors_dot[:-1], y)
-    if b_dot is None:
-        return tapec_runtime.solved(factors, -change)
-    return tapec_runtime.solved(factors, b_dot - change)
-
-
-def solved_adjoint(y, factors, b, y_bar, factors_bar, b_bar):
-    seed = tapec_runtime.solved_transposed(factors, y_bar)
-    if b_bar is not None:
-        b_bar += seed
-    if factors_bar is not None:
-        _subtract_products(factors_bar, seed, y)
-
-
-def solved_transposed_tangent(y, factors, b, factors_dot, b_dot):
-    if factors_dot is None:
-        return tapec_runtime.solved_transposed(factors, b_dot)
-    change = np.dot(factors_dot[:-1].T, y)
-    if b_dot is None:
-        return tapec_runtime.solved_transposed(factors, -change)
-    return tapec_runtime.solved_transposed(factors, b_dot - change)
-
-
-def solved_transposed_adjoint(y, factors, b, y_bar, factors_bar, b_bar):
-    seed = tapec_runtime.solved(factors, y_bar)
-    if b_bar is not None:
-        b_bar += seed
-    if factors_bar is not None:
-        _subtract_products(factors_bar, y, seed)
-
-
-def _subtract_products(factors_bar, rows, columns):
-    """`factors_bar[:-1] -= rows @ columns.T`, of vectors or matrices."""
-    n = columns.shape[0]
-    if columns.ndim == 1:
-        for i in range(n):
-            factor = rows[i]
-            for j in range(n):
-                factors_bar[i, j] -= factor * columns[j]
-    else:
-        product = np.dot(rows, columns.T)
-        for i in range(n):
-            for j in range(n):
-                factors_bar[i, j] -= product[i, j]
 
 
 def inv_tangent(y, a, a_dot):
