@@ -181,10 +181,15 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
 
 def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: str = "t") -> Value:
     """What `old fn= value` leaves: arrays and lists are changed in place."""
-    if isinstance(old, Sym | Complex) and isinstance(old.type, Array) and fn != "@":
+    if isinstance(old, Sym | Complex) and isinstance(old.type, Array):
         if old.type.readonly:
             ev.fail(TypeMismatch, "cannot store into a read-only array", node)
-        update_array(ev, old, fn, value, node)
+        if fn == "@":
+            value = ev.materialise(value)
+            _check_kind(ev, old, value, node)
+            ev.call_library("multiply_into", (old, value))
+        else:
+            update_array(ev, old, fn, value, node)
         return old
     if ev.live is not None and isinstance(old, Static | Instance):
         own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)
@@ -240,13 +245,19 @@ def update_array(ev: Evaluator, target: Sym | Complex, fn: str, value: Value, no
     if is_array(value) or is_complex_array(value):
         value = separate(ev, target, value)
     result = elementwise(ev, fn, (target, value), node)
-    kind = result.type if isinstance(result, Lazy | Sym) else None
-    if isinstance(kind, Array | Scalar) and not np.can_cast(kind.dtype, target.type.dtype, "same_kind"):
-        ev.fail(TypeMismatch, f"cannot store {kind.dtype} into an array of {target.type.dtype}", node)
+    _check_kind(ev, target, result, node)
     if isinstance(result, Lazy):
         store_elements(ev, target, result)
     else:
         write_into(ev, target, result, node)
+
+
+def _check_kind(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> None:
+    """Floats are not stored into integers in place."""
+    kind = value.type if isinstance(value, Lazy | Sym) else None
+    assert isinstance(target.type, Array)
+    if isinstance(kind, Array | Scalar) and not np.can_cast(kind.dtype, target.type.dtype, "same_kind"):
+        ev.fail(TypeMismatch, f"cannot store {kind.dtype} into an array of {target.type.dtype}", node)
 
 
 def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:

@@ -92,6 +92,14 @@ def scatter(a, index, axis, values):  # type: ignore[no-untyped-def]
                 a[before + (place,) + after] = _pick(values, steps, full[offset:])
 
 
+def multiply_into(a, b):  # type: ignore[no-untyped-def]
+    """`a @= b`, where the product must have the extents of `a`."""
+    width = a.shape[a.ndim - 1]
+    if b.shape != (width, width):
+        raise ValueError("matmul: a product in place needs a square matrix that fits the first operand")
+    a[:] = a @ b
+
+
 def _check_mask(a, mask, axis):  # type: ignore[no-untyped-def]
     """A mask must cover its axes to the end, and no further: Numba reads what is behind an array."""
     for k in range(np.ndim(mask)):
@@ -239,6 +247,7 @@ INTERNAL: dict[str, Callable[..., Any]] = {
         fit_extent,
         expanded,
         gather,
+        multiply_into,
         scatter,
         gather_mask,
         scatter_mask,

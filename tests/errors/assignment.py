@@ -98,6 +98,12 @@ def stores_floats_into_integers(x, n):
     return x.sum()
 
 
+@refused(np.eye(2), np.eye(2, dtype=np.int64))
+def multiplies_integers_in_place(x, n):
+    n @= x
+    return x.sum()
+
+
 @refused(VECTOR, np.array(2))
 def stores_a_float_into_an_integer_without_axes(x, n):
     n += x[0]

@@ -45,6 +45,15 @@ def items_of_containers(a, b, x):
     return (a * a).sum() + b.sum() * len(nested[0])
 
 
+@cases((arr(3, 3), arr(3), 0.7))
+def product_in_place(m, v, x):
+    """NumPy leaves the product in the first factor's memory."""
+    turn, row, held = m[::-1] * x, v, [m]
+    row @= turn
+    held[0] @= turn
+    return (m * v).sum()
+
+
 @cases((np.array(0.7), 0.3))
 def no_axes(c, x):
     held, other = [c], c
