@@ -60,6 +60,7 @@ from tapec.optimise.products.columns import products_in_rows
 from tapec.optimise.products.factors import share_factors
 from tapec.optimise.products.few import FEW, of_few_elements
 from tapec.optimise.products.joined_products import join_products
+from tapec.optimise.products.later import add_later
 from tapec.optimise.products.lengths import square_lengths
 from tapec.optimise.products.loop_products import multiply_matrices
 from tapec.optimise.products.small_products import is_product, write_out_products
@@ -165,6 +166,7 @@ SPEED: tuple[Pass, ...] = (
     reuse_memory,
     join_products,
     sum_before_products,
+    add_later,
     multiply_matrices,
     turn_tall,
 )
@@ -226,7 +228,8 @@ TELLING: dict[Pass, Telling] = {
             compute_ahead,
         ),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
-        *(run_together, elements_of_slices, part_edges, select_values, multiply_matrices, turn_tall, keep_written_rows),
+        *(run_together, elements_of_slices, part_edges, select_values, add_later, multiply_matrices, turn_tall),
+        keep_written_rows,
     )
 }
 
@@ -304,7 +307,7 @@ def tidy(
     if forms is None:
         function = _as_fast(function, constants, options, listener)
     else:
-        function = _as_fast(forms.other, constants, options, None)
+        function = _as_fast(forms.other, constants, options, None, rare=True)
         for form in reversed(forms.special):
             told = listener if form is forms.special[0] else None
             # extents of what is made, such as a product, are then extents of parameters
@@ -320,11 +323,20 @@ def _as_fast(
     options: Options,
     listener: Listener | None,
     few: bool = False,
+    rare: bool = False,
 ) -> Function:
-    """Generated code, cleaned up and made fast, before it is made readable; `few` if matrices have few elements."""
+    """Generated code, cleaned up and made fast, before it is made readable.
+
+    few     matrices have few elements
+    rare    another form of the program takes what is common: this one is kept short
+    """
     # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     loops_alone = few or options.memory is not None
-    left_out: dict[Pass, bool] = {carry_additions: options.parallel, multiply_matrices: loops_alone}
+    left_out: dict[Pass, bool] = {
+        carry_additions: options.parallel,
+        multiply_matrices: loops_alone,
+        add_later: loops_alone or rare,
+    }
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
     if options.parallel:
         speed = tuple(ON_THREADS.get(one, one) for one in speed)

@@ -283,7 +283,9 @@ def test_vectors_in_loops_are_multiplied_without_blas(rng, f, shapes, misfit):
         with pytest.raises(ValueError, match="incompatible array sizes"):
             tapec.grad(f, (0, 1, 2))(*(np.ones(shape) for shape in misfit))
     signature = ", ".join("f8[::1]" if len(shape) == 1 else "f8[:, ::1]" for shape in shapes)
-    assert "np.dot" not in tapec.emit(f, (0, 1, 2), signature=signature).replace("np.dot(a, b)", "")
+    # but for what the trips have kept
+    text = tapec.emit(f, (0, 1, 2), signature=signature).replace("np.dot(a, b)", "")
+    assert [line for line in text.splitlines() if "np.dot" in line and "_kept" not in line] == []
 
 
 def chain(angles):
