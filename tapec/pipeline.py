@@ -198,12 +198,6 @@ def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
     return tuple(names[k] if k < len(names) else f"{names[-1]}_{k}" for k in range(count))
 
 
-def _results(core: Function) -> tuple[Atom, ...]:
-    last = core.body[-1]
-    assert isinstance(last, Return)
-    return last.values
-
-
 def _tangents(
     function: types.FunctionType,
     made: Function,
@@ -216,7 +210,7 @@ def _tangents(
     places: list[int] = []
     dots: dict[int, int] = {}
     position = 0
-    for k, value in enumerate(_results(lowered.function)):
+    for k, value in enumerate(lowered.function.results):
         places.append(position)
         position += 1
         if _is_float(value, lowered.function.types):
@@ -249,7 +243,7 @@ def _augmented(
     doc = f"The value of `{function.__name__}`, and what its pullback reads and changes."
     made = replace(define_copied(parts.augmented, frozenset(lowered.constants)), doc=doc)
     kinds = [made.types[name] for name in (*parts.kept, *parts.state)]
-    first = len(_results(made)) - len(kinds)
+    first = len(made.results) - len(kinds)
 
     def text(values: tuple[Expr, ...]) -> str:
         residuals = [_leaving(value, kind) for value, kind in zip(values[first:], kinds, strict=True)]
@@ -313,7 +307,7 @@ def _same_extents(block: Block, partners: dict[str, str]) -> Block:
 
 def _complex_results(lowered: Lowered) -> list[tuple[int, int]]:
     """The positions of the parts of each complex result, among the results that are floats."""
-    floats = [_is_float(value, lowered.function.types) for value in _results(lowered.function)]
+    floats = [_is_float(value, lowered.function.types) for value in lowered.function.results]
     found: list[tuple[int, int]] = []
 
     def visit(tree: Any) -> None:
@@ -364,7 +358,7 @@ def _finish(
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken
-    result = returned(_results(core)) if ends else None
+    result = returned(core.results) if ends else None
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in (*structure.unpack, *taken_apart)]
     body = core.body[:-1] if ends else core.body

@@ -29,6 +29,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     blocks,
+    mentions,
     names_in,
     reads,
     walk,
@@ -135,7 +136,7 @@ class Lanes:
                         return None
                     held |= {target}
                 case Assign(target=target, value=value) if target in parts:
-                    if held.isdisjoint(names_in(value)):
+                    if not mentions(value, held):
                         return None
                     held = frozenset({target})
                 case If(body=body, orelse=orelse):
@@ -163,7 +164,7 @@ class Lanes:
                     self._assigned(target, value, differs)
                 case Store(array=array) if self.own(array) and (differs or self._any(stmt)):
                     self.classes.add(self.trips.aliases.find(array))
-                case If(test=test) if differs or not self.names.isdisjoint(names_in(test)):
+                case If(test=test) if differs or mentions(test, self.names):
                     self.controls.add(id(stmt))
                 case For(var=var) if differs or self._any(stmt) or self._breaks(stmt):
                     self.controls.add(id(stmt))

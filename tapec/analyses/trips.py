@@ -42,6 +42,7 @@ from tapec.syntax.core import (
     reads,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import Scalar
@@ -203,7 +204,7 @@ class Trips:
                 near = [one for one in group[0].values() if self.may_share(access.array, one.array)]
                 if near and access.array not in group[0]:
                     if written is None:
-                        written = frozenset(name for stmt in walk(body) for name in writes(stmt))
+                        written = frozenset(written_in(body))
                     near = [one for one in near if not self.new_apart(access, one, written)]
                 if near:
                     arrays |= group[0]
@@ -256,7 +257,7 @@ class Trips:
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
         """Whether no trip touches an element that another one stores, of one array or of views of it."""
         indexed = [(one.array, one.index) for one in group if one.index is not None]
-        written = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        written = written_in(loop.body)
         names = {array for array, _ in indexed}
         if len(names) == 1 and names.isdisjoint(written):
             # one array, or one view: what it is a view of is no matter

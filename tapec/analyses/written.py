@@ -30,6 +30,7 @@ from tapec.syntax.core import (
     reads,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.linear import Sum
 
@@ -96,7 +97,7 @@ class Written:
         start, stop = (self.integers.bound(bound, loop) for bound in (loop.start, loop.stop))
         if loop.step in (Const(1), Const(-1)) and start is not None and stop is not None and not may_leave(loop.body):
             forward = loop.step == Const(1)
-            made = {loop.var, *(name for stmt in walk(loop.body) for name in writes(stmt))}
+            made = {loop.var, *written_in(loop.body)}
             for stmt in loop.body:
                 place = self._place(stmt.index[0], stmt) if self._is_store(stmt) else None  # type: ignore[union-attr]
                 # by one from trip to trip, and with nothing else that a trip sets

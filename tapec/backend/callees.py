@@ -7,7 +7,7 @@ from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
 from tapec.options import Options
-from tapec.syntax.core import Function, Name, Return
+from tapec.syntax.core import Function, Name
 from tapec.syntax.types import FLOAT64, Array, Type
 from tapec.transforms.callees import called
 
@@ -26,9 +26,7 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
 def _decorator(core: Function, options: Options) -> str:
     """Numba's decorator with the argument types: a function that calls itself is typed by them."""
     arguments = ", ".join(_signature(core.types[param]) for param in core.params)
-    last = core.body[-1]
-    assert isinstance(last, Return)
-    types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in last.values]
+    types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in core.results]
     results = [_signature(type_) for type_ in types_]
     result = results[0] if len(results) == 1 else f"Tuple(({', '.join(results)}))"
     return f'@numba.njit("{result if results else "none"}({arguments})", {options.flags_text})'

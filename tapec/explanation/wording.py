@@ -21,7 +21,7 @@ from tapec.frontend.merge import leaves
 from tapec.frontend.source import parameters, source_of
 from tapec.frontend.values import Lst
 from tapec.journal import Decision, Named
-from tapec.syntax.core import Assign, Const, Expr, For, Name, Op, Return, changed, walk, writes
+from tapec.syntax.core import Assign, Const, Expr, For, Name, Op, changed, walk, writes
 from tapec.syntax.types import Array
 
 _SHORT = 60
@@ -213,8 +213,6 @@ class Wording:
 
     def activity(self, wrt: Any) -> Activity:
         """Which names of the lowered function carry a derivative."""
-        last = self.primal.body[-1]
-        assert isinstance(last, Return)
         own, sources = parameters(self.function), self.sources(wrt)
         # the leaves of a parameter that is a tuple are called `p_0`, `p_1_0`, the parts of a complex one `p_re`, `p_im`
         params = {
@@ -222,7 +220,7 @@ class Wording:
             for param in self.primal.params
             if param in sources or (param not in own and re.sub(r"(_\d+|_re|_im)+$", "", param) in sources)
         }
-        targets = {value.id for value in last.values if isinstance(value, Name)}
+        targets = {value.id for value in self.primal.results if isinstance(value, Name)}
         return Activity(self.primal, aliases(self.primal), params, targets)
 
     def active_lines(self, activity: Activity) -> dict[tuple[str, int], bool]:

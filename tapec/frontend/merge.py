@@ -14,6 +14,7 @@ from typing import Any
 from tapec.frontend import complexes, numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.exits import RETURN
+from tapec.frontend.memory import id_of
 from tapec.frontend.values import (
     Complex,
     Contents,
@@ -220,18 +221,13 @@ def copy_all(ev: Evaluator, block: list[Any], pairs: list[tuple[str, Sym]]) -> N
             # read before any target is overwritten
             outer, ev.block = ev.block, block
             kept = ev.assign(value.atom, value.type, f"{value.atom.id}_old")
-            ev.roots[_id(kept)] = ev.roots.get(value.atom.id, frozenset())
+            ev.roots[id_of(kept)] = ev.roots.get(value.atom.id, frozenset())
             value = kept
             ev.block = outer
         ready.append((target, value))
         written.add(target)
     for target, value in ready:
         copy_to(ev, block, target, value)
-
-
-def _id(value: Sym) -> str:
-    assert isinstance(value.atom, Name)
-    return value.atom.id
 
 
 def note_roots(ev: Evaluator, target: str, *sources: Sym) -> None:

@@ -12,7 +12,7 @@ from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.creation import as_array
 from tapec.frontend.detached import detach
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim
+from tapec.frontend.memory import dim, rank_of
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.stores import update_at
 from tapec.frontend.values import (
@@ -42,11 +42,6 @@ def _array(ev: Evaluator, value: Value, node: Any) -> Sym:
     return value
 
 
-def _rank(value: Sym) -> int:
-    assert isinstance(value.type, Array)
-    return value.type.ndim
-
-
 # einsum
 
 
@@ -69,11 +64,11 @@ def _subscripts(ev: Evaluator, text: str, arrays: list[Sym], node: Any) -> tuple
     if len(inputs) != len(arrays):
         ev.fail(TypeMismatch, f"{text!r} is for {len(inputs)} arrays, not {len(arrays)}", node)
     unused = [letter for letter in string.ascii_letters if letter not in text]
-    widths = [_rank(array) - len(one.replace("...", "")) for one, array in zip(inputs, arrays, strict=True)]
+    widths = [rank_of(array) - len(one.replace("...", "")) for one, array in zip(inputs, arrays, strict=True)]
     widest = max([width for one, width in zip(inputs, widths, strict=True) if "..." in one], default=0)
     for k, (one, width) in enumerate(zip(inputs, widths, strict=True)):
         if width < 0 or (width and "..." not in one):
-            ev.fail(TypeMismatch, f"{one!r} does not fit an array of rank {_rank(arrays[k])}", node)
+            ev.fail(TypeMismatch, f"{one!r} does not fit an array of rank {rank_of(arrays[k])}", node)
         # the axes of an ellipsis are aligned at their ends
         inputs[k] = one.replace("...", "".join(unused[widest - width : widest]))
     if not arrow:
@@ -119,7 +114,7 @@ def tensordot(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     first, second = (_array(ev, arg, node) for arg in args[:2])
     axes = kwargs.get("axes", args[2] if len(args) > 2 else number(2))
     count = static_int(axes)
-    ranks = _rank(first), _rank(second)
+    ranks = rank_of(first), rank_of(second)
     if count is not None:
         if not 0 <= count <= min(ranks):
             ev.fail(TypeMismatch, f"cannot sum over {count} axes of arrays of ranks {ranks[0]} and {ranks[1]}", node)
@@ -168,7 +163,7 @@ def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     mode = given.get("mode", Static("constant"))
     if not isinstance(mode, Static) or mode.obj not in ("constant", "edge"):
         ev.fail(UnsupportedFunction, "`np.pad` in another mode than \"constant\" and \"edge\"", node)
-    pairs = _widths(ev, given["pad_width"], _rank(array), node)
+    pairs = _widths(ev, given["pad_width"], rank_of(array), node)
     before, after = (Tup(tuple(pair[side] for pair in pairs)) for side in (0, 1))
     if mode.obj == "edge":
         if "constant_values" in given:
@@ -198,7 +193,7 @@ def sliding_window_view(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) ->
     shape = ev.materialise(given["window_shape"])
     sizes = (shape,) if is_scalar(shape) else ev.known_items(shape, node)
     axes = given.get("axis", NONE)
-    rank = _rank(array)
+    rank = rank_of(array)
     chosen = [*range(rank)] if is_none(axes) else _in_range(ev, _integers(ev, axes, node), rank, node)
     if len(sizes) != len(chosen) or chosen != [*range(rank)]:
         ev.fail(UnsupportedFunction, "`sliding_window_view` along some of the axes", node)
@@ -224,7 +219,7 @@ def ufunc_method(ev: Evaluator, function: np.ufunc, name: str, args: Args, kwarg
     kwargs = {key: value for key, value in kwargs.items() if not (key in ("dtype", "out") and is_none(value))}
     if name == "outer" and len(args) == 2 and not kwargs:
         first, second = (_array(ev, arg, node) for arg in args)
-        spread = Tup((Static(Ellipsis), *(NONE,) * _rank(second)))
+        spread = Tup((Static(Ellipsis), *(NONE,) * rank_of(second)))
         return ev.call_object(function, [ev.load(first, spread, node), second], {}, node)
     if name == "at" and len(args) == 3 == function.nin + 1 and not kwargs:
         update_at(ev, function, args[0], args[1], args[2], node)

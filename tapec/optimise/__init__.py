@@ -85,7 +85,7 @@ from tapec.optimise.vectors.tabled import tabulate
 from tapec.optimise.vectors.unsigned import drop_signs
 from tapec.optimise.vectors.vectors import tell_vectors
 from tapec.options import DEFAULT, Options
-from tapec.syntax.core import Assign, Block, Function, walk
+from tapec.syntax.core import Block, Function, walk
 from tapec.transforms.ssa import to_ssa
 
 Pass = Callable[[Function, frozenset[str]], Function]
@@ -251,7 +251,7 @@ def forms(
     """
     found = _unstretched(function, constants, lowered)
     form = Form(function) if found is None else found.special[0]
-    if not any(is_product(stmt.value) for stmt in walk(function.body) if isinstance(stmt, Assign)):
+    if not any(map(is_product, walk(function.body))):
         return found
     first = (*CLEAN, extents_of_slices, *CLEAN)
     few = of_few_elements(_run(first, form.program, constants, None), listener)

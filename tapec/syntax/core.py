@@ -28,11 +28,11 @@ trip of a loop a name therefore keeps its value until the copies that end the tr
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tapec.errors import Span
-from tapec.syntax.types import Type
+from tapec.syntax.types import Scalar, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,18 @@ class Function:
     doc: str = ""
     shared: tuple[frozenset[str], ...] = ()
 
+    @property
+    def leaving(self) -> Return:
+        """The statement that ends it; a function that always raises an error has none."""
+        last = self.body[-1]
+        assert isinstance(last, Return)
+        return last
+
+    @property
+    def results(self) -> tuple[Atom, ...]:
+        """What it returns."""
+        return self.leaving.values
+
 
 # The passes ask these questions hundreds of thousands of times: they look at exact types, the common ones first.
 
@@ -222,12 +234,29 @@ def names_in(expr: Expr) -> Iterator[str]:
     return iter(found)
 
 
+def mentions(expr: Expr, names: Container[str]) -> bool:
+    """Whether an expression reads one of some names."""
+    return any(name in names for name in names_in(expr))
+
+
 def _add_names(expr: Op, found: list[str]) -> None:
     for arg in expr.args:
         if type(arg) is Name:
             found.append(arg.id)
         elif type(arg) is Op:
             _add_names(arg, found)
+
+
+def zero_of(type_: Scalar) -> Expr:
+    """Zero, as a number of a type; a literal if the type has some."""
+    match type_.dtype:
+        case "float64":
+            return Const(0.0)
+        case "int64":
+            return Const(0)
+        case "bool":
+            return Const(False)
+    return Op(f"cast.{type_.dtype}", (Const(0.0 if type_.is_float else 0),))
 
 
 def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
@@ -340,11 +369,21 @@ def may_leave(block: Block, *ways: type[Stmt]) -> bool:
     )
 
 
+def ends_in_error(block: Block) -> bool:
+    """Whether a block's last statement raises an error."""
+    return bool(block) and isinstance(block[-1], Raise)
+
+
 def walk(block: Iterable[Stmt]) -> Iterator[Stmt]:
     """Every statement of a block and of the blocks inside it, in program order."""
     found: list[Stmt] = []
     _add_statements(block, found)
     return iter(found)
+
+
+def written_in(block: Iterable[Stmt]) -> set[str]:
+    """The names that the statements of a block, and of the blocks inside it, define."""
+    return {name for stmt in walk(block) for name in writes(stmt)}
 
 
 def _add_statements(block: Iterable[Stmt], found: list[Stmt]) -> None:

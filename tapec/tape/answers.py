@@ -17,7 +17,7 @@ from tapec.frontend.complexes import lead, parts
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.memory import dim
 from tapec.frontend.values import NONE, Complex, Items, Lst, MaybeNone, Sym, Value, number
-from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes
+from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.again import with_copies
 from tapec.tape.arguments import adjoint, joined_adjoint, seeds, sources, zero_policy
@@ -163,7 +163,7 @@ def _written(
     known = {stmt.target for stmt in block if isinstance(stmt, Assign) and counts[stmt.target] == 1}
     known = {name for name in known if isinstance(ev.types[name], Scalar)}
     body = tuple(stmt for stmt in function.body if not (isinstance(stmt, Assign) and stmt.target in known))
-    again = {name for stmt in walk(body) for name in writes(stmt)}
+    again = written_in(body)
     twice = [name for name in counts if name in again and ev.types[name].is_float]
     made = Counter(name for stmt in walk(body) for name in writes(stmt))
     at_top = {stmt.target for stmt in body if isinstance(stmt, Assign)}
@@ -190,8 +190,7 @@ def _written(
     params = (*derivative.inputs, *linked, *outer)
     # the derivative may use a name that the program has given to a weight since
     types = {**ev.types, **function.types, **{name: ev.types[name] for name in outer}}
-    last = function.body[-1]
-    assert isinstance(last, Return)
+    last = function.leaving
     count = len(last.values) - len({p for ps in derivative.adjoints if ps for p in ps})
     leaving = Return((*last.values, *(Name(name) for name in followed)), last.span)
     whole = Function("inner", tuple(dict.fromkeys(params)), (*prologue, *body[:-1], leaving), types)

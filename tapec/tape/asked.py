@@ -16,7 +16,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.optional import present
 from tapec.frontend.values import NONE, Complex, Sym, Value, describe, is_none, number
-from tapec.syntax.core import Block, Const, If, Name, Op, Raise, Store, reads, walk, writes
+from tapec.syntax.core import Block, Const, If, Name, Op, Raise, Store, reads, walk, written_in
 from tapec.syntax.types import BOOL, INT64, Array
 from tapec.tape.again import followed
 from tapec.tape.arguments import numbers
@@ -135,7 +135,7 @@ def check_elements(region: Region, ev: Evaluator, targets: list[Sym], sources: l
     if not ev.list_memory:
         return
     elements = list_elements(ev, freeze(ev.root))
-    inside = {name for stmt in walk(region.recorded()) for name in writes(stmt)}
+    inside = written_in(region.recorded())
     outside = [one.atom.id for one in targets if isinstance(one.atom, Name) and one.atom.id not in inside]
     for name in (*outside, *(one.atom.id for one in sources if isinstance(one.atom, Name))):
         if name in elements:
@@ -149,7 +149,7 @@ def check_elements(region: Region, ev: Evaluator, targets: list[Sym], sources: l
 
 def check_stores(region: Region, ev: Evaluator, block: Block, node: Any) -> None:
     """The stretch is run once more for its derivative: nothing that it reads may have changed."""
-    inside = {name for stmt in walk(block) for name in writes(stmt)}
+    inside = written_in(block)
     read = {name for stmt in walk(block) for name in reads(stmt)} - inside
     roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in read))
     after = freeze(region.block[region.end :]) if region.end is not None else ()

@@ -53,7 +53,7 @@ class Compiled:
 
     enter      fetches the inputs from the arguments, then objects that are returned as they are; gives
                None where their structure differs
-    checks     raises where a decision falls another way than it did; None if there are none
+    checks     tells where a decision falls another way than it did; None if there are none
     leaves     the inputs
     call       inputs, objects that are returned as they are -> what the function returns
     source     the generated text
@@ -64,16 +64,6 @@ class Compiled:
     leaves: tuple[Leaf, ...]
     call: Any
     source: str
-
-    def fits(self, objects: tuple[Any, ...]) -> bool:
-        """Whether every decision falls as it did when the function was lowered."""
-        if self.checks is None:
-            return True
-        try:
-            self.checks.run(self.leaves, objects)
-        except Exception:  # noqa: BLE001  whatever the program raises on the way: another way
-            return False
-        return True
 
 
 class CompiledFunction:
@@ -92,7 +82,7 @@ class CompiledFunction:
         arguments = self._arguments(*args, **kwargs)
         for plan in self._plans:
             found = plan.enter(arguments, _NO_MODULE)
-            if found is not None and (plan.checks is None or plan.fits(found[0])):
+            if found is not None and (plan.checks is None or plan.checks.hold(plan.leaves, found[0])):
                 return plan.call(*found)
         if sum(plan.checks is not None for plan in self._plans) >= _WAYS:
             raise LoweringError(

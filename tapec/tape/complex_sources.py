@@ -10,7 +10,7 @@ from __future__ import annotations
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import aliases
 from tapec.errors import LoweringError, Span
-from tapec.syntax.core import Function, Return, walk, writes
+from tapec.syntax.core import Function, Return, written_in
 from tapec.tape.derive import Request, stopped_body
 from tapec.transforms.emitter import Emitter
 
@@ -21,7 +21,7 @@ def check_parts(request: Request, span: Span | None = None) -> None:
         return
     types, watched = dict(request.types), set(request.watched)
     body = stopped_body(request, Emitter(types, set(types)))
-    defined = {name for stmt in walk(body) for name in writes(stmt)}
+    defined = written_in(body)
     whole = Function("stretch", (), (*body, Return(())), types)
     varied = Activity(whole, aliases(whole), watched, set())
 

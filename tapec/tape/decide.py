@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tapec.syntax.core import Assign, Block, Function, If, Raise, Return, Stmt, walk, writes
+from tapec.syntax.core import Assign, Block, Function, If, Raise, Return, Stmt, ends_in_error, walk, writes
 from tapec.syntax.types import Type
 from tapec.tape.derive import Derivative, Request, connections, inputs_of
 
@@ -37,7 +37,7 @@ def _ways(block: Block, types: Mapping[str, Type]) -> Iterator[Block]:
     for place, stmt in enumerate(block):
         if isinstance(stmt, If):
             # nobody comes out of a side that raises
-            sides = [side for side in (stmt.body, stmt.orelse) if not _raises(side)]
+            sides = [side for side in (stmt.body, stmt.orelse) if not ends_in_error(side)]
             if not any(_moves_floats(side, types) for side in sides):
                 # extents, indices: whatever they are, floats depend on the same floats
                 sides = sides[:1]
@@ -85,14 +85,10 @@ def straightened(block: Block) -> Block:
     """What follows a branch that never goes on stands behind it, not inside the other branch."""
     out: list[Stmt] = []
     for stmt in block:
-        if isinstance(stmt, If) and stmt.orelse and _raises(stmt.body):
+        if isinstance(stmt, If) and stmt.orelse and ends_in_error(stmt.body):
             out += [If(stmt.test, stmt.body, (), stmt.span), *straightened(stmt.orelse)]
-        elif isinstance(stmt, If) and stmt.orelse and _raises(stmt.orelse):
+        elif isinstance(stmt, If) and stmt.orelse and ends_in_error(stmt.orelse):
             out += [If(stmt.test, (), stmt.orelse, stmt.span), *straightened(stmt.body)]
         else:
             out.append(stmt)
     return tuple(out)
-
-
-def _raises(block: Block) -> bool:
-    return bool(block) and isinstance(block[-1], Raise)

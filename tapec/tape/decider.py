@@ -23,7 +23,22 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lower import Lowered
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import Sym
-from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Raise, Return, Stmt, reads, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Function,
+    If,
+    Name,
+    Op,
+    Raise,
+    Return,
+    Stmt,
+    reads,
+    walk,
+    writes,
+    written_in,
+)
 from tapec.syntax.types import BOOL, Scalar
 from tapec.tape.live import LiveObjects
 from tapec.tape.snapshots import snapshot
@@ -79,7 +94,7 @@ class Decisions:
                 reason="other numbers are drawn when the function runs",
                 hint="draw from a generator of your own: rng = np.random.default_rng()",
             )
-        defined = {name for stmt in walk(block) for name in writes(stmt)}
+        defined = written_in(block)
         # a temporary that was computed here keeps its name
         ev.temporary -= defined
         inputs = tuple(dict.fromkeys(n for stmt in walk(block) for n in reads(stmt) if n not in defined))
@@ -88,7 +103,7 @@ class Decisions:
             # what stood before has been written anew, with other names: a watch does that
             self.values.clear()
             block = freeze(ev.root)
-            defined = {name for stmt in walk(block) for name in writes(stmt)}
+            defined = written_in(block)
             inputs = tuple(dict.fromkeys(n for stmt in walk(block) for n in reads(stmt) if n not in defined))
         outputs = tuple(dict.fromkeys(n for stmt in block for n in writes(stmt)))
         values = [self._value(name) for name in inputs]

@@ -34,6 +34,7 @@ from tapec.syntax.core import (
     substitute,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import Array, Scalar, Type
@@ -100,7 +101,7 @@ def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
     emitter = Emitter(types, set(types))
     body = list(stopped_body(request, emitter))
     targets = list(request.targets)
-    defined = {name for stmt in walk(body) for name in writes(stmt)}
+    defined = written_in(body)
     wanted = list(dict.fromkeys(version for source in request.sources for version in source))
     watched = set(request.watched)
     cuts: dict[str, str] = {}
@@ -186,7 +187,7 @@ def _floats(targets: Iterable[Atom], types: Mapping[str, Type]) -> set[str]:
 def inputs_of(block: Iterable[Stmt]) -> tuple[str, ...]:
     """The names that a block reads and does not define."""
     block = tuple(block)
-    inside = {name for stmt in walk(block) for name in writes(stmt)}
+    inside = written_in(block)
     return tuple(dict.fromkeys(name for stmt in walk(block) for name in reads(stmt) if name not in inside))
 
 

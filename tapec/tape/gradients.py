@@ -18,7 +18,7 @@ from tapec.tape.decide import decided, depends_on_the_way, tests_of
 from tapec.tape.derive import Request, connections, derive, originals
 from tapec.tape.meaning import Source, joined, sources_of, targets_of
 from tapec.tape.plan import Plan
-from tapec.tape.run import Compiled, compiled, returned
+from tapec.tape.run import Compiled, compiled
 from tapec.tape.slices import Rows
 from tapec_runtime.variables import UnconnectedGradients, Variable, plain
 
@@ -165,7 +165,7 @@ def _call(
         derivative.inputs if called else (),
         tuple(zeros) if called else (),
         called and form == "gradient",
-        returned(derivative.function) - len({p for ps in derivative.adjoints if ps for p in ps}),
+        len(derivative.function.results) - len({p for ps in derivative.adjoints if ps for p in ps}),
         derivative.adjoints,
     )
     if not plan.branching[targets, sources, form]:

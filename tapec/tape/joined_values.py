@@ -22,7 +22,7 @@ from tapec.errors import LoweringError, Span
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import OpenIf, OpenLoop, freeze
 from tapec.frontend.values import Sym
-from tapec.syntax.core import Assign, Atom, Block, Expr, For, If, Loop, Name, Op, Stmt, reads, walk, writes
+from tapec.syntax.core import Assign, Atom, Block, Expr, For, If, Loop, Name, Op, Stmt, reads, walk, writes, written_in
 from tapec.tape.derive import Request, inputs_of
 from tapec.tape.held import original
 
@@ -44,7 +44,7 @@ def joined_behind(
     if asked == atoms:
         return block, atoms
     kept = chosen.block(behind)
-    own = {name for stmt in walk(block) for name in writes(stmt)} | region.watched.keys()
+    own = written_in(block) | region.watched.keys()
     if any(name in own for stmt in walk(kept) for name in reads(stmt)):
         return (*block, *kept), asked
     return block, atoms
@@ -66,7 +66,7 @@ class _Chosen:
             if isinstance(stmt, Assign):
                 self.values.setdefault(stmt.target, []).append(stmt.value)
             if isinstance(stmt, If):
-                self.nested |= {name for inner in walk((*stmt.body, *stmt.orelse)) for name in writes(inner)}
+                self.nested |= written_in((*stmt.body, *stmt.orelse))
 
     def inside(self, atom: Atom) -> Atom:
         """What stands for a value of the program in the block."""
@@ -79,7 +79,7 @@ class _Chosen:
     def block(self, block: Block, depth: int = 0) -> Block:
         out: list[Stmt] = []
         for stmt in reversed(block):
-            set_here = self.names.keys() & {name for inner in walk((stmt,)) for name in writes(inner)}
+            set_here = self.names.keys() & written_in((stmt,))
             if not set_here:
                 continue
             if isinstance(stmt, Assign):
@@ -137,7 +137,7 @@ def claims_of(
 
     groups  the names of the versions of each variable
     """
-    inside = {name for stmt in walk(request.block) for name in writes(stmt)}
+    inside = written_in(request.block)
     read = set(inputs_of(request.block))
     targets = {atom.id for atom in request.targets if isinstance(atom, Name)} - inside
     # what was not chosen is known by the names that the block gives it

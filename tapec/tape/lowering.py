@@ -40,7 +40,7 @@ from tapec.frontend.values import (
     Value,
 )
 from tapec.optimise import prepare
-from tapec.syntax.core import For, Loop, Name, Store, walk, writes
+from tapec.syntax.core import For, Loop, Name, Store, walk, written_in
 from tapec.tape import place as places
 from tapec.tape.decide import straightened
 from tapec.tape.decider import Decisions, checks, warn_of_trips
@@ -291,7 +291,7 @@ def mark_here(ev: Evaluator, live: LiveObjects, region: Region, names: frozenset
         {made: numbers_of(live, contents) for made, contents in ev.heap.items()},
         live.outcome(lambda value: numbers_of(live, value)),
         tuple(region.watched),
-        frozenset(name for stmt in walk(freeze(region.behind())) for name in writes(stmt)) - region.watched.keys(),
+        frozenset(written_in(freeze(region.behind()))) - region.watched.keys(),
         True,
     )
 
@@ -357,7 +357,7 @@ def _keeps_identity(plan: Plan) -> bool:
     values = [*plan.final.values(), *(spec for _, spec in plan.lists)]
     held = {atom.id for value in values for atom in _atoms(value, plan.heap) if isinstance(atom, Name)}
     loops = [stmt for stmt in walk(plan.block) if isinstance(stmt, For | Loop)]
-    in_loops = {name for loop in loops for stmt in loop.body for name in writes_in(stmt)}
+    in_loops = {name for loop in loops for name in written_in(loop.body)}
     return not any(other_name(name, plan.block, leaves) for name in held & in_loops)
 
 
@@ -365,11 +365,6 @@ def _poisoned(value: Any) -> bool:
     """Whether a value differs in kind between the ways that meet."""
     differs = isinstance(value, Poison) and not isinstance(value, Unseen)
     return differs or (isinstance(value, Tup) and any(_poisoned(item) for item in value.items))
-
-
-def writes_in(stmt: Any) -> set[str]:
-    """The names that a statement and those inside it define."""
-    return {name for inner in walk((stmt,)) for name in writes(inner)}
 
 
 def _atoms(value: Any, heap: dict[Lst, Any]) -> list[Any]:

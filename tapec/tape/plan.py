@@ -9,7 +9,7 @@ from typing import Any
 
 from tapec.frontend.values import Lst, Value
 from tapec.options import Options
-from tapec.syntax.core import Atom, Block, Function, If, Name, walk, writes
+from tapec.syntax.core import Atom, Block, Function, If, Name, walk, writes, written_in
 from tapec.syntax.types import Type
 from tapec.tape.again import Again
 from tapec.tape.held import canonical, versions_for
@@ -56,7 +56,7 @@ class Plan:
     """A lowered block.
 
     enter      fetches the leaves again, or gives None where the structure differs
-    checks     raises where a decision falls another way than when the block was lowered
+    checks     tells where a decision falls another way than when the block was lowered
     leaves     the inputs, in order
     block      the residual program, with the types of its names and the arrays that are constant
     copies     names of copies that stand for the same object as another name
@@ -157,23 +157,13 @@ class Plan:
         names = next((names for names in self.versions if names and names[0] == first), ())
         return versions_for(names, self.copies, self.region.watched, self.region.stopped)
 
-    def fits(self, objects: tuple[Any, ...]) -> bool:
-        """Whether every decision falls as it did when the block was lowered."""
-        if self.checks is None:
-            return True
-        try:
-            self.checks.run(self.leaves, objects)
-        except Exception:  # noqa: BLE001  whatever the program raises on the way: another way
-            return False
-        return True
-
     def upto(self, mark: Mark) -> Plan:
         """The plan of the block as far as `mark`."""
         key = id(mark)
         if key not in self.parts:
             block = self.block[: mark.length]
             region = self.region.seen_at(mark.watched)
-            defined = {name for stmt in walk(block) for name in writes(stmt)} | {leaf.name for leaf in self.leaves}
+            defined = written_in(block) | {leaf.name for leaf in self.leaves}
             versions = tuple(tuple(v for v in names if v in defined) for names in self.versions)
             self.parts[key] = replace(
                 self, block=block, region=region, final=mark.final, heap=mark.heap, lists=mark.lists,
@@ -206,7 +196,7 @@ def known_plan(frame: types.FrameType, kind: Any, variables: Any) -> Found | Non
         place = _ready[id(code), frame.f_lasti, kind] = code, plans
     for plan in place[1]:
         found = plan.enter(variables, frame.f_globals)
-        if found is not None and (plan.checks is None or plan.fits(found[0])):
+        if found is not None and (plan.checks is None or plan.checks.hold(plan.leaves, found[0])):
             plan.uses += 1
             return plan, found[0], found[1]
     return None

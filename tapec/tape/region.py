@@ -12,7 +12,7 @@ from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import NONE, Complex, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
 from tapec.options import Keywords
-from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes
+from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes, written_in
 from tapec.tape.answers import answer
 from tapec.tape.decide import depends_on_the_way, straightened
 from tapec.tape.derive import Request, connections
@@ -110,7 +110,7 @@ class Region:
     def leave_out(self, ev: Evaluator, place: int, node: Any) -> None:
         """What was computed since `place` is constant for this tape."""
         inside = freeze(self.block[place:])
-        defined = {name for stmt in walk(inside) for name in writes(stmt)}
+        defined = written_in(inside)
         for stmt in walk(inside):
             if isinstance(stmt, Store) and not ev.roots.get(stmt.array, frozenset()) <= defined:
                 ev.fail(LoweringError, "an array is written in place while recording is stopped", node)
@@ -274,7 +274,7 @@ class Region:
         """Everything so far becomes constant for this tape."""
         if not self.recording:
             ev.fail(LoweringError, "reset of a tape that is not recording", node)
-        defined = {name for stmt in walk(self.recorded()) for name in writes(stmt)}
+        defined = written_in(self.recorded())
         self.stop(ev, defined | set(self.watched), node)
         self.watched.clear()
         self.variables.clear()

@@ -216,8 +216,7 @@ class _Reply:
 
     def _connected(self, places: tuple[int, ...], adjoints: list[str]) -> None:
         """A gradient of nothing but zeros may be None: that is found out the general way."""
-        last = self.call.program.derivative.function.body[-1]
-        atoms = last.values[self.call.first :]  # type: ignore[union-attr]
+        atoms = self.call.program.derivative.function.results[self.call.first :]
         some = []
         for place in places:
             atom = atoms[place]

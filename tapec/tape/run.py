@@ -139,7 +139,15 @@ class Checks:
     jitted: Any = None
     uses: int = 0
 
-    def run(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> None:
+    def hold(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> bool:
+        """Whether every decision falls as it did when the program was lowered."""
+        try:
+            self._run(leaves, objects)
+        except Exception:  # noqa: BLE001  whatever the program raises on the way: another way
+            return False
+        return True
+
+    def _run(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> None:
         given = {leaf.name: (obj, leaf.part) for leaf, obj in zip(leaves, objects, strict=True)}
         arguments = [snapshot(*given[name]) for name in self.program.params]
         self.uses += 1
@@ -164,9 +172,9 @@ class Sizes:
     def of(objects: tuple[Any, ...]) -> Sizes:
         return Sizes(tuple(int(o) if isinstance(o, int | np.integer) else np.shape(o) for o in objects))
 
-    def run(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> None:
-        if Sizes.of(objects) != self:
-            raise ValueError("other loops")
+    def hold(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> bool:
+        """Whether a run has the same ones."""
+        return Sizes.of(objects) == self
 
 
 def compiled_checks(
@@ -203,10 +211,3 @@ def _python(program: Program) -> Any:
     namespace: dict[str, Any] = {**modules, **program.namespace}
     exec(compile(text, file, "exec"), namespace)
     return namespace[program.name]
-
-
-def returned(function: Function) -> int:
-    """How many values a function returns."""
-    last = function.body[-1]
-    assert isinstance(last, Return)
-    return len(last.values)

@@ -26,6 +26,7 @@ from tapec.syntax.core import (
     Store,
     walk,
     writes,
+    zero_of,
 )
 from tapec.syntax.types import INT64, Scalar, Stack
 from tapec.transforms.emitter import Emitter
@@ -130,7 +131,7 @@ class Assembly(Slots):
         for bar in bars:
             type_ = self.types[bar]
             if isinstance(type_, Scalar):
-                out.assign(bar, out.atom(zero(type_)))
+                out.assign(bar, out.atom(zero_of(type_)))
 
     def fused_loop(self, stmt: For, region: Region) -> list[Stmt]:
         """A loop whose trips are reversed as soon as they have run, before they set the names of the next one."""
@@ -343,7 +344,3 @@ def _plus(expr: Expr, k: int) -> Expr:
     if isinstance(expr, Const) and isinstance(expr.value, int):
         return Const(expr.value + k)
     return Op("+", (expr, Const(k)))
-
-
-def zero(type_: Scalar) -> Expr:
-    return Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))

@@ -32,14 +32,13 @@ from tapec.syntax.core import (
     Name,
     Op,
     Push,
-    Return,
     Stmt,
     blocks,
     changed,
     names_in,
     reads,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.types import Array, Scalar, Type
 
@@ -104,9 +103,7 @@ class _Finder:
             self.regions.home[constant] = self.regions.root
             self.regions.defs[constant] = []
         self.memory: Memory = memory(function, self.regions, aliases(function), constants)
-        last = function.body[-1]
-        assert isinstance(last, Return)
-        seen = {*function.params, *constants, *(value.id for value in last.values if isinstance(value, Name))}
+        seen = {*function.params, *constants, *(value.id for value in function.results if isinstance(value, Name))}
         self.seen = {self.memory.aliases.find(name) for name in seen if is_memory(self.types.get(name))}
 
     def all(self, loops: list[For]) -> dict[str, Checkpointed]:
@@ -115,7 +112,7 @@ class _Finder:
     def loop(self, loop: For) -> Checkpointed:
         (region,) = self.regions.body[id(loop)]
         check_repeatable(loop)
-        written = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        written = written_in(loop.body)
         defs = self.regions.defs
         carried = sorted(n for n in written if any(not self.regions.of[id(d)].inside(region) for d in defs[n]))
         initial = {name: self.initial(name, region) for name in carried}
@@ -180,7 +177,7 @@ class _Finder:
     def only_new_written(self, loop: For, cls: str) -> bool:
         """Whether trips write only into arrays of a class that they have made themselves."""
         body = loop.body[: len(loop.body) - len(last_copies(loop.body))]
-        inside = {name for stmt in walk(body) for name in writes(stmt)}
+        inside = written_in(body)
         own = aliases(Function("trip", (), body, self.types))
         old = {own.find(name) for name in self.members(cls) if name not in inside}
         arrays = [array for stmt in walk(body) for array in changed(stmt)]
@@ -225,7 +222,7 @@ class _Finder:
         held = permutation(loop.body)
         if sorted(held.get(name, "") for name in names) != sorted(names):
             return False
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         used = {name for stmt in walk(loop.body) for name in reads(stmt)} - inside
         if any(self.memory.aliases.find(n) == cls for n in used if is_memory(self.types.get(n))):
             return False
@@ -307,7 +304,7 @@ def check_repeatable(loop: For) -> None:
 
     raises  NotDifferentiable
     """
-    inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+    inside = written_in(loop.body)
     for stmt in walk(loop.body):
         name = drawn(stmt)
         if name is not None:

@@ -33,6 +33,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     substitute,
+    zero_of,
 )
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar, Stack
@@ -61,7 +62,7 @@ class _Forward:
         self.constants = constants
         self.types = dict(function.types)
         self.taken = set(self.types)
-        returned = {a.id for a in _returned(function) if isinstance(a, Name)}
+        returned = {a.id for a in function.results if isinstance(a, Name)}
         self.activity = Activity(function, aliases(function), set(sources), set(self.types) | returned)
         self.dots: dict[str, str] = {}
 
@@ -113,7 +114,7 @@ class _Forward:
                     if dot is not None or not accumulate:
                         type_ = self.types[shadow]
                         assert isinstance(type_, Array)
-                        item = _zero(type_.element) if dot is None else dot
+                        item = zero_of(type_.element) if dot is None else dot
                         emitter.add(Store(shadow, index, emitter.atom(item, type_.element), accumulate, stmt.span))
                 emitter.add(stmt)
             case If(test=test, body=body, orelse=orelse):
@@ -159,7 +160,7 @@ class _Forward:
                 dot = Name(emitter.zeros_like("zero", arg.id))
             if dot is None:
                 assert isinstance(type_, Scalar)
-                dot = _zero(type_)
+                dot = zero_of(type_)
             dots.append(emitter.atom(dot))
         targets: list[str] = []
         for target in stmt.targets:
@@ -171,7 +172,7 @@ class _Forward:
 
     def zero_like(self, value: Atom, stack: Stack, emitter: Emitter) -> Expr:
         if isinstance(stack.element, Scalar):
-            return _zero(stack.element)
+            return zero_of(stack.element)
         assert isinstance(value, Name)
         return Name(emitter.zeros_like("zero", value.id))
 
@@ -188,7 +189,7 @@ class _Forward:
                 dot = Name(emitter.zeros_like(f"{value.id}_dot", value.id))
             if dot is None:
                 assert isinstance(type_, Scalar)
-                dot = _zero(type_)
+                dot = zero_of(type_)
             out.append(emitter.atom(dot))
         return out
 
@@ -228,7 +229,7 @@ class _Forward:
         assert isinstance(type_, Scalar)
         if isinstance(value, Name | Const):
             dot = self.tangent(value, emitter)
-            return _zero(type_) if dot is None else dot
+            return zero_of(type_) if dot is None else dot
         assert isinstance(value, Op)
         if value.fn == "load":
             array = value.args[0]
@@ -289,16 +290,6 @@ class _Forward:
                 if isinstance(item.type, Array):
                     self.types[self.dot(target, emitter)] = item.type
                 emitter.assign(self.dot(target, emitter), item.atom)
-
-
-def _zero(type_: Scalar) -> Expr:
-    return Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
-
-
-def _returned(function: Function) -> tuple[Atom, ...]:
-    last = function.body[-1]
-    assert isinstance(last, Return)
-    return last.values
 
 
 def forward_callee(function: Function, constants: frozenset[str]) -> Function:

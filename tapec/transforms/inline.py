@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.syntax.core import Atom, Block, For, Function, If, Loop, Name, Print, Raise, Return, Stmt
+from tapec.syntax.core import Atom, Block, For, Function, If, Loop, Name, Print, Raise, Stmt
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.ssa import Bound, to_ssa
 
@@ -23,9 +23,7 @@ def inline(
     out.types.update(single.types)
     out.taken |= set(single.types)
     out.extend(single.body[:-1] if prints else quiet(single.body[:-1]))
-    last = single.body[-1]
-    assert isinstance(last, Return)
-    return last.values
+    return single.results
 
 
 def quiet(block: Block) -> Block:

@@ -51,9 +51,7 @@ def directed(
     """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
     gradient = reverse(function, sources, constants, unit_seed=True, fuse=fuse).function(function.name)
     made = pushed(to_ssa(gradient, constants), sources, constants)
-    last = made.body[-1]
-    assert isinstance(last, Return)
-    return replace(made, body=(*made.body[:-1], Return(last.values[1::2])))
+    return replace(made, body=(*made.body[:-1], Return(made.results[1::2])))
 
 
 def pushed(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> Function:
@@ -114,12 +112,10 @@ class _Jacobian:
         self.examples = examples
         self.fuse = fuse
         self.function = function = _on_copies(function, constants)
-        last = function.body[-1]
-        assert isinstance(last, Return)
-        self.sources, self.constants, self.mode, self.span = sources, constants, mode, last.span
+        self.sources, self.constants, self.mode, self.span = sources, constants, mode, function.leaving.span
         types = dict(function.types)
-        self.out = Emitter(types, set(types), last.span)
-        self.values = tuple(value for value in last.values if self.out.type_of(value).is_float)
+        self.out = Emitter(types, set(types), self.span)
+        self.values = tuple(value for value in function.results if self.out.type_of(value).is_float)
         # whether the function has run by itself
         self.ran = False
 
@@ -159,9 +155,7 @@ class _Jacobian:
             for source in self.sources:
                 single = replace(self.function, body=(*self.function.body[:-1], Return(self.values, self.span)))
                 made = forward(single, (source,), self.constants, "column")
-                last = made.body[-1]
-                assert isinstance(last, Return)
-                tangents = Return(last.values[1::2])
+                tangents = Return(made.results[1::2])
                 found.append((replace(made, body=(*made.body[:-1], tangents)), made.params[-1]))
         except NotDifferentiable:
             if self.mode == "forward":

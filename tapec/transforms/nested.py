@@ -17,7 +17,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import Complex, Lst, Static, Sym, Tup, Value, describe, static_int
-from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes
+from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.reverse import reverse
@@ -111,8 +111,6 @@ def _blocks(
     node: Any,
 ) -> list[Any]:
     """Write the Jacobians or Hessians of each result; by source, and for Hessians by source again."""
-    last = core.body[-1]
-    assert isinstance(last, Return)
     if any(isinstance(value, Complex) for value in (*chosen, result)):
         ev.fail(
             NotDifferentiable,
@@ -121,14 +119,14 @@ def _blocks(
             reason="its blocks would be real ones of the parts",
             hint="take the real and the imaginary part for themselves",
         )
-    if not last.values or not all(_type(ev, value).is_float for value in last.values):
+    if not core.results or not all(_type(ev, value).is_float for value in core.results):
         ev.fail(NotDifferentiable, "a Jacobian of a result that is not a float", node, hint="return floats alone")
     values = iter(splice(ev, blocks_of(kind, core, sources, constants, ev.prepare is not None)))
 
     def block(order: int) -> Any:
         return {source: block(order - 1) for source in sources} if order else next(values)
 
-    return [block(2 if kind == "hessian" else 1) for _ in last.values]
+    return [block(2 if kind == "hessian" else 1) for _ in core.results]
 
 
 def _product(
@@ -171,12 +169,10 @@ def splice(ev: Evaluator, function: Function) -> list[Value]:
     single = to_ssa(function, avoid=frozenset(ev.taken) | frozenset(ev.types))
     ev.types.update(single.types)
     ev.taken |= set(single.types)
-    last = single.body[-1]
-    assert isinstance(last, Return)
     for stmt in single.body[:-1]:
         ev.emit(stmt)
         note_memory(ev, (stmt,))
-    return [Sym(value, _type(ev, value)) for value in last.values]
+    return [Sym(value, _type(ev, value)) for value in single.results]
 
 
 def _type(ev: Evaluator, atom: Atom) -> Any:
@@ -248,7 +244,7 @@ def prepared(
 def _function(ev: Evaluator, block: Block, parameters: Parameters, results: tuple[Atom, ...]) -> Function:
     """The block as a function of its parameters and of every name it reads from outside."""
     body = (*block, Return(results))
-    inside = {name for stmt in walk(block) for name in writes(stmt)}
+    inside = written_in(block)
     outside = {name for stmt in walk(body) for name in reads(stmt)} - inside - set(parameters.names)
     return Function("inner", (*parameters.names, *sorted(outside)), body, ev.types)
 

@@ -24,11 +24,10 @@ from tapec.syntax.core import (
     Const,
     If,
     Raise,
-    Return,
     changed,
     reads,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.types import Array
 from tapec.transforms.jacobian import pushed
@@ -54,9 +53,7 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
     core, constants, structure = prepared(ev, parameters, block, result, node)
     sources = tuple(vectors)
     made = splice(ev, with_tangents(ev, pushed(core, sources, constants), core, sources, vectors))
-    returned = core.body[-1]
-    assert isinstance(returned, Return)
-    if len(made) != 2 * len(returned.values):
+    if len(made) != 2 * len(core.results):
         ev.fail(NotDifferentiable, "the tangent of a result that is not a float", node, hint="return floats alone")
     return Tup((structure(made[::2]), structure(made[1::2])))
 
@@ -113,7 +110,7 @@ def lower_vjp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
             reason="a pullback would draw others",
             hint="draw them before",
         )
-    inside = {name for stmt in walk(run) for name in writes(stmt)}
+    inside = written_in(run)
     read = {name for stmt in walk(run) for name in reads(stmt)} - inside
     roots = frozenset().union(*(ev.roots.get(name, frozenset()) for name in read))
     if _changes(ev, run, roots):

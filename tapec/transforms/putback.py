@@ -36,7 +36,6 @@ from tapec.syntax.core import (
     Function,
     Name,
     Op,
-    Return,
     Stmt,
     Store,
     map_blocks,
@@ -56,11 +55,9 @@ _MADE = frozenset({"empty", "zeros", "copy"})
 
 def arrays_to_put_back(function: Function, program: Function, planner: Planner) -> frozenset[str]:
     """The arrays for which it is worth it, given what is kept without; `program` is the function with its shadows."""
-    last = function.body[-1]
-    assert isinstance(last, Return)
     if any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(function.body)):
         return frozenset()
-    results = {name for value in last.values for name in names_in(value)}
+    results = {name for value in function.results for name in names_in(value)}
     return _Search(program, planner, frozenset(function.types) - results).run()
 
 

@@ -18,9 +18,24 @@ from tapec.analyses.activity import Activity
 from tapec.analyses.memory import aliases, memory
 from tapec.analyses.regions import regions
 from tapec.journal import Listener
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, Loop, Name, Op, Return, Stmt, walk
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Loop,
+    Name,
+    Op,
+    Return,
+    Stmt,
+    walk,
+    zero_of,
+)
 from tapec.syntax.types import Array, Scalar, Type
-from tapec.transforms.assembly import Assembly, zero
+from tapec.transforms.assembly import Assembly
 from tapec.transforms.checkpoints import find
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
@@ -138,8 +153,7 @@ class _Reverse(Assembly):
         emitter = self.emitter
         body, old = with_old_values(self.function.body, self.put_back, emitter)
         function = replace(self.function, body=body)
-        last = function.body[-1]
-        assert isinstance(last, Return)
+        last = function.leaving
         targets = {a.id for a in last.values if isinstance(a, Name)}
         if self.outputs is not None:
             targets |= self.outputs
@@ -272,7 +286,7 @@ class _Reverse(Assembly):
                 found.append(Name(self.sweep.bars[source]))
             else:
                 assert isinstance(type_, Scalar)
-                found.append(out.atom(zero(type_)))
+                found.append(out.atom(zero_of(type_)))
         return tuple(found), tuple(out.out)
 
     def place_snapshots(self, program: Function) -> None:

@@ -40,7 +40,7 @@ from tapec.syntax.core import (
     Store,
     map_blocks,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.types import INT64, Array, Scalar
 from tapec.transforms.checkpoints import Checkpointed, contents
@@ -97,7 +97,7 @@ class Schedule:
 
     def write(self) -> tuple[Forward | None, list[Stmt]]:
         """The loop in the forward sweep, None if it stays as it is, and its reversal."""
-        inside = {name for stmt in walk(self.loop.body) for name in writes(stmt)}
+        inside = written_in(self.loop.body)
         arrays = {stmt.array for stmt in walk(self.loop.body) if isinstance(stmt, Store)}
         if not self.active(tuple(inside | arrays)):
             return None, []

@@ -43,6 +43,7 @@ from tapec.syntax.core import (
     substitute,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.types import Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
@@ -260,7 +261,7 @@ class _Ssa:
         return out.let("t", Op("stack", args), type_)
 
     def loop(self, stmt: For | Loop, env: Env, out: Emitter) -> Env | None:
-        assigned = {name for inner in walk(stmt.body) for name in writes(inner)}
+        assigned = written_in(stmt.body)
         if isinstance(stmt, For):
             assigned.add(stmt.var)
         needed = self.liveness.head[id(stmt)] | self.liveness.after[id(stmt)]

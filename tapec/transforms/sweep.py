@@ -37,6 +37,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     substitute,
+    zero_of,
 )
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar, Stack
@@ -178,8 +179,9 @@ class Sweep:
         seeds: list[Atom] = []
         for target in stmt.targets:
             type_ = self.types[target]
+            assert isinstance(type_, Scalar)
             if type_.is_float:
-                seeds.append(Name(self.bar(target)) if target in self.activity else out.atom(_zero(type_)))
+                seeds.append(Name(self.bar(target)) if target in self.activity else out.atom(zero_of(type_)))
         arrays: list[Atom] = []
         numbers: list[tuple[Atom, str]] = []
         for arg in stmt.args:
@@ -226,7 +228,9 @@ class Sweep:
                 self.contribute(value.id, Name(bar), out)
             if self.regions.merged(target) and self.regions.loop_of(target) is not None:
                 # the trip before sees this variable anew
-                out.assign(bar, out.atom(_zero(self.types[target])))
+                type_ = self.types[target]
+                assert isinstance(type_, Scalar)
+                out.assign(bar, out.atom(zero_of(type_)))
             return
         assert isinstance(value, Op)
         if value.fn == "load":
@@ -278,10 +282,10 @@ class Sweep:
         if active and isinstance(stmt.value, Name):
             # take before clearing: the value may be read from the same element
             taken = out.let("t", Op("load", place), type_.element)
-            out.add(Store(shadow, stmt.index, out.atom(_zero(type_.element)), False, out.span))
+            out.add(Store(shadow, stmt.index, out.atom(zero_of(type_.element)), False, out.span))
             self.contribute(stmt.value.id, taken, out)
         else:
-            out.add(Store(shadow, stmt.index, out.atom(_zero(type_.element)), False, out.span))
+            out.add(Store(shadow, stmt.index, out.atom(zero_of(type_.element)), False, out.span))
 
     def primitive(
         self, stmt: Stmt, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], out: Emitter
@@ -338,10 +342,6 @@ class Sweep:
         copy = self.emitter.fresh(f"{name}_kept", Array(type_.dtype, type_.ndim, "C"))
         known.append((name, copy))
         return Name(copy)
-
-
-def _zero(type_: Any) -> Expr:
-    return Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
 
 
 def always_breaks(block: Block) -> bool:

@@ -32,6 +32,7 @@ from tapec.syntax.core import (
     map_blocks,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64
@@ -59,7 +60,7 @@ class _Counters:
         if not isinstance(stmt, For) or stmt.step != Const(1) or any(isinstance(s, Break) for s in walk(stmt.body)):
             yield stmt
             return
-        inside = {name for inner in walk(stmt.body) for name in writes(inner)} | {stmt.var}
+        inside = written_in(stmt.body) | {stmt.var}
         if any(isinstance(bound, Name) and bound.id in inside for bound in (stmt.start, stmt.stop)):
             yield stmt
             return

@@ -32,6 +32,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     writes,
+    zero_of,
 )
 from tapec.syntax.types import Array, Scalar, Stack, Text, Type
 
@@ -99,14 +100,8 @@ def _meet(one: Known, other: Known) -> Known:
 def blank(type_: Type) -> Expr:
     """A value of a type, for a name that nothing reads before it is set."""
     match type_:
-        case Scalar(dtype="float64"):
-            return Const(0.0)
-        case Scalar(dtype="int64"):
-            return Const(0)
-        case Scalar(dtype="bool"):
-            return Const(False)
-        case Scalar(dtype=dtype):
-            return Op(f"cast.{dtype}", (Const(0),))
+        case Scalar():
+            return zero_of(type_)
         case Text():
             return Const("")
         case Stack(element=Scalar(dtype=dtype)):

@@ -38,6 +38,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    mentions,
     names_in,
     reads,
     walk,
@@ -231,7 +232,7 @@ class _Renest:
         return expr
 
     def _unsigned(self, expr: Expr) -> bool:
-        return bool(self.unsigned) and not self.unsigned.isdisjoint(names_in(expr))
+        return bool(self.unsigned) and mentions(expr, self.unsigned)
 
     def take(self, name: str, waiting: Waiting, room: list[int]) -> Expr | None:
         """The waiting value of a name, if it fits."""

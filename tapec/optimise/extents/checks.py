@@ -36,6 +36,7 @@ from tapec.syntax.core import (
     reads,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.types import BOOL
 
@@ -76,7 +77,7 @@ class _Checks:
 
     def risen(self, loop: For) -> Block:
         """What a loop's checks need, the checks, and the loop without them."""
-        inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
+        inside = written_in((loop,))
         known: dict[str, Assign] = {}
         checks: list[Stmt] = []
         for stmt in loop.body:
@@ -104,7 +105,7 @@ class _Checks:
 
     def is_check(self, stmt: If, changing: set[str]) -> bool:
         """Whether all that a branch does is raise, and nothing that it asks changes."""
-        changing = changing - {name for inner in walk(stmt.body) for name in writes(inner)}
+        changing = changing - written_in(stmt.body)
         if stmt.orelse or not set(reads(stmt)).isdisjoint(changing):
             return False
         return any(isinstance(inner, Raise) for inner in walk(stmt.body)) and all(

@@ -42,7 +42,7 @@ from tapec.syntax.core import (
     Store,
     map_blocks,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import BOOL, INT64
@@ -139,7 +139,7 @@ class _Demanded:
             return loop
         (extent,) = left
         self.any = True
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         array, place = axis
         if array in inside:
             return loop

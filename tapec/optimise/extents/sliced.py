@@ -31,8 +31,7 @@ from tapec.syntax.core import (
     Store,
     map_blocks,
     may_leave,
-    walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array
@@ -126,7 +125,7 @@ class Slices:
         self.elements = {**self.elements, **self.elements_of(block)}
         out: list[Stmt] = []
         for stmt in block:
-            self.forget({name for inner in walk((stmt,)) for name in writes(inner)})
+            self.forget(written_in((stmt,)))
             out += self.statement(stmt)
             if isinstance(stmt, If) and len(stmt.body) == 1 and isinstance(stmt.body[0], Raise):
                 self.fitting |= self.either(stmt.test)

@@ -38,9 +38,9 @@ from tapec.syntax.core import (
     Loop,
     Name,
     Op,
-    Raise,
     Stmt,
     changed,
+    ends_in_error,
     map_blocks,
     reads,
     walk,
@@ -128,7 +128,7 @@ class _Stretched:
                         made, new = joined(new, target, extents, self.fresh, self.listener)
                         yield made
                 yield new
-                if body and isinstance(body[-1], Raise):
+                if ends_in_error(body):
                     known.update(otherwise)
                 return
         yield map_blocks(stmt, lambda inner: self.block(inner, known, looped or isinstance(stmt, For | Loop)))

@@ -20,7 +20,7 @@ from dataclasses import replace
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Const, Expr, For, Function, If, Name, Op, Stmt, Store, walk, writes
+from tapec.syntax.core import Assign, Const, For, Function, If, Name, Op, Stmt, Store, written_in, zero_of
 from tapec.syntax.types import BOOL, INT64, Array
 
 
@@ -68,7 +68,7 @@ class _Carried:
             return None
         (array, *others) = {one.array for one in stores}
         type_ = self.trips.types[array]
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         if others or array in inside or not isinstance(type_, Array) or type_.ndim != 1 or not type_.is_float:
             return None
         values = [self.trips.types[one.value.id] for one in stores if isinstance(one.value, Name)]
@@ -92,8 +92,7 @@ class _Carried:
         # for the element of the next trip, and of the one after it
         names = [self.fresh(f"{last.array}_carried", type_.element) for _ in range(max(additions))]
         both = self.fresh("t", type_.element)
-        zero: Expr = Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
-        before += [Assign(name, zero, first.span) for name in names]
+        before += [Assign(name, zero_of(type_.element), first.span) for name in names]
         body: list[Stmt] = []
         carried = [one for one in additions.values() if one is not last]
         for stmt in loop.body:

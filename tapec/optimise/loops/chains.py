@@ -26,27 +26,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.trips import Access
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
-from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
 from tapec.optimise.extents.ranges import extent_of
 from tapec.optimise.loops.ascending import ascend
 from tapec.optimise.loops.gathered import moved
 from tapec.optimise.loops.handed_on import Elements
-from tapec.optimise.loops.outside import Outside
+from tapec.optimise.loops.outside import Around, LoopPass
 from tapec.optimise.loops.weights import Line, Part, Weights
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     Expr,
     For,
     Function,
     If,
-    Loop,
     Name,
     Op,
     Stmt,
@@ -80,31 +77,15 @@ def split_chains(
     return ascend(drop_dead(single_values(function, constants), constants), constants)
 
 
-class _Chains:
+class _Chains(LoopPass):
     def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
-        self.trips = Trips(function)
-        self.fresh = Fresh(function.types)
+        super().__init__(function, listener)
         self.found = False
-        self.outside = Outside(self.fresh)
 
-    def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            new: list[Stmt] = [stmt]
-            if isinstance(stmt, If):
-                new = [replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))]
-            elif isinstance(stmt, For) and all(isinstance(one, Assign | Store) for one in stmt.body):
-                new = self.loop(stmt, (*around, stmt))
-            elif isinstance(stmt, For | Loop):
-                new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
-            if not around:
-                out += self.outside.taken()
-            out += new
-        return tuple(out)
-
-    def loop(self, loop: For, around: tuple[For | Loop, ...]) -> list[Stmt]:
-        """What takes a loop's place."""
+    def loop(self, loop: For, around: Around) -> list[Stmt] | None:
+        """The loops that a loop is split into."""
+        if not all(isinstance(one, Assign | Store) for one in loop.body):
+            return None
         counted = literal_range(loop)
         # what threads keep would be in one buffer; buffers of a loop that runs once may not fit the caches
         threads = any(isinstance(one, For) and one.parallel for one in around)
@@ -112,16 +93,16 @@ class _Chains:
         plain = loop.step in (Const(1), Const(-1)) and again and loop.slots is None
         stands = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
         if not plain or not stands or (counted is not None and len(counted) <= _SHORT):
-            return [loop]
+            return None
         if not self.trips.free_of_effects(loop.body) or self.trips.dependence.minimum(Affine(loop.var, 0)) < 0:
-            return [loop]
+            return None
         extent = extent_of(self.trips, loop, around[0])
         if extent is None or any(one.index is None for one in self.trips.accesses(loop.body)):
-            return [loop]
+            return None
         types, made = dict(self.fresh.types), _Split(self, loop)
         if not made.split():
             self.fresh.types = types
-            return [loop]
+            return None
         self.found = True
         size = self.outside.size(extent, 0, loop)
         for buffer in made.buffers:

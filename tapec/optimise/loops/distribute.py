@@ -20,9 +20,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.trips import Access
 from tapec.journal import Listener, Named
-from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.ranges import extent_of
 from tapec.optimise.loops.gathered import (
     Addition,
@@ -36,22 +35,18 @@ from tapec.optimise.loops.gathered import (
     straight,
     together,
 )
-from tapec.optimise.loops.outside import Outside
+from tapec.optimise.loops.outside import Around, LoopPass
 from tapec.syntax.core import (
     Assign,
     Atom,
-    Block,
     Const,
     For,
     Function,
-    If,
-    Loop,
     Name,
     Op,
     Stmt,
     Store,
-    walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64, Array
@@ -77,40 +72,13 @@ def _distributed(function: Function, listener: Listener | None, by_trip: bool) -
     return replace(function, body=body, types=worker.fresh.types)
 
 
-class _Distribute:
-    def __init__(self, function: Function, listener: Listener | None, by_trip: bool) -> None:
-        self.listener = listener
-        self.by_trip = by_trip
-        self.trips = Trips(function)
-        self.fresh = Fresh(function.types)
-        self.outside = Outside(self.fresh)
-
-    def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            if isinstance(stmt, If):
-                new: list[Stmt] = [
-                    replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))
-                ]
-            elif isinstance(stmt, For) and straight(stmt.body):
-                new = self.loop(stmt, (*around, stmt))
-            elif self.by_trip and not around and isinstance(stmt, For) and self.trips.share_nothing(stmt):
-                new = [replace(stmt, body=self.block(stmt.body))]
-            elif isinstance(stmt, For | Loop):
-                new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
-            else:
-                new = [stmt]
-            if not around:
-                out += self.outside.taken()
-            out += new
-        return tuple(out)
-
-    def loop(self, loop: For, around: tuple[For | Loop, ...]) -> list[Stmt]:
+class _Distribute(LoopPass):
+    def loop(self, loop: For, around: Around) -> list[Stmt] | None:
         """The loop without the additions that can wait, and the loops that make them."""
-        moved = self.movable(loop)
+        moved = self.movable(loop) if straight(loop.body) else {}
         extent = extent_of(self.trips, loop, around[0]) if moved else None
         if extent is None:
-            return [loop]
+            return None
         waiting = [
             Addition(stmt, moved[id(stmt)]) for stmt in loop.body if isinstance(stmt, Store) and id(stmt) in moved
         ]
@@ -148,7 +116,7 @@ class _Distribute:
         counts = isinstance(loop.step, Const) and loop.step.value in (1, -1)
         if not counts or not trips.free_of_effects(loop.body) or trips.dependence.minimum(Affine(loop.var, 0)) < 0:
             return {}
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         found: dict[int, Index] = {}
         for group in trips.groups(loop.body):
             if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:

@@ -24,7 +24,6 @@ from tapec.syntax.core import (
     Block,
     Break,
     Const,
-    Expr,
     For,
     Function,
     If,
@@ -34,7 +33,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
-    names_in,
+    mentions,
     reads,
     writes,
 )
@@ -107,18 +106,14 @@ class _Early:
         for stmt in block:
             match stmt:
                 case Assign(target=target, value=Op(fn=fn, args=args)):
-                    involved = [_involves(arg, names) for arg in args]
+                    involved = [mentions(arg, names) for arg in args]
                     if fn == "neg" or (fn == "*" and sum(involved) == 1) or (fn == "/" and involved == [True, False]):
                         names.add(target)
                     elif any(involved) or not self.harmless(stmt):
                         return False
                 case Store(index=index, value=Name(id=value), accumulate=True):
-                    if value not in names or any(_involves(sub, names) for sub in index):
+                    if value not in names or any(mentions(sub, names) for sub in index):
                         return False
                 case _:
                     return False
         return True
-
-
-def _involves(expr: Expr, names: set[str]) -> bool:
-    return not names.isdisjoint(names_in(expr))

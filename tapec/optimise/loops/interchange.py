@@ -20,7 +20,22 @@ from dataclasses import replace
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Name, Op, Stmt, Store, reads, substitute, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    reads,
+    substitute,
+    walk,
+    writes,
+    written_in,
+)
 from tapec.syntax.types import Array, Scalar
 
 
@@ -34,7 +49,7 @@ class Interchange:
         """Whether a loop, which has others inside, can be made their innermost one."""
         if (outer.start, outer.step) != (Const(0), Const(1)) or outer.parallel or outer.slots is not None:
             return False
-        set_inside = {name for stmt in walk((outer,)) for name in writes(stmt)}
+        set_inside = written_in((outer,))
         if not any(isinstance(stmt, For) for stmt in outer.body):
             return False
         for stmt in outer.body:

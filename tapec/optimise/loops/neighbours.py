@@ -28,7 +28,22 @@ from tapec.optimise.clean.single import single_values
 from tapec.optimise.loops.settle import settle_stores
 from tapec.optimise.memory.privatise import privatise
 from tapec.optimise.memory.scalars import replace_small_arrays
-from tapec.syntax.core import Assign, Block, Const, For, Function, If, Name, Note, Stmt, Store, reads, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Name,
+    Note,
+    Stmt,
+    Store,
+    reads,
+    walk,
+    writes,
+    written_in,
+)
 from tapec.syntax.renaming import replaced
 
 # statements that may stand between two loops, so that the pass is linear in the program
@@ -159,7 +174,7 @@ class _Neighbours:
 
     def in_order(self, loop: For) -> bool:
         """Whether all subscripts are those of the trip, or stand still."""
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         subs = (sub for access in self.trips.accesses(loop.body) for sub in access.index or (None,))
         known = (None if sub is None else self.trips.subscript(sub) for sub in subs)
         return all(affine is not None and affine.base not in inside for affine in known)

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    walk,
+)
 from tapec.syntax.types import INT64, Array
+
+Around = tuple[For | Loop, ...]
 
 
 class Outside:
@@ -44,3 +65,41 @@ class Outside:
         name = self.fresh(f"{stem}_kept", Array(type_.dtype, len(sizes)))
         self._made.append(Assign(name, Op(made, (Const(type_.dtype), *sizes)), stmt.span))
         return name
+
+
+class LoopPass:
+    """Goes through the loops of a function, from the outer ones to the inner ones, and puts others in their place.
+
+    by_trip  what loops inside an outermost one need is made in each of its trips, where those share nothing: they can
+             run on threads
+    """
+
+    def __init__(self, function: Function, listener: Listener | None, by_trip: bool = False) -> None:
+        self.listener = listener
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+        self.outside = Outside(self.fresh)
+        self._by_trip = by_trip
+
+    def loop(self, loop: For, around: Around) -> list[Stmt] | None:
+        """What takes the place of a loop, the last one of `around`; None if it stays, and those inside may change."""
+        raise NotImplementedError
+
+    def block(self, block: Block, around: Around = ()) -> Block:
+        """A block that stands in these loops, with others in place of its own."""
+        out: list[Stmt] = []
+        for stmt in block:
+            loops = (*around, stmt) if isinstance(stmt, For | Loop) else around
+            if self._by_trip and not around and isinstance(stmt, For) and self._trip_is_alone(stmt):
+                loops = ()
+            new = self.loop(stmt, loops) if isinstance(stmt, For) and loops else None
+            if new is None:
+                new = [map_blocks(stmt, partial(self.block, around=loops))]
+            if not around:
+                out += self.outside.taken()
+            out += new
+        return tuple(out)
+
+    def _trip_is_alone(self, loop: For) -> bool:
+        """Whether a loop has loops inside, and its trips share nothing."""
+        return any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.trips.share_nothing(loop)

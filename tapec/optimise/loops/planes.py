@@ -21,12 +21,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.trips import Access
 from tapec.journal import Listener, Named
-from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.ranges import extent_of
 from tapec.optimise.loops.gathered import Span, bounds_of_elements, moved, padding, standing, straight
-from tapec.optimise.loops.outside import Outside
+from tapec.optimise.loops.outside import Around, LoopPass
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -42,7 +41,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.types import INT64, Array
 
@@ -95,36 +94,13 @@ class _Sides:
     extents: tuple[Expr, Expr]
 
 
-class _Planes:
-    def __init__(self, function: Function, listener: Listener | None, by_trip: bool) -> None:
-        self.listener = listener
-        self.by_trip = by_trip
-        self.trips = Trips(function)
-        self.fresh = Fresh(function.types)
-        self.outside = Outside(self.fresh)
-
-    def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            new: list[Stmt] = [stmt]
-            if isinstance(stmt, If):
-                new = [replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))]
-            elif self.by_trip and not around and isinstance(stmt, For) and self.trips.share_nothing(stmt):
-                new = [replace(stmt, body=self.block(stmt.body))]
-            elif isinstance(stmt, For | Loop):
-                found = self.nest(stmt, (*around, stmt)) if isinstance(stmt, For) else None
-                new = found or [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
-            if not around:
-                out += self.outside.taken()
-            out += new
-        return tuple(out)
-
-    def nest(self, outer: For, around: tuple[For | Loop, ...]) -> list[Stmt] | None:
+class _Planes(LoopPass):
+    def loop(self, outer: For, around: Around) -> list[Stmt] | None:
         """A nest of two loops without the additions that can wait, and the nests that make them."""
         inner = _inner(outer)
         if inner is None or not self.trips.free_of_effects(outer.body):
             return None
-        inside = {name for stmt in walk((outer,)) for name in writes(stmt)}
+        inside = written_in((outer,))
         planes: list[tuple[_Plane, list[_Addition]]] = []
         for group in self.trips.groups(outer.body):
             planes += self.planes(group, outer, inner, inside)

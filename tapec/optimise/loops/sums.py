@@ -31,8 +31,8 @@ from tapec.syntax.core import (
     Store,
     literal_range,
     map_blocks,
-    walk,
-    writes,
+    written_in,
+    zero_of,
 )
 from tapec.syntax.types import BOOL, Array, Scalar
 
@@ -77,8 +77,7 @@ class _Sums:
                 why = "all trips add to one element of `{0}`"
                 self.listener.decide(loop.span, "sums", "added up in a variable", why, Named(array))
             name = names[array, index] = self.fresh(f"{array}_sum", type_.element)
-            zero: Expr = Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
-            before.append(Assign(name, zero, stores[0].span))
+            before.append(Assign(name, zero_of(type_.element), stores[0].span))
             after.append(Store(array, stores[0].index, Name(name), True, stores[0].span))
         body = self.replaced(loop.body, names) if names else loop.body
         new = replace(loop, body=self.block(body))
@@ -91,7 +90,7 @@ class _Sums:
         if not self.trips.free_of_effects(loop.body):
             return {}
         accesses = list(self.trips.accesses(loop.body))
-        inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
+        inside = written_in((loop,))
         found: dict[Element, list[Store]] = {}
         for access in accesses:
             stmt = access.stmt

@@ -49,6 +49,7 @@ from tapec.syntax.core import (
     reads,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.linear import Sum
 from tapec.syntax.renaming import replaced
@@ -152,7 +153,7 @@ class _Together:
         later: dict[str, list[Access]] = {}
         for access in self.trips.accesses(second.body):
             later.setdefault(self.trips.aliases.find(access.array), []).append(access)
-        written = frozenset(name for stmt in walk((first, second)) for name in writes(stmt))
+        written = frozenset(written_in((first, second)))
         # a copy of what a nest has made does not keep the nest from lanes when it stays outside
         even = _depth(first.body) == _depth(second.body)
         inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
@@ -212,7 +213,7 @@ class _Together:
         """Whether a loop has no ways, no loops, and elements at numbers of its trips."""
         if any(isinstance(stmt, If | For | Loop) for stmt in walk(loop.body)):
             return False
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         subs = (sub for access in self.trips.accesses(loop.body) for sub in access.index or ())
         known = (self.trips.subscript(self.around(sub)) for sub in subs)
         return all(affine is not None and affine.base not in inside for affine in known)

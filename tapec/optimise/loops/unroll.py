@@ -30,7 +30,7 @@ from tapec.syntax.core import (
     Store,
     literal_range,
     map_blocks,
-    names_in,
+    mentions,
     walk,
 )
 
@@ -92,10 +92,10 @@ class _Unroll:
                 case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if array in self.small:
                     if _meets(index, derived):
                         return True
-                case Assign(target=target, value=Op() as value) if not derived.isdisjoint(names_in(value)):
+                case Assign(target=target, value=Op() as value) if mentions(value, derived):
                     derived.add(target)
         return False
 
 
 def _meets(index: tuple[Expr, ...] | list[Expr], names: set[str]) -> bool:
-    return any(not names.isdisjoint(names_in(sub)) for sub in index)
+    return any(mentions(sub, names) for sub in index)

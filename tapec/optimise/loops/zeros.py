@@ -28,7 +28,6 @@ from tapec.syntax.core import (
     Block,
     Break,
     Const,
-    Expr,
     For,
     Function,
     If,
@@ -39,7 +38,7 @@ from tapec.syntax.core import (
     Store,
     literal_range,
     map_blocks,
-    names_in,
+    mentions,
     reads,
     walk,
     writes,
@@ -146,12 +145,12 @@ class _Zeros:
         """Whether a statement computes or adds a multiple of one of `names`, which has no other value."""
         match stmt:
             case Assign(target=target, value=Op(fn=fn, args=args)) if self.trips.fixed(Name(target)):
-                involved = [_involves(arg, names) for arg in args]
+                involved = [mentions(arg, names) for arg in args]
                 if fn == "neg" or (fn in ("+", "-") and all(involved)):
                     return True
                 return (fn == "*" and sum(involved) == 1) or (fn == "/" and involved == [True, False])
             case Store(index=index, value=Name(id=value), accumulate=True):
-                return value in names and not any(_involves(sub, names) for sub in index)
+                return value in names and not any(mentions(sub, names) for sub in index)
         return False
 
     def between(self, moved: Stmt, passed: Stmt) -> bool:
@@ -177,7 +176,3 @@ class _Zeros:
         if second:
             return replace(stmt, body=(*stmt.body, *spread))
         return replace(stmt, orelse=(*stmt.orelse, *spread))
-
-
-def _involves(expr: Expr, names: set[str]) -> bool:
-    return not names.isdisjoint(names_in(expr))

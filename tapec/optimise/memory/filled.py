@@ -16,8 +16,22 @@ from dataclasses import replace
 from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.loops.nests import Nests
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, Name, Op, Stmt, Store, map_blocks
-from tapec.syntax.types import FLOAT64, INT64, Scalar
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    zero_of,
+)
+from tapec.syntax.types import INT64, Scalar
 
 
 def fill_at_once(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -60,8 +74,7 @@ class Filling:
             case Assign(target=target) if id(stmt) in elements:
                 type_ = self.trips.types[target]
                 assert isinstance(type_, Scalar)
-                zero = Const(0.0) if type_ == FLOAT64 else Op(f"cast.{type_.dtype}", (Const(0.0),))
-                return replace(stmt, value=zero)
+                return replace(stmt, value=zero_of(type_))
             case Assign(target=target, value=Op(fn="+", args=(first, second))) if found & {first, second}:
                 other = second if first in found else first
                 alike = isinstance(other, Name) and self.trips.types[other.id] == self.trips.types[target]

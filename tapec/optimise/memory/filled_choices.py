@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.filled import Filling
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, Store, walk, writes
+from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, Store, writes, written_in
 from tapec.syntax.types import INT64, Array
 
 
@@ -102,7 +102,7 @@ class _Choices(Filling):
         """The extents an array is made with, if they are the same behind the rest of a block, or everywhere."""
         assert isinstance(made, Op)
         dims = made.args[1:]
-        later = () if rest is None else {name for stmt in walk(rest) for name in writes(stmt)}
+        later = () if rest is None else written_in(rest)
         last = (
             self.nests.fixed(one) or rest is not None and isinstance(one, Name) and one.id not in later for one in dims
         )

@@ -40,6 +40,7 @@ from tapec.syntax.core import (
     names_in,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.types import BOOL, INT64, Array
 
@@ -82,7 +83,7 @@ class _Hoist:
 
     def lifted(self, loop: For | Loop) -> tuple[list[Stmt], dict[int, Block]]:
         """What stands before a loop, and, for statements of its body (by id), what stands in their place."""
-        inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
+        inside = written_in((loop,))
         at_top = {s.target: s for s in loop.body if isinstance(s, Assign)}
         # how much room extents that may be negative are given: they are asked once
         self.rooms: dict[Atom, Name] = {}

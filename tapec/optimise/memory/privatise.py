@@ -36,9 +36,9 @@ from tapec.syntax.core import (
     Loop,
     Name,
     Op,
-    Raise,
     Stmt,
     Store,
+    ends_in_error,
     map_blocks,
     reads,
     walk,
@@ -204,7 +204,7 @@ class _Coverage:
                 if None in ways:
                     return None
                 sides = zip(ways, (body, orelse), strict=True)
-                arriving = [way for way, side in sides if way is not None and not _raises(side)]
+                arriving = [way for way, side in sides if way is not None and not ends_in_error(side)]
                 return frozenset.intersection(*arriving) if arriving else known
             case For():
                 return self.loop(stmt, known)
@@ -229,7 +229,3 @@ class _Coverage:
 
 _ALL = Const("all")
 _LARGEST = 64
-
-
-def _raises(block: Block) -> bool:
-    return bool(block) and isinstance(block[-1], Raise)

@@ -36,6 +36,7 @@ from tapec.syntax.core import (
     reads,
     walk,
     writes,
+    zero_of,
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar, Type
 
@@ -136,8 +137,9 @@ class _Scalars:
             case Assign(target=target) if target in self.shapes:
                 # an element that is read before it is written has no value to keep
                 for (array, _), name in self.names.items():
-                    if array == target:
-                        yield Assign(name, _zero(self.fresh.types[name]), stmt.span)
+                    type_ = self.fresh.types[name]
+                    if array == target and isinstance(type_, Scalar):
+                        yield Assign(name, zero_of(type_), stmt.span)
             case Assign(target=target, value=Op(fn="load", args=(Name(id=array), *index))) if array in self.shapes:
                 yield Assign(target, Name(self.name(array, tuple(index))), stmt.span)
             case Assign(target=target, value=Op(fn="dim", args=(Name(id=array), Const(value=int() as axis)))) if (
@@ -167,14 +169,3 @@ class _Scalars:
         if isinstance(atom, Const) and isinstance(atom.value, bool):
             return Scalar("bool")
         return FLOAT64 if isinstance(atom, Const) and isinstance(atom.value, float) else INT64
-
-
-def _zero(type_: Type) -> Expr:
-    match type_:
-        case Scalar(dtype="float64"):
-            return Const(0.0)
-        case Scalar(dtype="int64"):
-            return Const(0)
-        case Scalar(dtype="bool"):
-            return Const(False)
-    return Op(f"cast.{type_}", (Const(0),))

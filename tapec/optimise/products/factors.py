@@ -34,7 +34,7 @@ from tapec.syntax.core import (
     changed,
     map_blocks,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.types import Array
 
@@ -91,7 +91,7 @@ class _Factors:
         """What is still known behind a statement."""
         if not known:
             return known
-        set_anew = {name for one in walk((stmt,)) for name in writes(one)}
+        set_anew = written_in((stmt,))
         touched = {self.aliases.find(name) for one in walk((stmt,)) for name in changed(one)}
         return {
             matrix: factors

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Op, Stmt, map_blocks, walk, writes
+from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Op, Stmt, map_blocks, walk, written_in
 from tapec.syntax.types import FLOAT64
 
 _LENGTHS = frozenset({"np.hypot", "math.hypot"})
@@ -48,7 +48,7 @@ class _Squares:
                 out += self.sum_of_squares(stmt, known[squared])
             else:
                 out.append(map_blocks(stmt, self.block))
-            changed = {name for inner in walk((stmt,)) for name in writes(inner)}
+            changed = written_in((stmt,))
             known = {name: args for name, args in known.items() if not changed & {name, *_names(args)}}
             if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in _LENGTHS:
                 known[stmt.target] = stmt.value.args  # type: ignore[assignment]

@@ -23,7 +23,22 @@ from dataclasses import dataclass, field
 
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Name, Op, Stmt, Store, names_in, reads, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    names_in,
+    reads,
+    walk,
+    writes,
+    written_in,
+)
 from tapec.syntax.types import FLOATS, Scalar
 
 Counters = frozenset[str]
@@ -66,7 +81,7 @@ class Nest:
         place = next(at for at, stmt in enumerate(self.middle.body) if stmt is self.inner)
         self.before: Block = self.middle.body[:place]
         self.after: Block = self.middle.body[place + 1 :]
-        self.inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
+        self.inside = written_in((loop,))
         self.check_loops()
         self.changed = {trips.aliases.find(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)}
         self.check_memory()

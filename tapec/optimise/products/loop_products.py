@@ -46,6 +46,7 @@ from tapec.syntax.core import (
     reads,
     walk,
     writes,
+    zero_of,
 )
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
@@ -328,9 +329,8 @@ class _Form:
                 Assign(added, Op("+", (Name(total), Name(value))), self.span),
                 Assign(total, Name(added), self.span),
             )
-            zero: Expr = Const(0.0) if element.dtype == "float64" else Op(f"cast.{element.dtype}", (Const(0.0),))
             self.out.append(Assign(row, Op("reshape", (Name(matrix), whole)), self.span))
-            self.out.append(Assign(total, zero, self.span))
+            self.out.append(Assign(total, zero_of(element), self.span))
             self.out.append(For(i, Const(0), whole, Const(1), body, span=self.span))
             self.out.append(Assign(rest, Op("-", (Name(total), Name(total))), self.span))
             tests.append(self.computed(Op("==", (Name(rest), Name(rest))), BOOL))

@@ -52,6 +52,7 @@ from tapec.syntax.core import (
     names_in,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
@@ -62,7 +63,7 @@ def write_out_products(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with loops for small products; see the module.  A sum's name has several values then."""
-    if not any(isinstance(stmt, Assign) and is_product(stmt.value) for stmt in walk(function.body)):
+    if not any(map(is_product, walk(function.body))):
         return function
     return Products(function, listener).function()
 
@@ -95,7 +96,7 @@ class Products:
     def loop(self, loop: For | Loop) -> Stmt:
         """A loop with its products written out."""
         around = self.changed, self.innermost
-        self.changed, self.innermost = {name for stmt in walk((loop,)) for name in writes(stmt)}, loop
+        self.changed, self.innermost = written_in((loop,)), loop
         made = map_blocks(loop, self.block)
         self.changed, self.innermost = around
         return made
@@ -291,6 +292,6 @@ class Products:
         return Assign(total, Const(0.0), stmt.span), For(k, Const(0), stop, Const(1), product, span=stmt.span)
 
 
-def is_product(value: Expr) -> bool:
-    """Whether a value is a product of vectors or matrices."""
-    return isinstance(value, Op) and value.fn == "np.dot"
+def is_product(stmt: Stmt) -> bool:
+    """Whether a statement multiplies vectors or matrices."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "np.dot"

@@ -24,6 +24,7 @@ from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.loops.nests import Nests
+from tapec.optimise.products.small_products import is_product
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -40,6 +41,7 @@ from tapec.syntax.core import (
     reads,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.types import BOOL, INT64, Array, Scalar
 
@@ -50,7 +52,7 @@ def sum_before_products(
     function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such sums before their products; see the module.  Afterwards a name may have several values."""
-    if not any(isinstance(stmt, Assign) and _is_product(stmt.value) for stmt in walk(function.body)):
+    if not any(map(is_product, walk(function.body))):
         return function
     # loops that have made way for a product still read it
     function = drop_dead(function, constants)
@@ -109,7 +111,7 @@ class _Summed:
     def use(self, block: Block, place: int) -> _Use | None:
         """The nest behind a product that adds up its rows, if that is all that is done with the product."""
         made = block[place]
-        if not isinstance(made, Assign) or not isinstance(made.value, Op) or not _is_product(made.value):
+        if not isinstance(made, Assign) or not isinstance(made.value, Op) or not is_product(made):
             return None
         product = made.target
         factors = [self.trips.types.get(arg.id) for arg in made.value.args if isinstance(arg, Name)]
@@ -132,7 +134,7 @@ class _Summed:
         """Whether nothing but the nest names the product's memory, and nothing else reads what the nest computes."""
         inside = {id(stmt) for stmt in walk((rows,))}
         others = [stmt for stmt in self.naming[self.nests.memory(product)] if id(stmt) not in inside]
-        names = {name for stmt in walk(rows.body) for name in writes(stmt)}
+        names = written_in(rows.body)
         return len(others) == 1 and not self.trips.left_over(rows, names)
 
     def adds(self, rows: For, columns: For, product: str) -> bool:
@@ -143,7 +145,7 @@ class _Summed:
         own = self.nests.memory(product)
         multiples: set[str] = set()
         # what a trip leaves to the next one is not the same for all rows
-        carried = {name for stmt in walk(columns.body) for name in writes(stmt)}
+        carried = written_in(columns.body)
         for stmt in columns.body:
             if not carried.isdisjoint(reads(stmt)):
                 return False
@@ -206,10 +208,6 @@ class _Summed:
             Assign(some, Op(">", (use.rows.stop, Const(0))), span),
             If(Name(some), (replace(use.columns, body=body),), span=span),
         )
-
-
-def _is_product(value: Expr) -> bool:
-    return isinstance(value, Op) and value.fn == "np.dot"
 
 
 def _clears(stmt: Stmt, array: str, index: tuple[Expr, ...]) -> bool:

@@ -33,6 +33,7 @@ from tapec.optimise.clean.single import single_values
 from tapec.optimise.loops.interchange import Interchange
 from tapec.optimise.loops.nests import Nests
 from tapec.optimise.loops.sums import sum_in_variables
+from tapec.optimise.products.small_products import is_product
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -130,7 +131,7 @@ class _Tall:
         candidates = {
             stmt.target: stmt for stmt in loop.body if isinstance(stmt, Assign) and self.is_candidate(stmt, loop)
         }
-        extents = dict.fromkeys(self.size(name, 0) for name, stmt in candidates.items() if _is_product(stmt))
+        extents = dict.fromkeys(self.size(name, 0) for name, stmt in candidates.items() if is_product(stmt))
         for rows in extents:
             tall = {name: stmt for name, stmt in candidates.items() if self.size(name, 0) == rows}
             group = self.agreed(loop, rows, tall)
@@ -144,7 +145,7 @@ class _Tall:
         if not isinstance(type_, Array) or type_.ndim != 2 or type_.dtype not in ("float64", "float32"):
             return False
         allocates = isinstance(made.value, Op) and made.value.fn in ALLOCATIONS
-        if not (allocates or _is_product(made)) or not self.nests.fixed(Name(made.target)):
+        if not (allocates or is_product(made)) or not self.nests.fixed(Name(made.target)):
             return False
         if self.size(made.target, 0) == self.size(made.target, 1):
             return False
@@ -189,7 +190,7 @@ class _Tall:
                 case Assign(target=target) if self.transposed(stmt) == made.target:
                     group.turned[target] = made.target
                     continue
-                case Assign() if direct and _is_product(stmt):
+                case Assign() if direct and is_product(stmt):
                     continue
                 case Assign(value=Op(fn="dim", args=(Name(id=array), Const()))) if array == made.target:
                     continue
@@ -248,7 +249,7 @@ class _Tall:
         """Whether the loop multiplies one of the matrices, goes through one, and their extents are known before."""
         arrays = {*group.made, *group.turned}
         multiplied = any(
-            _is_product(stmt) and not arrays.isdisjoint((*reads(stmt), *writes(stmt))) for stmt in loop.body
+            is_product(stmt) and not arrays.isdisjoint((*reads(stmt), *writes(stmt))) for stmt in loop.body
         )
         return multiplied and bool(group.nests) and self.is_before(group.rows, loop) and bool(self.widths(group, loop))
 
@@ -388,11 +389,7 @@ class _Turned:
 
 
 def _repeats_products(stmt: Stmt) -> bool:
-    return isinstance(stmt, For | Loop) and any(map(_is_product, stmt.body))
-
-
-def _is_product(stmt: Stmt) -> bool:
-    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "np.dot"
+    return isinstance(stmt, For | Loop) and any(map(is_product, stmt.body))
 
 
 def _element(stmt: Stmt) -> tuple[str | None, tuple[Expr, ...]]:

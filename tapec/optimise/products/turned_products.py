@@ -22,6 +22,7 @@ from dataclasses import replace
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.products.small_products import is_product
 from tapec.syntax.core import Assign, Block, Expr, For, Function, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array
 
@@ -30,8 +31,7 @@ def turn_products(
     function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such products turned; see the module."""
-    values = (stmt.value for stmt in walk(function.body) if isinstance(stmt, Assign))
-    if not any(isinstance(value, Op) and value.fn == "np.dot" for value in values):
+    if not any(map(is_product, walk(function.body))):
         return function
     worker = _Turned(function, listener)
     body = worker.block(function.body)

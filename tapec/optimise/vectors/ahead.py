@@ -16,20 +16,16 @@ leaves alone.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
-from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.ranges import extent_of
+from tapec.optimise.loops.outside import Around, LoopPass
 from tapec.optimise.vectors.selected import calls_functions
 from tapec.syntax.core import (
     Assign,
-    Atom,
-    Block,
     Call,
     Const,
     Expr,
@@ -40,7 +36,6 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
-    map_blocks,
     may_leave,
     reads,
     substitute,
@@ -60,74 +55,50 @@ def compute_ahead(
     if not any(map(calls_functions, walk(function.body))):
         return function
     worker = _Ahead(function, listener)
-    body = worker.block(function.body, ())
+    body = worker.block(function.body)
     if not worker.any:
         return function
     # what only the functions have read
     return drop_dead(replace(function, body=body, types=worker.fresh.types), constants)
 
 
-class _Ahead:
+class _Ahead(LoopPass):
     def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
-        self.trips = Trips(function)
-        self.fresh = Fresh(function.types)
-        # what stands before the outermost loop
-        self.before: list[Stmt] = []
+        super().__init__(function, listener)
         self.any = False
 
-    def block(self, block: Block, around: tuple[For | Loop, ...]) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            loops = (*around, stmt) if isinstance(stmt, For | Loop) else around
-            new = self.parts(stmt, loops) if isinstance(stmt, For) else []
-            new = new or [map_blocks(stmt, partial(self.block, around=loops))]
-            if not around:
-                out += self.before
-                self.before = []
-            out += new
-        return tuple(out)
-
-    def parts(self, loop: For, loops: tuple[For | Loop, ...]) -> list[Stmt]:
-        """The loop that computes the functions, and the rest; nothing if the loop stays as it is."""
+    def loop(self, loop: For, around: Around) -> list[Stmt] | None:
+        """The loop that computes the functions, and the rest."""
         # loops that run at the same time would share the buffers
-        if any(isinstance(one, For) and one.parallel for one in loops):
-            return []
+        if any(isinstance(one, For) and one.parallel for one in around):
+            return None
         if loop.step not in (Const(1), Const(-1)) or loop.slots is not None or may_leave(loop.body):
-            return []
+            return None
         if any(isinstance(stmt, For | Loop | Call) for stmt in walk(loop.body)):
-            return []
+            return None
         calls, needed = self.calls(loop)
         if not calls or self.trips.dependence.minimum(Affine(loop.var, 0)) < 0 or self.trips.commute(loop):
-            return []
-        extent = extent_of(self.trips, loop, loops[0])
+            return None
+        extent = extent_of(self.trips, loop, around[0])
         if extent is None:
-            return []
+            return None
         if self.listener is not None:
             why = "they need nothing of the trips before, and run on vectors then"
             self.listener.decide(loop.span, "ahead", "elementary functions are computed before", why)
         self.any = True
-        size = self.number(extent)
+        size = self.outside.computed(extent, loop)
         if not self.trips.never_negative(size):
-            size = self.number(Op("max", (size, Const(0))))
+            size = self.outside.computed(Op("max", (size, Const(0))), loop)
         buffers = {}
         for call in calls:
             buffers[call.target] = self.fresh(f"{call.target}_kept", Array("float64", 1))
-            self.before.append(Assign(buffers[call.target], Op("empty", (Const("float64"), size)), call.span))
+            self.outside.write(Assign(buffers[call.target], Op("empty", (Const("float64"), size)), call.span))
         taken = {id(call): Op("load", (Name(buffers[call.target]), Name(loop.var))) for call in calls}
         body = tuple(
             replace(stmt, value=taken[id(stmt)]) if isinstance(stmt, Assign) and id(stmt) in taken else stmt
             for stmt in loop.body
         )
         return [self.first(loop, needed, buffers), replace(loop, body=body)]
-
-    def number(self, value: Expr) -> Atom:
-        """A whole number computed before the outermost loop."""
-        if isinstance(value, Name | Const):
-            return value
-        name = self.fresh("n", INT64)
-        self.before.append(Assign(name, value))
-        return Name(name)
 
     def first(self, loop: For, needed: list[Assign], buffers: dict[str, str]) -> For:
         """The loop that computes the functions."""

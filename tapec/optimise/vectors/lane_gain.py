@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from tapec.analyses.lanes import Lanes
 from tapec.analyses.trips import Access
 from tapec.optimise.vectors.packed import Packed
-from tapec.syntax.core import Block, Expr, For, If, Loop, Name, Op, literal_range, names_in, walk, writes
+from tapec.syntax.core import Block, Expr, For, If, Loop, Name, Op, literal_range, mentions, names_in, walk, written_in
 from tapec.syntax.types import Array
 
 # fewer trips than this do not fill vectors
@@ -71,7 +71,7 @@ def _neighbours(lanes: Lanes, packed: Packed, access: Access) -> bool:
     found = lanes.element(access.array, access.index)
     assert found is not None
     array, index = found
-    differing = [k for k, sub in enumerate(index) if not lanes.names.isdisjoint(names_in(sub))]
+    differing = [k for k, sub in enumerate(index) if mentions(sub, lanes.names)]
     if lanes.widened(array) or not differing:
         return not differing
     type_ = lanes.trips.types[array]
@@ -82,12 +82,12 @@ def _neighbours(lanes: Lanes, packed: Packed, access: Access) -> bool:
 
 def _slow_alone(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:
     """Whether a loop would not run on vectors by itself, or not for long."""
-    inside = {name for stmt in walk(lanes.loop.body) for name in writes(stmt)}
+    inside = written_in(lanes.loop.body)
     if any(name in inside for bound in (loop.start, loop.stop) for name in names_in(bound)):
         return True
     if not lanes.trips.commute(loop):
         return True
-    moving = {name for stmt in walk((loop,)) for name in writes(stmt)}
+    moving = written_in((loop,))
     for access in accesses:
         for k, sub in enumerate(access.index or ()):
             type_ = lanes.trips.types[access.array]
@@ -103,7 +103,7 @@ def _step(lanes: Lanes, sub: Expr, var: str, moving: set[str]) -> int | None:
     """By how much a subscript grows with a loop's variable, if `moving` is all that changes with it."""
     if sub == Name(var):
         return 1
-    if moving.isdisjoint(names_in(sub)):
+    if not mentions(sub, moving):
         return 0
     made = lanes.trips.definition(sub) if isinstance(sub, Name) else None
     if not isinstance(made, Op) or made.fn not in ("+", "-") or len(made.args) != 2:

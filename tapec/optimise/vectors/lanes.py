@@ -51,6 +51,7 @@ from tapec.syntax.core import (
     substitute,
     walk,
     writes,
+    zero_of,
 )
 from tapec.syntax.types import INT64, UINT64, Array, Scalar
 
@@ -384,8 +385,7 @@ class _Lane:
         key = stmt.array, stmt.index
         if key not in self.sums:
             self.sums[key] = self.whole.fresh(f"{stmt.array}_sum", array.element)
-            zero: Expr = Const(0.0) if array.dtype == "float64" else Op(f"cast.{array.dtype}", (Const(0.0),))
-            self.before.append(Assign(self.sums[key], zero, stmt.span))
+            self.before.append(Assign(self.sums[key], zero_of(array.element), stmt.span))
             self.after.append(replace(stmt, value=Name(self.sums[key])))
         name = Name(self.sums[key])
         return Assign(name.id, Op("+", (name, stmt.value)), stmt.span)

@@ -24,20 +24,7 @@ from tapec.analyses.dependence import Affine
 from tapec.analyses.lanes import Lanes
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.ranges import extent_of
-from tapec.syntax.core import (
-    Assign,
-    Atom,
-    Const,
-    Expr,
-    For,
-    Name,
-    Op,
-    Stmt,
-    Store,
-    blocks,
-    walk,
-    writes,
-)
+from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store, blocks, written_in, zero_of
 from tapec.syntax.types import INT64, UINT64, Array
 
 
@@ -76,7 +63,7 @@ class Packed:
         kinds = [(group, {one.kind for one in group}) for group in groups]
         self._changed = {one.array for group, kind in kinds if kind != {"load"} for one in group}
         self._added = {one.array for group, kind in kinds if kind == {"add"} for one in group}
-        self._inside = {name for stmt in walk((lanes.loop,)) for name in writes(stmt)}
+        self._inside = written_in((lanes.loop,))
         if not lanes.whole:
             self._collect(lanes.loop.body, ())
         self.names: dict[_Copy, str] = {}
@@ -177,9 +164,8 @@ class Packed:
 
         def body(counters: list[Name], lane: Name) -> list[Stmt]:
             if copy.added:
-                zero: Expr = Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
                 value = Name(self.fresh("t", type_.element))
-                return [Assign(value.id, zero), Store(name, (*counters, lane), value)]
+                return [Assign(value.id, zero_of(type_.element)), Store(name, (*counters, lane), value)]
             trip = Name(self.fresh(self.lanes.loop.var, INT64))
             value = Name(self.fresh("t", type_.element))
             index = (*counters[: copy.axis], trip, *counters[copy.axis :])

@@ -45,6 +45,8 @@ from tapec.syntax.core import (
     substitute,
     walk,
     writes,
+    written_in,
+    zero_of,
 )
 from tapec.syntax.types import INT64, Array, Scalar
 
@@ -151,7 +153,7 @@ class _Threads:
     def added(self, loop: For) -> list[str] | None:
         """The arrays to whose elements several trips may add."""
         found: list[str] = []
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         for group in self.trips.groups(loop.body):
             if {access.kind for access in group} != {"add"} or self.trips.elements_apart(loop, group):
                 continue
@@ -194,7 +196,7 @@ class _Threads:
             type_ = self.fresh.types[name]
             assert isinstance(type_, Scalar)
             own[name] = self.fresh(f"{name}_part", type_)
-            body.append(Assign(own[name], _zero(type_), loop.span))
+            body.append(Assign(own[name], zero_of(type_), loop.span))
         rows: dict[str, tuple[str, Atom]] = {name: (parts[name], chunk) for name in sums.arrays}
         views = self.views(loop, low, high, frozenset(sums.arrays), body)
         if views:
@@ -224,7 +226,7 @@ class _Threads:
         innermost = not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body))
         if not innermost or not self.trips.never_negative(Name(loop.var)):
             return found
-        inside = {name for stmt in walk(loop.body) for name in writes(stmt)}
+        inside = written_in(loop.body)
         for stmt in walk(loop.body):
             name = _along(stmt, loop.var)
             if name is None or name in found or name in inside or name in summed:
@@ -308,12 +310,6 @@ class _Threads:
                 nest = (For(place.id, Const(0), extent, Const(1), nest, span=loop.span),)
             body += nest
         return For(chunk.id, Const(0), chunks, Const(1), tuple(body), span=loop.span)
-
-
-def _zero(type_: Scalar) -> Expr:
-    if type_.is_float:
-        return Const(0.0) if type_.dtype == "float64" else Op(f"cast.{type_.dtype}", (Const(0.0),))
-    return Const(0) if type_.dtype == "int64" else Op(f"cast.{type_.dtype}", (Const(0),))
 
 
 def _along(stmt: Stmt, var: str) -> str | None:

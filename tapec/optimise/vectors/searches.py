@@ -36,7 +36,7 @@ from tapec.syntax.core import (
     map_blocks,
     may_leave,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Type
 
@@ -79,7 +79,7 @@ class _Searches:
         """The loop without the searches that can be made before it; those go to `out`."""
         if (loop.start, loop.step) != (Const(0), Const(1)) or loop.parallel or may_leave(loop.body, Break, Raise):
             return loop
-        set_inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
+        set_inside = written_in((loop,))
         changed = {
             self.trips.aliases.find(access.array) for access in self.trips.accesses(loop.body) if access.kind != "load"
         }

@@ -49,6 +49,7 @@ from tapec.syntax.core import (
     substitute,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.types import FLOAT64, Array
 
@@ -216,7 +217,7 @@ class _Selected(Slices):
 
     def summed(self, branch: If, first: Atom, second: Atom, name: str, out: _Side) -> Atom | None:
         """A number to which each side adds, or one of them: what is added is selected, so that it stays a sum."""
-        inside = {name for stmt in walk((branch,)) for name in writes(stmt)}
+        inside = written_in((branch,))
         for base, one in self.as_sum(first):
             for other_base, other in self.as_sum(second):
                 if base != other_base or first == second or not isinstance(base, Name) or base.id in inside:

@@ -23,10 +23,10 @@ from dataclasses import dataclass, field, replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.memory import VIEWS, is_memory
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.trips import Access
 from tapec.journal import Listener
-from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.ranges import extent_of
+from tapec.optimise.loops.outside import Around, LoopPass
 from tapec.optimise.vectors.elementary import VECTORISED
 from tapec.syntax.core import (
     Assign,
@@ -36,12 +36,11 @@ from tapec.syntax.core import (
     Expr,
     For,
     Function,
-    If,
-    Loop,
     Name,
     Op,
     Stmt,
     Store,
+    names_in,
     reads,
     substitute,
 )
@@ -81,52 +80,27 @@ class _Plan:
         return self.level(stmt) + (_called(stmt) is not None)
 
 
-class _Stages:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
-        self.trips = Trips(function)
-        self.fresh = Fresh(function.types)
-        # what stands before the outermost loop
-        self.before: list[Stmt] = []
-
-    def block(self, block: Block, around: tuple[For | Loop, ...] = ()) -> Block:
-        out: list[Stmt] = []
-        for stmt in block:
-            new: list[Stmt] = [stmt]
-            if isinstance(stmt, If):
-                new = [replace(stmt, body=self.block(stmt.body, around), orelse=self.block(stmt.orelse, around))]
-            elif isinstance(stmt, For | Loop):
-                # loops that run at the same time would share the buffers
-                shared = any(isinstance(loop, For) and loop.parallel for loop in (*around, stmt))
-                plan = None if shared else self.planned(stmt)
-                extent = None if plan is None else extent_of(self.trips, plan.loop, (*around, stmt)[0])
-                if plan is None or extent is None:
-                    new = [replace(stmt, body=self.block(stmt.body, (*around, stmt)))]
-                else:
-                    if self.listener is not None:
-                        why = "it works on too many arrays to run on vectors, its elementary functions do not"
-                        self.listener.decide(stmt.span, "stages", "cut into stages", why)
-                    new = list(self.stages(plan, self.before_all(Op("max", (self.before_all(extent), Const(0))))))
-            if not around:
-                out += self.before
-                self.before = []
-            out += new
-        return tuple(out)
-
-    def before_all(self, value: Expr) -> Atom:
-        """A whole number computed before the outermost loop."""
-        if isinstance(value, Name | Const):
-            return value
-        name = self.fresh("n", INT64)
-        self.before.append(Assign(name, value))
-        return Name(name)
+class _Stages(LoopPass):
+    def loop(self, loop: For, around: Around) -> list[Stmt] | None:
+        """The stages of a loop."""
+        # loops that run at the same time would share the buffers
+        if any(isinstance(one, For) and one.parallel for one in around):
+            return None
+        plan = self.planned(loop)
+        extent = None if plan is None else extent_of(self.trips, loop, around[0])
+        if plan is None or extent is None:
+            return None
+        if self.listener is not None:
+            why = "it works on too many arrays to run on vectors, its elementary functions do not"
+            self.listener.decide(loop.span, "stages", "cut into stages", why)
+        return list(self.stages(plan, self.outside.size(extent, 0, loop)))
 
     # which loops
 
-    def planned(self, loop: For | Loop) -> _Plan | None:
+    def planned(self, loop: For) -> _Plan | None:
         """The stages of a loop that cannot run on vectors, but calls functions that can."""
         trips = self.trips
-        if not isinstance(loop, For) or loop.step not in (Const(1), Const(-1)):
+        if loop.step not in (Const(1), Const(-1)):
             return None
         if not all(isinstance(s, Assign | Store) for s in loop.body) or not any(map(_called, loop.body)):
             return None
@@ -146,10 +120,10 @@ class _Stages:
     def makes_memory(self, stmt: Assign) -> bool:
         """Whether a statement makes an array, or gives one another name."""
         return is_memory(self.fresh.types[stmt.target]) and not (
-            isinstance(stmt.value, Op) and stmt.value.fn in VIEWS and all(map(self.outside, reads(stmt)))
+            isinstance(stmt.value, Op) and stmt.value.fn in VIEWS and all(map(self.stands, reads(stmt)))
         )
 
-    def outside(self, name: str) -> bool:
+    def stands(self, name: str) -> bool:
         """Whether a name has one value, or is a loop's variable: what a view is made of."""
         return len(self.trips.regions.defs.get(name, ())) <= 1
 
@@ -244,7 +218,7 @@ class _Stages:
             return new
 
         def renamed(value: Expr) -> Expr:
-            for name in _names(value):
+            for name in names_in(value):
                 read(name)
             return substitute(value, names)
 
@@ -289,7 +263,7 @@ class _Stages:
         type_ = self.fresh.types[name]
         assert isinstance(type_, Scalar)
         buffer = self.fresh(f"{name}_kept", Array(type_.dtype, 1))
-        self.before.append(Assign(buffer, Op("empty", (Const(type_.dtype), size))))
+        self.outside.write(Assign(buffer, Op("empty", (Const(type_.dtype), size))))
         return buffer
 
 
@@ -301,10 +275,6 @@ def _called(stmt: Stmt) -> str | None:
         case Assign(value=Op(fn="tapec_runtime.polygamma" as fn, args=(Const(value=0), Name()))):
             return fn
     return None
-
-
-def _names(expr: Expr) -> list[str]:
-    return list(reads(Assign("", expr)))
 
 
 def _atom(expr: Expr) -> Atom:

@@ -37,6 +37,7 @@ from tapec.syntax.core import (
     map_blocks,
     walk,
     writes,
+    written_in,
 )
 from tapec.syntax.renaming import replaced
 from tapec.syntax.types import INT64, Type
@@ -126,7 +127,7 @@ def sums(loop: For, types: dict[str, Type]) -> bool:
                 first.setdefault(name, True)
         for name in writes(stmt):
             first.setdefault(name, False)
-    written = {name for stmt in walk(loop.body) for name in writes(stmt)}
+    written = written_in(loop.body)
     return any(first[name] and types[name].is_float for name in written)
 
 

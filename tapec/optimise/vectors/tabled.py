@@ -49,7 +49,7 @@ from tapec.syntax.core import (
     may_leave,
     substitute,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Type
@@ -156,7 +156,7 @@ class _Tables:
             return None
         if any(loop.parallel or loop.slots is not None or may_leave(loop.body) for loop in (outer, inner)):
             return None
-        inside = frozenset({outer.var, *(name for stmt in walk(outer.body) for name in writes(stmt))})
+        inside = frozenset({outer.var, *written_in(outer.body)})
         if any(isinstance(bound, Name) and bound.id in inside for bound in (outer.start, outer.stop, outer.step)):
             return None
         free = inside - {outer.var}
