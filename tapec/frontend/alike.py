@@ -2,8 +2,9 @@
 
 Arrays that a loop sets anew (`u = u + du * laplacian(u) - u * v * v`) have the extents of an expression, and where
 operands may have to be stretched, nobody knows which before the loop has run.  For the usual case the function is
-lowered with extents of parameters taken to be equal wherever operands are compared; what has to be equal is asked
-once, at the start (`optimise.extents.unstretched`).
+lowered with extents of parameters taken to be equal, or sums of others, wherever operands are compared; what has to be
+equal is asked once, at the start (`optimise.extents.unstretched`).  Gates of a network that are slices of one matrix
+(`h @ w[:, :n]`, `w[:, n : 2 * n]`, `w[:, 2 * n :]`) take it to have `3 * n` columns.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tapec.frontend.evaluator import Prepare
 from tapec.frontend.lengths import Alike
 from tapec.frontend.lower import Lowered, lower
 from tapec.syntax.core import Const, Expr, Function, Name, Op, walk
+from tapec.syntax.linear import Sum
 
 # machine code for another form is worth its time up to this many statements
 _LARGEST = 600
@@ -36,11 +38,26 @@ def lowered_alike(
             break
     same = made.result == general.result and made.function.params == general.function.params
     constants = list(made.constants) == list(general.constants)
-    if not alike.settled or not alike.first or not same or not constants or made.stretches:
+    if not alike.settled or not alike.sums or not same or not constants or made.stretches:
         return None
-    equal = tuple((_extent(alike.of(axis)), _extent(axis)) for axis in alike.first)
+    equal = tuple((_formula(alike, alike.of(sum_)), _extent(alike, name)) for name, sum_ in alike.sums.items())
     return made.function, equal
 
 
-def _extent(axis: tuple[str, int]) -> Expr:
-    return Op("dim", (Name(axis[0]), Const(axis[1])))
+def _formula(alike: Alike, sum_: Sum) -> Expr:
+    """A sum of extents, what is added before what is subtracted."""
+    total: Expr | None = Const(sum_.number) if sum_.number > 0 or not sum_.terms else None
+    for name, factor in sorted(sum_.terms, key=lambda term: -term[1]):
+        extent = _extent(alike, name)
+        part = extent if abs(factor) == 1 else Op("*", (Const(abs(factor)), extent))
+        if total is None:
+            total = part if factor > 0 else Op("-", (Const(0), part))
+        else:
+            total = Op("+" if factor > 0 else "-", (total, part))
+    assert total is not None
+    return Op("-", (total, Const(-sum_.number))) if sum_.number < 0 and sum_.terms else total
+
+
+def _extent(alike: Alike, name: str) -> Expr:
+    array, axis = alike.axes[name]
+    return Op("dim", (Name(array), Const(axis)))

@@ -11,6 +11,7 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.lengths import Alike
 from tapec.frontend.memory import dim, dim_key, id_of, is_slice, nominal, rank_of, same_from_here
 from tapec.frontend.values import Complex, Lazy, Sym, Tup, Value, number
 from tapec.syntax.core import Const, Name
@@ -162,17 +163,30 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
 
 
 def _taken_to_agree(ev: Evaluator, axes: list[tuple[Sym, int]]) -> bool:
-    """Whether axes are taken to be equally long: those of parameters, in a form of the program for that case."""
-    alike, known = ev.lengths.alike, ev.lengths.own_axes
+    """Whether axes are taken to be equally long in the next form of a program whose operands need not be stretched.
+
+    Their extents are sums of extents of parameters: `w[:, 2 * h:]` beside `b[:h]`.
+    """
+    alike = ev.lengths.alike
     if alike is None:
         return False
-    extents = [dim(ev, array, own).atom for array, own in axes]
-    first, *others = [known.get(extent.id) if isinstance(extent, Name) else None for extent in extents]
+    first, *others = [_of_parameters(ev, alike, array, own) for array, own in axes]
     for other in others:
         if first is None or other is None:
             return False
         alike.unify(first, other)
-    return True
+    # what was taken before has made them the same already
+    return not alike.settled
+
+
+def _of_parameters(ev: Evaluator, alike: Alike, array: Sym, own: int) -> Sum | None:
+    """The nominal extent of an axis as a sum of extents of parameters; None if it is something else."""
+    dim(ev, array, own)
+    found = nominal(ev, array, own)
+    axes = {} if found is None else {name: ev.lengths.own_axes.get(name) for name in found.names()}
+    if found is None or None in axes.values():
+        return None
+    return found.with_({name: alike.extent(axis) for name, axis in axes.items() if axis is not None})
 
 
 def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:

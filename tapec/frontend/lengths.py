@@ -19,28 +19,40 @@ _MOST = 4
 
 
 class Alike:
-    """Extents of parameters that are taken to be equal.
+    """Extents of parameters that are taken to be others, or sums of others (`w.shape[1]` of `3 * w.shape[0]`).
 
-    first    for an axis, one that it is taken to be as long as
+    sums     what an extent is taken to be, by name
+    axes     which axis has the extent of a name
     settled  whether nothing has been added since that was set
     """
 
     def __init__(self) -> None:
-        self.first: dict[Axis, Axis] = {}
+        self.sums: dict[str, Sum] = {}
+        self.axes: dict[str, Axis] = {}
         self.settled = True
 
-    def of(self, axis: Axis) -> Axis:
-        """The axis that speaks for all that are as long as this one."""
-        while axis in self.first:
-            axis = self.first[axis]
-        return axis
+    def extent(self, axis: Axis) -> Sum:
+        """An extent by its name."""
+        name = f"{axis[0]}.shape[{axis[1]}]"
+        self.axes[name] = axis
+        return Sum.of(name)
 
-    def unify(self, one: Axis, other: Axis) -> None:
-        """Take two axes to be equally long."""
-        first, second = self.of(one), self.of(other)
-        if first != second:
-            self.first[second] = first
-            self.settled = False
+    def of(self, sum_: Sum) -> Sum:
+        """A sum of extents that are taken to be nothing else."""
+        while sum_.names() & self.sums.keys():
+            sum_ = sum_.with_(self.sums)
+        return sum_
+
+    def unify(self, one: Sum, other: Sum) -> None:
+        """Take two sums of extents to be equal, if one of the extents is a sum of the others then."""
+        rest = self.of(one).plus(self.of(other), -1)
+        # the later operand's extent before the earlier one's
+        for sign in (-1, 1):
+            for name, factor in rest.terms:
+                if factor == sign:
+                    self.sums[name] = Sum.of(name).plus(rest, -sign)
+                    self.settled = False
+                    return
 
 
 class Lengths:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tapec.frontend import complexes
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.lengths import Alike, Axis
 from tapec.frontend.values import PART_OF, Complex, Sym, number
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.linear import Sum
@@ -40,10 +41,10 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
     if partner is not None:
         return dim(ev, Sym(Name(partner), array.type), axis)
     key = (array.atom.id, axis)
-    alike = ev.lengths.alike
-    if alike is not None and key in alike.first:
-        first, place = alike.of(key)
-        return dim(ev, ev.parameters[first], place)
+    if ev.lengths.alike is not None and key not in ev.dims and array.atom.id in ev.parameters:
+        taken = _taken(ev, ev.lengths.alike, key)
+        if taken is not None:
+            return taken
     if array.atom.id in ev.constants:
         return number(ev.constants[array.atom.id].shape[axis])
     if key not in ev.dims:
@@ -54,6 +55,22 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
         if array.atom.id in ev.parameters:
             ev.lengths.own_axes[ev.block[-1].target] = key
     return Sym(ev.dims[key], INT64)
+
+
+def _taken(ev: Evaluator, alike: Alike, axis: Axis) -> Sym | None:
+    """What a parameter's extent is taken to be, in terms of others; None if nothing but itself."""
+    own = alike.extent(axis)
+    sum_ = alike.of(own)
+    if sum_ == own:
+        return None
+    total = number(sum_.number)
+    for name, factor in sum_.terms:
+        first, place = alike.axes[name]
+        extent = dim(ev, ev.parameters[first], place)
+        part = extent if abs(factor) == 1 else ev.op("*", number(abs(factor)), extent)
+        total = ev.op("+" if factor > 0 else "-", total, part)
+    ev.dims[axis] = total.atom
+    return total
 
 
 def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:

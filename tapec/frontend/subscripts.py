@@ -29,6 +29,7 @@ from tapec.frontend.values import (
     static_int,
 )
 from tapec.syntax.core import Atom, Const, Name, Op
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array, Scalar
 
 
@@ -164,9 +165,15 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
     if sub.step is not None and static_int(sub.step) != 1:
         return
     first = ev.lengths.sum(Const(0) if sub.lower is None else ev.scalar(sub.lower).atom)
+    # where extents are sums of others, that of the owner may say which one the slice has
+    exact = None if ev.lengths.alike is None else ev.lengths.sum(dim(ev, owner, axis).atom)
     whole = nominal(ev, owner, axis)
     if low is None or high is None or low < 0 or high > 0 or (high == 0 and sub.upper is not None):
         last = None if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
+        certain = None if exact is None else _certain(ev, first, exact if last is None else last, exact)
+        if certain is not None:
+            ev.dims[result, out] = certain
+            return
         # slices with the same bounds of axes that are equally long
         ev.dim_keys[result, out] = ("slice", dim_key(ev, owner, axis), first, last), 0
         ev.lengths.note_slice(result, out, whole, first, last)
@@ -180,6 +187,18 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
         ev.dim_keys[result, out] = (("slice", base), offset - low + high)
     if whole is not None:
         ev.lengths.note_slice(result, out, whole.plus(ev.lengths.sum(Const(-high)), -1), first, None)
+
+
+def _certain(ev: Evaluator, first: Sum, last: Sum, whole: Sum) -> Name | None:
+    """The extent of a slice that is certain to be on its axis, where that is the extent of a parameter's axis."""
+    taken = last.plus(first, -1)
+    for part in (first, taken, whole.plus(last, -1)):
+        if part.number < 0 or any(one < 0 or name not in ev.lengths.own_axes for name, one in part.terms):
+            return None
+    match taken:
+        case Sum(terms=((name, 1),), number=0):
+            return Name(name)
+    return None
 
 
 def gather(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Value:

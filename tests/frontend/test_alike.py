@@ -54,6 +54,31 @@ def until_small(x, y):
     return x
 
 
+def gates(x, w, b, steps):
+    n = w.shape[0]
+    h = np.zeros((x.shape[0], n))
+    total = 0.0
+    for _ in range(steps):
+        keep = np.exp(-((x[:, :n] + h @ w[:, :n]) ** 2))
+        new = np.tanh(x[:, n:] + (keep * h) @ w[:, n:] + b)
+        h = keep * h + new
+        total += np.sum(h * b)
+    return total
+
+
+def halves(x, y, steps):
+    n = y.shape[0]
+    for _ in range(steps):
+        y = y * x[n:] + 0.5 * x[:n]
+    return np.sum(y * y)
+
+
+def steps_between(x, y, steps):
+    for _ in range(steps):
+        y = y + (x[1:] - x[:-1]) * y
+    return np.sum(y * y)
+
+
 @pytest.mark.parametrize(
     ("program", "args"),
     [
@@ -67,6 +92,16 @@ def until_small(x, y):
         (turned, (arr(2, 2), 3)),
         (until_small, (arr(4), arr(4))),
         (until_small, (arr(1), arr(3))),
+        # extents that are sums of others, and others
+        (gates, (arr(2, 4), arr(2, 4), arr(2), 2)),
+        (gates, (arr(2, 3), arr(2, 4), arr(2), 2)),
+        (gates, (arr(2, 3), arr(2, 3), arr(1), 2)),
+        (halves, (arr(6), arr(3), 2)),
+        (halves, (arr(4), arr(3), 2)),
+        (halves, (arr(2), arr(1), 2)),
+        (steps_between, (arr(4), arr(3), 2)),
+        (steps_between, (arr(4), arr(1), 2)),
+        (steps_between, (arr(2), arr(3), 2)),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
@@ -89,3 +124,43 @@ def test_the_usual_case_has_a_form_of_its_own():
     assert "if v.shape[0] == u.shape[0] and v.shape[1] == u.shape[1]:" in asked
     assert "stack" not in asked and "broadcast" not in asked
     assert "broadcast" in rest
+
+
+def test_slices_of_one_matrix_say_how_many_columns_it_has():
+    text = tapec.emit(gates, wrt=("w", "b"), signature=(MATRIX, MATRIX, float64[::1], int64))
+    asked, _, rest = text.partition("\n    else:\n")
+    assert "x.shape[1] == 2 * w.shape[0]" in asked and "b.shape[0] == w.shape[0]" in asked
+    assert "broadcast" not in asked and "broadcast" in rest
+
+
+def test_one_array_may_be_shorter_by_some_than_another_one():
+    text = tapec.emit(steps_between, wrt=(0, 1), signature=(float64[::1], float64[::1], int64))
+    asked, _, rest = text.partition("\n    else:\n")
+    assert "x.shape[0] == 1 + y.shape[0]" in asked
+    assert "stack" not in asked and "stack" in rest
+
+
+@pytest.mark.parametrize(
+    ("program", "shapes"),
+    [
+        (gates, [((2, 4), (2, 4), (2,)), ((2, 3), (2, 4), (2,)), ((2, 3), (2, 3), (1,)), ((1, 2), (1, 2), (1,))]),
+        (halves, [((6,), (3,)), ((4,), (3,)), ((2,), (1,)), ((3,), (1,)), ((0,), (0,))]),
+        (steps_between, [((4,), (3,)), ((4,), (1,)), ((2,), (3,)), ((1,), (0,)), ((0,), (1,))]),
+    ],
+)
+def test_both_forms_give_what_the_program_gives_without_them(rng: np.random.Generator, program: Any, shapes: Any):
+    with interpreted():
+        wrt = tuple(range(len(shapes[0])))
+        in_two, in_one = (tapec.value_and_grad(program, wrt, opt_level=level) for level in (2, 1))
+        for case in shapes:
+            args = [rng.uniform(0.5, 1.5, shape) for shape in case]
+            try:
+                expected, plain = in_one(*args, 2)
+            except ValueError:
+                with pytest.raises(ValueError):
+                    in_two(*args, 2)
+                continue
+            value, gradients = in_two(*args, 2)
+            np.testing.assert_allclose(value, expected, rtol=1e-12)
+            for one, other in zip(gradients, plain, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12, err_msg=str(case))
