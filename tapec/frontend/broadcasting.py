@@ -180,11 +180,16 @@ def _taken_to_agree(ev: Evaluator, axes: list[tuple[Sym, int]]) -> bool:
 
 
 def _of_parameters(ev: Evaluator, alike: Alike, array: Sym, own: int) -> Sum | None:
-    """The nominal extent of an axis as a sum of extents of parameters; None if it is something else."""
+    """The nominal extent of an axis as a sum of extents of parameters; None if it is something else.
+
+    An axis beside one of a known number of elements has to have that number (`optimise.extents.demanded`).
+    """
     dim(ev, array, own)
     found = nominal(ev, array, own)
-    axes = {} if found is None else {name: ev.lengths.own_axes.get(name) for name in found.names()}
-    if found is None or None in axes.values():
+    if found is None or not found.terms:
+        return None
+    axes = {name: ev.lengths.own_axes.get(name) for name in found.names()}
+    if None in axes.values():
         return None
     return found.with_({name: alike.extent(axis) for name, axis in axes.items() if axis is not None})
 
