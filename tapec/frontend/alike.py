@@ -32,13 +32,13 @@ def lowered_alike(
         return None
     alike = Alike()
     for _ in range(_ATTEMPTS):
-        alike.settled = True
+        alike.settled = alike.certain = True
         made = lower(function, arguments, prepare=prepare, alike=alike)
         if alike.settled:
             break
     same = made.result == general.result and made.function.params == general.function.params
     constants = list(made.constants) == list(general.constants)
-    if not alike.settled or not alike.sums or not same or not constants or made.stretches:
+    if not alike.settled or not alike.certain or not alike.sums or not same or not constants or made.stretches:
         return None
     equal = tuple((_formula(alike, alike.of(sum_)), _extent(alike, name)) for name, sum_ in alike.sums.items())
     return made.function, equal

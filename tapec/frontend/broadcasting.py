@@ -151,6 +151,7 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
         return _taken_to_agree(ev, distinct)
     # the extent of an array that is no slice, if there is one, speaks for all of them from here on
     distinct.sort(key=lambda axis: is_slice(ev, *axis))
+    _note_doubt(ev, distinct)
     extent = dim(ev, *distinct[0])
     for array, own in distinct[1:]:
         other = dim(ev, array, own)
@@ -160,6 +161,19 @@ def _agree(ev: Evaluator, members: list[tuple[Sym, int, tuple[Any, int]]]) -> bo
             ev.broadcasts[known] = True
         same_from_here(ev, array, own, extent)
     return True
+
+
+def _note_doubt(ev: Evaluator, axes: list[tuple[Sym, int]]) -> None:
+    """Of a form whose operands need not be stretched: that a slice which may end early is compared there alone.
+
+    What is left of it may have one element, which the program stretches, and the form would refuse.
+    """
+    if ev.lengths.alike is None or not any(is_slice(ev, *axis) for axis in axes):
+        return
+    found = nominal(ev, *axes[0])
+    known = [] if found is None else [ev.lengths.own_axes.get(name) for name in found.names()]
+    if any(axis is not None and ev.lengths.alike.bears_on(axis) for axis in known):
+        ev.lengths.alike.certain = False
 
 
 def _taken_to_agree(ev: Evaluator, axes: list[tuple[Sym, int]]) -> bool:

@@ -24,12 +24,14 @@ class Alike:
     sums     what an extent is taken to be, by name
     axes     which axis has the extent of a name
     settled  whether nothing has been added since that was set
+    certain  whether operands are equally long wherever they are in the program without what is taken
     """
 
     def __init__(self) -> None:
         self.sums: dict[str, Sum] = {}
         self.axes: dict[str, Axis] = {}
         self.settled = True
+        self.certain = True
 
     def extent(self, axis: Axis) -> Sum:
         """An extent by its name."""
@@ -47,12 +49,19 @@ class Alike:
         """Take two sums of extents to be equal, if one of the extents is a sum of the others then."""
         rest = self.of(one).plus(self.of(other), -1)
         # the later operand's extent before the earlier one's
-        for sign in (-1, 1):
-            for name, factor in rest.terms:
-                if factor == sign:
-                    self.sums[name] = Sum.of(name).plus(rest, -sign)
-                    self.settled = False
-                    return
+        found = [(name, Sum.of(name).plus(rest, -sign)) for sign in (-1, 1) for name, own in rest.terms if own == sign]
+        # nothing is subtracted where that can be: of such sums more is certain
+        found.sort(key=lambda taken: taken[1].number < 0 or any(factor < 0 for _, factor in taken[1].terms))
+        for name, sum_ in found:
+            if sum_.terms:
+                self.sums[name] = sum_
+                self.settled = False
+                return
+
+    def bears_on(self, axis: Axis) -> bool:
+        """Whether another extent is taken to be a sum with this one."""
+        own = self.extent(axis).names()
+        return any(own & self.of(sum_).names() for sum_ in self.sums.values())
 
 
 class Lengths:

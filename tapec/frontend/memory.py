@@ -63,14 +63,21 @@ def _taken(ev: Evaluator, alike: Alike, axis: Axis) -> Sym | None:
     sum_ = alike.of(own)
     if sum_ == own:
         return None
-    total = number(sum_.number)
+    extents = {name: dim(ev, ev.parameters[alike.axes[name][0]], alike.axes[name][1]) for name in sum_.names()}
+    taken = total(ev, sum_.with_({name: ev.lengths.sum(extent.atom) for name, extent in extents.items()}))
+    ev.dims[axis] = taken.atom
+    return taken
+
+
+def total(ev: Evaluator, sum_: Sum) -> Sym:
+    """An integer that is a sum of names."""
+    made = number(sum_.number)
     for name, factor in sum_.terms:
-        first, place = alike.axes[name]
-        extent = dim(ev, ev.parameters[first], place)
-        part = extent if abs(factor) == 1 else ev.op("*", number(abs(factor)), extent)
-        total = ev.op("+" if factor > 0 else "-", total, part)
-    ev.dims[axis] = total.atom
-    return total
+        part = Sym(Name(name), INT64)
+        if abs(factor) != 1:
+            part = ev.op("*", number(abs(factor)), part)
+        made = ev.op("+" if factor > 0 else "-", made, part)
+    return made
 
 
 def dim_key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int]:

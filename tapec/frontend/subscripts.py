@@ -10,7 +10,7 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
 from tapec.frontend.complexes import each
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim, dim_key, nominal
+from tapec.frontend.memory import dim, dim_key, nominal, total
 from tapec.frontend.merge import note_roots
 from tapec.frontend.values import (
     Complex,
@@ -168,12 +168,15 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
     # where extents are sums of others, that of the owner may say which one the slice has
     exact = None if ev.lengths.alike is None else ev.lengths.sum(dim(ev, owner, axis).atom)
     whole = nominal(ev, owner, axis)
+    if exact is not None and (low != 0 or high != 0 or sub.upper is not None):
+        end = exact if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
+        if high is not None and high < 0:
+            end = exact.plus(end)
+        if _is_certain(ev, first, end, exact):
+            ev.dims[result, out] = total(ev, end.plus(first, -1)).atom
+            return
     if low is None or high is None or low < 0 or high > 0 or (high == 0 and sub.upper is not None):
         last = None if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
-        certain = None if exact is None else _certain(ev, first, exact if last is None else last, exact)
-        if certain is not None:
-            ev.dims[result, out] = certain
-            return
         # slices with the same bounds of axes that are equally long
         ev.dim_keys[result, out] = ("slice", dim_key(ev, owner, axis), first, last), 0
         ev.lengths.note_slice(result, out, whole, first, last)
@@ -189,16 +192,12 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
         ev.lengths.note_slice(result, out, whole.plus(ev.lengths.sum(Const(-high)), -1), first, None)
 
 
-def _certain(ev: Evaluator, first: Sum, last: Sum, whole: Sum) -> Name | None:
-    """The extent of a slice that is certain to be on its axis, where that is the extent of a parameter's axis."""
-    taken = last.plus(first, -1)
-    for part in (first, taken, whole.plus(last, -1)):
-        if part.number < 0 or any(one < 0 or name not in ev.lengths.own_axes for name, one in part.terms):
-            return None
-    match taken:
-        case Sum(terms=((name, 1),), number=0):
-            return Name(name)
-    return None
+def _is_certain(ev: Evaluator, first: Sum, last: Sum, whole: Sum) -> bool:
+    """Whether what a slice takes is certain to be on its axis: of sums of parameters' extents, whatever those are."""
+    return all(
+        part.number >= 0 and all(factor > 0 and name in ev.lengths.own_axes for name, factor in part.terms)
+        for part in (first, last.plus(first, -1), whole.plus(last, -1))
+    )
 
 
 def gather(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Value:

@@ -140,9 +140,25 @@ def test_one_array_may_be_shorter_by_some_than_another_one():
     assert "stack" not in asked and "stack" in rest
 
 
+def cut_short(x, y, steps):
+    for _ in range(steps):
+        x = 0.5 * x + y[: 2 * y.shape[0]]
+    return np.sum(x * x)
+
+
+def both_cut_short(x, y, z, steps):
+    n = y.shape[0]
+    for _ in range(steps):
+        x = 0.5 * x + z[n : 2 * n] * y[1 : n + 1]
+    return np.sum(x * x)
+
+
 @pytest.mark.parametrize(
     ("program", "shapes"),
     [
+        # of slices that end early one element is left, which is stretched
+        (cut_short, [((2,), (1,)), ((1,), (1,))]),
+        (both_cut_short, [((2,), (2,), (3,)), ((1,), (2,), (3,))]),
         (gates, [((2, 4), (2, 4), (2,)), ((2, 3), (2, 4), (2,)), ((2, 3), (2, 3), (1,)), ((1, 2), (1, 2), (1,))]),
         (halves, [((6,), (3,)), ((4,), (3,)), ((2,), (1,)), ((3,), (1,)), ((0,), (0,))]),
         (steps_between, [((4,), (3,)), ((4,), (1,)), ((2,), (3,)), ((1,), (0,)), ((0,), (1,))]),

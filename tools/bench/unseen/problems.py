@@ -97,6 +97,7 @@ def _process(rng: np.random.Generator, n: int) -> Args:
 
 
 def _turned(rng: np.random.Generator, n: int) -> Args:
+    # at whole numbers XLA may take the cell and the place in it from two roundings of one product
     affine = np.array([[0.9503, -0.2117, 0.1 * n], [0.1809, 0.9711, 0.03 * n]]) + 1e-5 * rng.normal(size=(2, 3))
     return rng.uniform(size=(n, n)), rng.uniform(size=(n, n)), affine
 
