@@ -19,6 +19,7 @@ from tapec.optimise.clean.common import Available
 from tapec.optimise.clean.fold import fold
 from tapec.optimise.clean.liveness import Liveness, distinct
 from tapec.optimise.clean.names import Vocabulary, is_adjoint
+from tapec.optimise.clean.outcomes import Env, Outcomes
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -46,7 +47,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Scalar, Text, Type
 
-Env = dict[str, Atom]
 _CONSTANT_TYPES: dict[type, Type] = {bool: BOOL, int: INT64, float: FLOAT64, str: Text()}
 
 
@@ -96,8 +96,7 @@ class _Single:
         self.live = Liveness(function)
         self.words = Vocabulary(function)
         self.definitions: dict[str, Expr] = {}
-        self.choices: dict[str, dict[Atom, tuple[Atom, Atom]]] = {}
-        self.chosen_by: dict[str, str] = {}
+        self.outcomes = Outcomes(self.definitions, self.types)
         self.carried: dict[int, set[str]] = {}
         self.exits: list[list[_Exit]] = []
         self.written: dict[int, _Written] = {}
@@ -152,8 +151,7 @@ class _Single:
             self.used.discard(name)
             self.types.pop(name, None)
             self.definitions.pop(name, None)
-            if name in self.chosen_by:
-                del self.choices[self.chosen_by.pop(name)][Name(name)]
+            self.outcomes.forget(name)
         del self.made[mark:]
 
     # expressions
@@ -264,12 +262,12 @@ class _Single:
         second_out: list[Stmt] = []
         with self.available.scope():
             self.available.assume(self.definition(test), True)
-            first = self.block(stmt.body, self.chosen(test, env, True), first_out)
+            first = self.block(stmt.body, self.outcomes.chosen(test, env, True), first_out)
         # the other side begins with the memory that the first one began with
         self.available.changed(self.written[id(stmt)].classes)
         with self.available.scope():
             self.available.assume(self.definition(test), False)
-            second = self.block(stmt.orelse, self.chosen(test, env, False), second_out)
+            second = self.block(stmt.orelse, self.outcomes.chosen(test, env, False), second_out)
         self.available.changed(self.written[id(stmt)].classes)
         if first is not None and second is not None:
             env = self.merge(stmt, test, env, (first, first_out), (second, second_out))
@@ -277,39 +275,8 @@ class _Single:
             out.append(If(test, tuple(first_out), tuple(second_out), stmt.span))
         # where one side raises, what follows knows how the test came out
         if first is None:
-            return None if second is None else self.decided(second, test, False, first_out)
-        return self.decided(first, test, True, second_out) if second is None else env
-
-    def decided(self, env: Env, test: Name, outcome: bool, other: list[Stmt]) -> Env:
-        """The variables where the other side of a test raises: with its outcome, and the integer that it found."""
-        if any(isinstance(stmt, Break) for stmt in other):
-            return env
-        known = {test.id: Const(outcome)} | self.equal(test, outcome)
-        return {name: known.get(atom.id, atom) if type(atom) is Name else atom for name, atom in env.items()}
-
-    def equal(self, test: Name, outcome: bool) -> dict[str, Const]:
-        """The integer variable whose value a test with that outcome tells."""
-        made = self.definitions.get(test.id)
-        if isinstance(made, Op) and made.fn == "not" and isinstance(made.args[0], Name):
-            return self.equal(made.args[0], not outcome)
-        if not isinstance(made, Op) or made.fn != ("==" if outcome else "!="):
-            return {}
-        for one, other in (made.args, made.args[::-1]):
-            if isinstance(one, Name) and isinstance(other, Const) and type(other.value) is int:
-                return {one.id: other} if self.types.get(one.id) == INT64 else {}
-        return {}
-
-    def chosen(self, test: Name, env: Env, side: bool) -> Env:
-        """The variables on one side of a test: those that an earlier `if` of the same test merged are known."""
-        made = self.definitions.get(test.id)
-        if isinstance(made, Op) and made.fn == "not" and isinstance(made.args[0], Name):
-            test, side = made.args[0], not side
-        choices = self.choices.get(test.id)
-        if not choices:
-            return dict(env)
-        known = {merged.id: ways[not side] for merged, ways in choices.items() if isinstance(merged, Name)}
-        # names are many, and strings are quicker to look up than nodes
-        return {name: known.get(atom.id, atom) if type(atom) is Name else atom for name, atom in env.items()}
+            return None if second is None else self.outcomes.decided(second, test, False, first_out)
+        return self.outcomes.decided(first, test, True, second_out) if second is None else env
 
     def merge(self, stmt: If, test: Name, env: Env, one: tuple[Env, list[Stmt]], other: tuple[Env, list[Stmt]]) -> Env:
         (first, first_out), (second, second_out) = one, other
@@ -329,8 +296,7 @@ class _Single:
                 merged[key] = self.define(name)
                 first_out.append(Assign(merged[key], a, stmt.span))
                 second_out.append(Assign(merged[key], b, stmt.span))
-                self.choices.setdefault(test.id, {})[Name(merged[key])] = (a, b)
-                self.chosen_by[merged[key]] = test.id
+                self.outcomes.note(test, merged[key], (a, b))
             env[name] = Name(merged[key])
         return env
 

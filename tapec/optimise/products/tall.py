@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.trips import Trips
@@ -34,6 +34,7 @@ from tapec.optimise.loops.interchange import Interchange
 from tapec.optimise.loops.nests import Nests
 from tapec.optimise.loops.sums import sum_in_variables
 from tapec.optimise.products.small_products import is_product
+from tapec.optimise.products.tall_loops import Group, InTranspose, element_of
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -77,24 +78,6 @@ def turn_tall(
     return single_values(summed, constants)
 
 
-@dataclass
-class _Group:
-    """What is turned in one loop.
-
-    rows       how many rows all of the matrices have
-    made       the matrices, and the statements that make them
-    turned     names of their transposes, and of which matrix
-    copied     matrices from before the loop that the nests read
-    nests      the nests that go through them
-    """
-
-    rows: Expr
-    made: dict[str, Assign]
-    turned: dict[str, str] = field(default_factory=dict)
-    copied: dict[str, None] = field(default_factory=dict)
-    nests: list[For] = field(default_factory=list)
-
-
 class _Tall:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function, self.listener = function, listener
@@ -126,7 +109,7 @@ class _Tall:
 
     # finding
 
-    def group(self, loop: For | Loop) -> _Group | None:
+    def group(self, loop: For | Loop) -> Group | None:
         """The matrices of a loop that can be turned together, if that is worth a second form of the loop."""
         candidates = {
             stmt.target: stmt for stmt in loop.body if isinstance(stmt, Assign) and self.is_candidate(stmt, loop)
@@ -162,7 +145,7 @@ class _Tall:
     def size(self, array: str, axis: int) -> Expr:
         return self.nests.size(Op("dim", (Name(array), Const(axis))))
 
-    def agreed(self, loop: For | Loop, rows: Expr, tall: dict[str, Assign]) -> _Group | None:
+    def agreed(self, loop: For | Loop, rows: Expr, tall: dict[str, Assign]) -> Group | None:
         """As many of the matrices as can be turned with one another."""
         nest_of = {
             id(stmt): nest
@@ -171,7 +154,7 @@ class _Tall:
             for stmt in walk(nest.body)
         }
         while tall:
-            group = _Group(rows, tall)
+            group = Group(rows, tall)
             refused = {name for name, made in tall.items() if not self.fits(made, loop, nest_of, group)}
             for nest in {id(nest): nest for nest in nest_of.values()}.values():
                 self.visit(nest, loop, group, refused)
@@ -180,7 +163,7 @@ class _Tall:
             tall = {name: made for name, made in tall.items() if name not in refused}
         return None
 
-    def fits(self, made: Assign, loop: For | Loop, nest_of: dict[int, For], group: _Group) -> bool:
+    def fits(self, made: Assign, loop: For | Loop, nest_of: dict[int, For], group: Group) -> bool:
         """Whether a matrix is used in products and nests alone."""
         for stmt in self.naming[self.nests.memory(made.target)]:
             direct = any(stmt is one for one in loop.body)
@@ -194,15 +177,15 @@ class _Tall:
                     continue
                 case Assign(value=Op(fn="dim", args=(Name(id=array), Const()))) if array == made.target:
                     continue
-            element, index = _element(stmt)
+            element, index = element_of(stmt)
             nest = nest_of.get(id(stmt))
             if nest is None or element != made.target or not _row_by_row(index, nest):
                 return False
         return True
 
-    def visit(self, nest: For, loop: For | Loop, group: _Group, refused: set[str]) -> None:
+    def visit(self, nest: For, loop: For | Loop, group: Group, refused: set[str]) -> None:
         """Note what a nest needs if matrices of the group are turned; refuse them if it would lose by that."""
-        elements = [(stmt, *_element(stmt)) for stmt in walk(nest.body)]
+        elements = [(stmt, *element_of(stmt)) for stmt in walk(nest.body)]
         met = {array for _, array, _ in elements if array in group.made}
         if not met:
             return
@@ -245,7 +228,7 @@ class _Tall:
                 return all(self.is_before(arg, loop) for arg in args)
         return True
 
-    def is_worth(self, group: _Group, loop: For | Loop) -> bool:
+    def is_worth(self, group: Group, loop: For | Loop) -> bool:
         """Whether the loop multiplies one of the matrices, goes through one, and their extents are known before."""
         arrays = {*group.made, *group.turned}
         multiplied = any(
@@ -253,14 +236,14 @@ class _Tall:
         )
         return multiplied and bool(group.nests) and self.is_before(group.rows, loop) and bool(self.widths(group, loop))
 
-    def widths(self, group: _Group, loop: For | Loop) -> list[Expr]:
+    def widths(self, group: Group, loop: For | Loop) -> list[Expr]:
         """The numbers of columns that are known before a loop."""
         sizes = dict.fromkeys(self.size(name, 1) for name in (*group.made, *group.copied))
         return [size for size in sizes if self.is_before(size, loop)]
 
     # rewriting
 
-    def either(self, loop: For | Loop, group: _Group) -> Iterator[Stmt]:
+    def either(self, loop: For | Loop, group: Group) -> Iterator[Stmt]:
         """The loop in both forms, and the test between them."""
         self.any = True
         span = loop.span
@@ -285,8 +268,8 @@ class _Tall:
         names = {array: self.fresh(f"{array}_columns", self.type_of(array)) for array in (*group.made, *group.copied)}
         for array in group.copied:
             copies += self.copy(array, names[array], loop)
-        turned = replace(loop, body=_Turned(group, names, self).block(loop.body))
-        yield If(test, (*copies, turned), (loop,), span)
+        made = InTranspose(group, names, self.nests, self.interchange, self.fresh)
+        yield If(test, (*copies, replace(loop, body=made.block(loop.body))), (loop,), span)
 
     def type_of(self, array: str) -> Array:
         type_ = self.trips.types[array]
@@ -309,97 +292,8 @@ class _Tall:
         yield For(j.id, Const(0), columns, Const(1), (inner,), span=span)
 
 
-class _Turned:
-    """The statements of a loop with its matrices in transpose; `names` are their new names."""
-
-    def __init__(self, group: _Group, names: dict[str, str], tall: _Tall) -> None:
-        self.group, self.names, self.tall = group, names, tall
-        self.inside = set(map(id, group.nests))
-
-    def block(self, block: Block) -> Block:
-        return tuple(new for stmt in block for new in self.statements(stmt))
-
-    def statements(self, stmt: Stmt) -> Iterator[Stmt]:
-        group = self.group
-        match stmt:
-            case Assign(target=target) if target in group.turned:
-                return
-            case Assign(target=target, value=Op(fn="np.dot", args=(first, second))):
-                if target in group.made:
-                    before: list[Stmt] = []
-                    value = Op("np.dot", (self.transpose(second, before, stmt), self.transpose(first, before, stmt)))
-                    yield from before
-                    yield replace(stmt, target=self.names[target], value=value)
-                else:
-                    before = []
-                    value = Op("np.dot", (self.itself(first, before, stmt), self.itself(second, before, stmt)))
-                    yield from before
-                    yield replace(stmt, value=value)
-            case Assign(target=target, value=Op(fn=fn, args=(dtype, rows, columns))) if target in group.made:
-                yield replace(stmt, target=self.names[target], value=Op(fn, (dtype, columns, rows)))
-            case Assign(value=Op(fn="dim", args=(Name(id=array), axis))) if array in group.made:
-                other = Const(0 if axis == Const(1) else 1)
-                yield replace(stmt, value=Op("dim", (Name(self.names[array]), other)))
-            case For() if id(stmt) in self.inside:
-                nest = replace(stmt, body=tuple(map(self.element, stmt.body)))
-                yield from self.tall.interchange.turned(nest, stmt)
-            case _:
-                yield map_blocks(stmt, self.block)
-
-    def element(self, stmt: Stmt) -> Stmt:
-        """A statement of a nest, which finds its element in the transpose."""
-        array, index = _element(stmt)
-        if array in self.names and array is not None:
-            first, second = index
-            if isinstance(stmt, Store):
-                assert isinstance(first, Name | Const) and isinstance(second, Name | Const)
-                return replace(stmt, array=self.names[array], index=(second, first))
-            assert isinstance(stmt, Assign)
-            return replace(stmt, value=Op("load", (Name(self.names[array]), second, first)))
-        return map_blocks(stmt, lambda block: tuple(map(self.element, block)))
-
-    def itself(self, factor: Expr, out: list[Stmt], near: Assign) -> Expr:
-        """A factor of a product, as it was."""
-        assert isinstance(factor, Name)
-        if factor.id in self.group.made:
-            return self.view(Name(self.names[factor.id]), out, near)
-        if factor.id in self.group.turned:
-            return Name(self.names[self.group.turned[factor.id]])
-        return factor
-
-    def transpose(self, factor: Expr, out: list[Stmt], near: Assign) -> Expr:
-        """A factor of a product in transpose."""
-        assert isinstance(factor, Name)
-        if factor.id in self.group.made:
-            return Name(self.names[factor.id])
-        if factor.id in self.group.turned:
-            return self.view(Name(self.names[self.group.turned[factor.id]]), out, near)
-        match self.tall.trips.definition(factor):
-            case Op(fn="transpose", args=(Name() as array,)) if self.tall.nests.fixed(array):
-                return array
-        return self.view(factor, out, near)
-
-    def view(self, array: Name, out: list[Stmt], near: Assign) -> Name:
-        type_ = self.tall.fresh.types[array.id]
-        assert isinstance(type_, Array)
-        layout = {"C": "F", "F": "C"}.get(type_.layout, "A")
-        name = Name(self.tall.fresh("t", replace(type_, layout=layout)))
-        out.append(Assign(name.id, Op("transpose", (array,)), near.span))
-        return name
-
-
 def _repeats_products(stmt: Stmt) -> bool:
     return isinstance(stmt, For | Loop) and any(map(is_product, stmt.body))
-
-
-def _element(stmt: Stmt) -> tuple[str | None, tuple[Expr, ...]]:
-    """The array of which a statement reads or stores an element, and the subscripts."""
-    match stmt:
-        case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-            return array, tuple(index)
-        case Store(array=array, index=index):
-            return array, index
-    return None, ()
 
 
 def _row_by_row(index: tuple[Expr, ...], nest: For) -> bool:
