@@ -7,6 +7,7 @@ anew for each derivative, as `jvp` is, must not answer with those of an earlier 
 from __future__ import annotations
 
 import collections
+import functools
 import hashlib
 import threading
 import types
@@ -69,8 +70,14 @@ class _Reached:
         return own, _state(function.__defaults__), _state(function.__kwdefaults__)
 
 
-def _state(value: Any) -> Any:
-    """What tells a value, with its content, from others."""
+def _state(value: Any, around: tuple[int, ...] = ()) -> Any:
+    """What tells a value, with its content, from others.
+
+    around  the objects that hold it, one of which it may be
+    """
+    if id(value) in around:
+        return id(value)
+    inside = functools.partial(_state, around=(*around, id(value)))
     match value:
         case bool() | int() | float() | complex() | str():
             return type(value), repr(value)
@@ -78,12 +85,20 @@ def _state(value: Any) -> Any:
             digest = hashlib.blake2b(np.ascontiguousarray(value).tobytes()).digest()
             return value.shape, value.dtype.str, value.flags.f_contiguous, digest
         case list() | tuple():
-            return type(value), [_state(item) for item in value]
+            return type(value), [inside(item) for item in value]
         case dict():
-            return type(value), [(_state(key), _state(item)) for key, item in value.items()]
+            return type(value), [(inside(key), inside(item)) for key, item in value.items()]
+        case set() | frozenset():
+            return type(value), sorted(map(repr, value))
+        case types.SimpleNamespace():
+            return id(value), inside(vars(value))
+        case functools.partial():
+            return id(value), inside((value.func, value.args, value.keywords))
         case types.MethodType():
-            return id(value.__self__), id(value.__func__)
-    return id(value)
+            return id(value.__func__), inside(value.__self__)
+    # as the cache tells it
+    own = getattr(type(value), "__tapec_key__", None)
+    return id(value) if own is None else (id(value), inside(own(value)))
 
 
 _made: collections.OrderedDict[Any, Any] = collections.OrderedDict()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+from collections import OrderedDict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 import tapec
 import tapec.pipeline
+from tapec.backend import fresh
 from tests.backend.processes import COMPILED, Project
 
 # most of these start several processes
@@ -173,6 +176,23 @@ def test_forward_and_reverse_with_seeds_are_kept(project: Project) -> None:
     first = project.run(call)
     assert first.endswith("compiled")
     assert project.run(call) == first.replace("compiled", "cached")
+
+
+RATES = SimpleNamespace(rate=2.0)
+
+
+def reads_a_namespace(x):
+    return x * RATES.rate
+
+
+def test_what_an_object_holds_is_followed_behind_an_entry(builds: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for rate, count in ((2.0, 1), (2.0, 1), (3.0, 2), (2.0, 2)):
+        if count == 1:
+            # as another process finds it
+            monkeypatch.setattr(fresh, "_made", OrderedDict())
+        RATES.rate = rate
+        assert tapec.jvp(reads_a_namespace, (1.0,), (1.0,)) == (rate, rate)
+        assert builds == ["reads_a_namespace"] * count
 
 
 @pytest.fixture
