@@ -1,8 +1,8 @@
 """Check random programs: `python -m tools.fuzz --minutes N [--seed S] [--grammar vectors]`.
 
 Each seed gives a program (see `fuzz_programs`, `fuzz_vectors` for whole arrays, `fuzz_loops`, `fuzz_aliases`,
-`fuzz_repeats`) that is held to what `tests.oracles.check` asks: Numba's value, reverse against forward to 1e-10,
-forward against central differences.
+`fuzz_repeats`, `fuzz_systems` for linear algebra, `fuzz_complex`) that is held to what `tests.oracles.check` asks:
+Numba's value, reverse against forward to 1e-10, forward against central differences.
 Further checks cost more than they find, so each is for seeds of its own: what stands after each stage of the
 pipeline is run (`tests.stages`), other levels of optimisation and other options give what level 2 gives, second
 derivatives agree with differences of the first (`tests.levels`).  A failing program is shrunk by
@@ -39,7 +39,7 @@ from tapec_runtime.aliasing import AliasedArguments
 from tests.levels import check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.stages import check_stages
-from tools import fuzz_aliases, fuzz_loops, fuzz_programs, fuzz_repeats, fuzz_vectors
+from tools import fuzz_aliases, fuzz_complex, fuzz_loops, fuzz_programs, fuzz_repeats, fuzz_systems, fuzz_vectors
 from tools.fuzz_conditions import harsh
 from tools.fuzz_programs import FuzzProgram
 
@@ -49,6 +49,8 @@ GRAMMARS: dict[str, Callable[[int], FuzzProgram]] = {
     "loops": fuzz_loops.generate,
     "aliases": fuzz_aliases.generate,
     "repeats": fuzz_repeats.generate,
+    "systems": fuzz_systems.generate,
+    "complex": fuzz_complex.generate,
 }
 # what gives the same derivatives, apart from levels 0 and 1
 OPTIONS: tuple[dict[str, Any], ...] = (
