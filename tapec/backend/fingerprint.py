@@ -78,8 +78,8 @@ class Request:
 
 
 def stand_in(numba_type: Any) -> Any:
-    """The type itself, or one without identity for a function: its code is told by the digest."""
-    return nt.none if isinstance(numba_type, nt.Dispatcher | nt.Function) else numba_type
+    """The type itself, or one without identity for a function or a default, which the digest tells."""
+    return nt.none if isinstance(numba_type, nt.Dispatcher | nt.Function | nt.Omitted) else numba_type
 
 
 def by_table(table: Table) -> Walk:

@@ -15,10 +15,12 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import types as nt
 from numba.core.errors import NumbaError, NumbaPerformanceWarning
+from numba.core.typing.templates import signature
 
 import tapec_runtime
-from tapec.backend import kept, lean
+from tapec.backend import given, kept, lean
 from tapec.backend.program import Program
 from tapec.errors import CompilationError
 from tapec.options import DEFAULT, Options
@@ -95,14 +97,25 @@ def compile_overload(
 ) -> tuple[Any, Any]:
     """The compiled result for exact argument types, and the dispatcher that must outlive it."""
     dispatcher = _dispatcher(load(program, module_name, path), program.options)
+    told = tuple(map(_told, argument_types))
     try:
         with quiet():
-            dispatcher.compile(argument_types)
+            dispatcher.compile(told)
     except NumbaError as error:
         raise CompilationError(
             f"Numba refused the generated source of `{program.name}`", reason=str(error).splitlines()[0]
         ) from error
-    return dispatcher.overloads[argument_types], dispatcher
+    result = dispatcher.overloads[told]
+    if told != argument_types:
+        result.fndesc.argtypes = argument_types
+        result = result._replace(signature=signature(result.signature.return_type, *argument_types))
+    return result, dispatcher
+
+
+def _told(numba_type: Any) -> Any:
+    """The type of an argument, or of one that was left out and has no type: the text has its value, not its name."""
+    left_out = isinstance(numba_type, nt.Omitted) and given.argument_types((numba_type.value,)) is None
+    return nt.Omitted(None) if left_out else numba_type
 
 
 @contextmanager

@@ -178,6 +178,24 @@ def test_forward_and_reverse_with_seeds_are_kept(project: Project) -> None:
     assert project.run(call) == first.replace("compiled", "cached")
 
 
+def scaled_by_defaults(x, factor=2.5, weights=np.ones(2), options={"rate": 2.0}):
+    return x * factor * weights[1] * options["rate"]
+
+
+def test_code_with_defaults_is_found(builds: list[str]) -> None:
+    assert [tapec.grad(scaled_by_defaults)(1.0) for _ in range(2)] == [5.0, 5.0]
+    # as another process, which has defaults of its own, finds it
+    kept = scaled_by_defaults.__defaults__
+    scaled_by_defaults.__defaults__ = 2.5, np.ones(2), {"rate": 2.0}
+    try:
+        assert tapec.grad(scaled_by_defaults)(1.0) == 5.0
+        assert builds == ["scaled_by_defaults"]
+        scaled_by_defaults.__defaults__ = 2.5, np.ones(2), {"rate": 4.0}
+        assert tapec.grad(scaled_by_defaults)(1.0) == 10.0
+    finally:
+        scaled_by_defaults.__defaults__ = kept
+
+
 RATES = SimpleNamespace(rate=2.0)
 
 

@@ -9,7 +9,9 @@ import pickle
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import cloudpickle
@@ -86,6 +88,47 @@ def test_keywords_defaults_and_none() -> None:
     assert (gradient(3.0), gradient(3.0, None), gradient(3.0, weight=5.0)) == (6.0, 6.0, 5.0)
     with pytest.raises(TypeError):
         gradient(3.0, unknown=1.0)
+
+
+RATES = SimpleNamespace(rate=2.0)
+
+
+def in_list(x, p=[1.0, 2.0]):
+    return x * p[1]
+
+
+def in_dict(x, p={"a": 2.0}):
+    return x * p["a"]
+
+
+def in_namespace(x, p=RATES):
+    return x * p.rate
+
+
+def by_function(x, p=lambda z: 2.0 * z):
+    return p(x)
+
+
+def by_array(x, p=np.full(2, 2.0)):
+    return x * p[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [in_list, in_dict, in_namespace, by_function, by_array])
+def test_defaults_that_numba_has_no_type_for(function: Callable[..., float]) -> None:
+    gradient = tapec.grad(function)
+    assert gradient(3.0) == gradient(x=4.0) == 2.0
+
+
+@pytest.mark.slow
+def test_such_defaults_in_calls_from_jitted_code() -> None:
+    gradient = tapec.grad(in_list)
+
+    @numba.njit
+    def caller(x):
+        return gradient(x)
+
+    assert caller(3.0) == 2.0
 
 
 @pytest.mark.slow
