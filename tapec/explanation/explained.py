@@ -68,11 +68,18 @@ class Allocation:
     name      in the generated source
     formula   its bytes, as a Python expression in the function's parameters
     per_trip  whether each trip of a loop makes one anew; few of them live at a time
+    branched  whether only one side of a branch makes it
     """
 
     name: str
     formula: str
     per_trip: bool
+    branched: bool
+
+    @property
+    def made(self) -> str:
+        """Where it is made, unless that is once and in any case."""
+        return "in a trip" if self.per_trip else "in a branch" if self.branched else ""
 
 
 @dataclass(frozen=True)
@@ -201,7 +208,7 @@ def _page(told: Explanation) -> Iterator[str]:
     if told.memory:
         yield from ("", "Arrays of the generated function, in bytes")
         width = max(len(one.name) for one in told.memory)
-        yield from (f"  {one.name:<{width}}  {one.formula}{', in a trip' * one.per_trip}" for one in told.memory)
+        yield from (f"  {one.name:<{width}}  {one.formula}{one.made and f', {one.made}'}" for one in told.memory)
     if told.limits:
         yield from ("", "What limits it")
         yield from (f"  {limit}" for limit in told.limits)

@@ -248,10 +248,7 @@ def _tables(told: Explanation, arguments: Mapping[str, Any] | None) -> Iterator[
     told_rows = [(escape(note.place), _said(note, arguments)) for note in told.notes]
     if told_rows:
         yield from _table("Decisions", ("place", "what and why"), told_rows)
-    arrays = [
-        (f"<code>{escape(a.name)}</code>", _bytes(a.formula, arguments), "in a trip" if a.per_trip else "once")
-        for a in told.memory
-    ]
+    arrays = [(f"<code>{escape(a.name)}</code>", _bytes(a.formula, arguments), a.made or "once") for a in told.memory]
     if arrays:
         yield from _table("Arrays of the generated function", ("array", "bytes", "made"), arrays)
     if told.limits:

@@ -21,7 +21,7 @@ from tapec.frontend.merge import leaves
 from tapec.frontend.source import parameters, source_of
 from tapec.frontend.values import Lst
 from tapec.journal import Decision, Named
-from tapec.syntax.core import Assign, Const, Expr, For, Name, Op, changed, walk, writes
+from tapec.syntax.core import Assign, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, blocks, changed, walk, writes
 from tapec.syntax.types import Array
 
 _SHORT = 60
@@ -164,8 +164,8 @@ class Wording:
         """A number of bytes as a Python expression; counts of trips are written without their lower bound, zero."""
         return printer.expression(simplified(self.renamed(size)))
 
-    def allocations(self) -> Iterator[tuple[str, str, bool]]:
-        """The arrays that the generated function makes: name, bytes, and whether each trip of a loop makes one."""
+    def allocations(self) -> Iterator[tuple[str, str, bool, bool]]:
+        """The arrays that the generated function makes: name, bytes, whether in a loop, and whether in a branch."""
         core = self.program.core
         counts = Counter(name for stmt in walk(core.body) for name in writes(stmt))
         single = {s.target: s.value for s in walk(core.body) if isinstance(s, Assign) and counts[s.target] == 1}
@@ -177,8 +177,7 @@ class Wording:
             whole = value is not None and str(core.types.get(expr.id)) == "int64" if isinstance(expr, Name) else False
             return resolved(value, depth + 1) if value is not None and whole else expr
 
-        outside = {id(stmt) for stmt in core.body}
-        for stmt in walk(core.body):
+        for stmt, looped, branched in _placed(core.body):
             if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn not in ALLOCATIONS:
                 continue
             type_ = core.types[stmt.target]
@@ -190,7 +189,7 @@ class Wording:
                     size = Op("*", (size, resolved(extent)))
             else:
                 size = Op("nbytes", (stmt.value.args[0] if stmt.value.fn == "copy" else Name(stmt.target),))
-            yield stmt.target, printer.expression(simplified(size)), id(stmt) not in outside
+            yield stmt.target, printer.expression(simplified(size)), looped, branched
 
     def largest(self, decisions: list[Decision]) -> set[int]:
         """The decisions (by id) on expressions that are no part of another one's on the same line."""
@@ -287,6 +286,14 @@ class Wording:
 def _order(span: Span | None, functions: list[str]) -> tuple[int, int]:
     """Where a variable that is first set at `span` stands in the list; parameters come first."""
     return (-1, 0) if span is None else (functions.index(span.function), span.line)
+
+
+def _placed(block: Block, looped: bool = False, branched: bool = False) -> Iterator[tuple[Stmt, bool, bool]]:
+    """Every statement of a block, and whether it stands in a loop, or in a branch."""
+    for stmt in block:
+        yield stmt, looped, branched
+        for inner in blocks(stmt):
+            yield from _placed(inner, looped or isinstance(stmt, For | Loop), branched or isinstance(stmt, If))
 
 
 def base_names(name: str) -> list[str]:

@@ -27,7 +27,7 @@ from tapec.optimise.extents.same_extents import extents_of_one_size
 from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
 from tapec.optimise.extents.stretched import copy_stretched
 from tapec.optimise.extents.unstepped import stencils_without_steps, without_steps
-from tapec.optimise.extents.unstretched import Equal, Form, Forms, either, may_stretch, two_forms, with_equal
+from tapec.optimise.extents.unstretched import Equal, Form, Forms, either, may_stretch, tell_form, two_forms, with_equal
 from tapec.optimise.loops.ascending import ascend
 from tapec.optimise.loops.carried import carry_additions
 from tapec.optimise.loops.chains import split_chains
@@ -229,7 +229,7 @@ TELLING: dict[Pass, Telling] = {
         ),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, add_later, multiply_matrices, turn_tall),
-        keep_written_rows,
+        *(keep_written_rows, reuse_memory, search_tables),
     )
 }
 
@@ -250,6 +250,8 @@ def forms(
     lowered  the program for operands that need not be, if it has been lowered by itself, and what is equal for that
     """
     found = _unstretched(function, constants, lowered)
+    if found is not None and listener is not None:
+        tell_form(found.special[0], listener)
     form = Form(function) if found is None else found.special[0]
     if not any(map(is_product, walk(function.body))):
         return found

@@ -173,7 +173,26 @@ def whitened(x, n):
     return total
 
 
+def stretched(x, y):
+    t = x * y
+    return np.sum(t * t)
+
+
+def looked_up(values, knots, x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += values[np.searchsorted(knots, x[i])] * x[i]
+    return total
+
+
+def log_sum(x):
+    return np.log(np.sum(np.exp(x)))
+
+
 CASES = (
+    (stretched, (VECTOR, VECTOR), "t =", "unstretched", "the gradient has two forms: one for `y.shape[0] =="),
+    (looked_up, (VECTOR, VECTOR, VECTOR), "total +=", "searches", "`knots` is searched before the loop: every trip of"),
+    (log_sum, (VECTOR,), "return", "reused", "`x_bar` takes the memory of an array that is read for the last"),
     (whitened, (VECTOR, numba.int64), "for i", "once", "`s` is computed once, before the loop: every trip of"),
     (decayed, (VECTOR, numba.int64), "w =", "invariant", "`w` is filled once, before the loop: every trip of"),
     (discounted, (numba.float64, numba.int64), "total +=", "tabled", "`math.exp` is looked up in a table: trips of"),
@@ -203,6 +222,12 @@ def test_a_decision_is_told_with_its_line(function, signature, text, by, said):
     (line,) = [first + place for place, one in enumerate(lines) if one.strip().startswith(text)]
     notes = [str(note) for note in tapec.explain(function, 0, signature).notes if (note.line, note.by) == (line, by)]
     assert len(notes) == 1 and notes[0].startswith(said), notes
+
+
+def test_arrays_of_either_form_are_made_in_a_branch():
+    made = tapec.explain(stretched, 0, (VECTOR, VECTOR)).memory
+    assert made and {one.made for one in made} == {"in a branch"}
+    assert {one.made for one in tapec.explain(log_sum, 0, (VECTOR,)).memory} == {""}
 
 
 @pytest.mark.slow

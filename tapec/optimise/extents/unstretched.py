@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.memory import ALLOCATIONS
+from tapec.journal import Listener
 from tapec.optimise.clean.coalesce import under_names
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -112,6 +113,15 @@ def two_forms(function: Function) -> Forms | None:
         asking = _Operands(function)
         other = replace(function, body=asking.block(function.body, lambda stmt: asking.stretched(stmt, first, second)))
     return Forms((Form(with_equal(replace(function, body=body), equal), equal),), other)
+
+
+def tell_form(form: Form, listener: Listener) -> None:
+    """Tell a listener what the first form of a program asks; all that is told of the program is about that form."""
+    where = next((stmt.span for stmt in form.program.body if stmt.span is not None), None)
+    asked = " and ".join(f"`{{{2 * k}}} == {{{2 * k + 1}}}`" for k in range(len(form.equal)))
+    why = f"one for {asked}, which is asked at the start and told of here; in the other operands may be stretched"
+    extents = (formula for pair in form.equal for formula in pair[::-1])
+    listener.decide(where, "unstretched", "the gradient has two forms", why, *extents)
 
 
 def with_equal(function: Function, equal: tuple[Equal, ...]) -> Function:

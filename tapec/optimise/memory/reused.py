@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Vocabulary, is_adjoint
 from tapec.optimise.loops.nests import Nests
 from tapec.syntax.core import (
@@ -47,14 +48,16 @@ from tapec.syntax.core import (
 )
 
 
-def reuse_memory(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def reuse_memory(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such arrays in one; see the module."""
-    return replace(function, body=_Reused(function).block(function.body))
+    return replace(function, body=_Reused(function, listener).block(function.body))
 
 
 class _Reused:
-    def __init__(self, function: Function) -> None:
-        self.function = function
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.function, self.listener = function, listener
         self.trips = Trips(function)
         self.nests = Nests(self.trips)
         self.words = Vocabulary(function)
@@ -176,6 +179,9 @@ class _Reused:
         Nothing behind `first` names `old`.
         """
         new, own = made.target, self.nests.memory(old)
+        if self.listener is not None:
+            what = "`{0}` takes the memory of an array that is read for the last time"
+            self.listener.decide(block[first].span, "reused", what, "", Named(new))
         self.renewed.add(new)
         names: dict[str, Expr] = {old: Name(new)}
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -48,17 +49,20 @@ SEARCHES = {
 }
 
 
-def search_tables(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def search_tables(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such searches; see the module."""
     if not any(isinstance(stmt, Assign) and _is_search(stmt.value) for stmt in walk(function.body)):
         return function
-    worker = _Searches(function)
+    worker = _Searches(function, listener)
     body = worker.block(function.body, inside=False)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Searches:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
 
@@ -92,6 +96,10 @@ class _Searches:
                 body.append(stmt)
                 continue
             assert isinstance(stmt, Assign) and isinstance(stmt.value, Op)
+            if self.listener is not None:
+                why = "every trip of {1} searches it for another number"
+                about = Named(arrays[0].id), loop.span
+                self.listener.decide(stmt.span, "searches", "`{0}` is searched before the loop", why, *about)
             found = self.fresh("found", Array("int64", 1))
             value = Op("tapec_runtime.places", (*arrays, loop.stop, Const(SEARCHES[stmt.value.fn] == _RIGHT)))
             out.append(Assign(found, value, stmt.span))
