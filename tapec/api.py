@@ -90,14 +90,14 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     labels = list(parameters(function))
     own = len(labels) if kind == "hvp" else None
 
-    def make_program(argument_types: tuple[Any, ...]) -> Any:
+    def make_program(argument_types: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
         # with a warm cache the compiler is not needed, nor imported
         from tapec.backend.signature import arguments, check_vector
         from tapec.pipeline import build
 
         if own is not None:
             check_vector(function, wrt, argument_types[:own], argument_types[own:])
-        return build(function, arguments(argument_types[:own], labels), kind, wrt, options)
+        return build(function, arguments(argument_types[:own], labels), kind, wrt, options, given=given)
 
     # the direction of a Hessian-vector product follows the arguments
     extra = "v" if kind == "hvp" else ""

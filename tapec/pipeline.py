@@ -20,9 +20,9 @@ from tapec.frontend.alike import lowered_alike
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
-from tapec.optimise import forms, prepare, tidy
+from tapec.optimise import alone_for, forms, prepare, tidy
 from tapec.optimise.clean.defined import define_copied
-from tapec.optimise.extents.unstretched import Forms
+from tapec.optimise.extents.forms import Forms
 from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks
@@ -48,11 +48,12 @@ def build(
     wrt: Any = 0,
     options: Options | None = None,
     listener: Listener | None = None,
+    given: tuple[Any, ...] | None = None,
 ) -> Program:
     """Run the pipeline for one function and signature.
 
     `arguments` holds one structure of core types per parameter, or a Static; `listener` is told of stages
-    and decisions.
+    and decisions.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
     """
     options = options or Options()
     stage(listener, "lowering")
@@ -61,7 +62,7 @@ def build(
     if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
         alike = lowered_alike(function, arguments, prepare, lowered)
     stage(listener, "differentiating")
-    program = replace(_build(lowered, function, arguments, kind, wrt, options, listener, alike), options=options)
+    program = replace(_build(lowered, function, arguments, kind, wrt, options, listener, alike, given), options=options)
     return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
 
 
@@ -74,6 +75,7 @@ def _build(
     options: Options,
     listener: Listener | None,
     alike: tuple[Function, tuple[tuple[Expr, Expr], ...]] | None,
+    given: tuple[Any, ...] | None,
 ) -> Program:
     core = lowered.function
     labels = _labels(function, len(arguments))
@@ -105,7 +107,9 @@ def _build(
             first, equal = alike
             alike = replace(first, body=(*separate_arguments(first, lowered.roots, whole), *first.body)), equal
         several = forms(core, constants, alike, listener)
-    core = core if several is None else several.special[0].program
+    if several is not None:
+        several = several if given is None else alone_for(several, structure.shapes(given))
+        core = several.first
     if options.fast:
         core = prepare(core, constants, listener)
     if kind == "jvp":
@@ -171,7 +175,7 @@ def _build(
                 return made
             return sweeps(reverse(prepare(program, constants), sources, constants, unit_seed=unit_seed, fuse=fuse))
 
-        first = several.special[0].program
+        first = several.first
         several = several.of(derived)
     return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several)
 
@@ -368,4 +372,5 @@ def _finish(
         lines.append(f"    return {result}")
     text = "\n".join(lines) + "\n"
     namespace = {**structure.namespace, **lowered.constants}
-    return Program(core.name, text, namespace, core, lowered, labels, tuple(seeds))
+    only = None if several is None else several.only
+    return Program(core.name, text, namespace, core, lowered, labels, tuple(seeds), form=only)

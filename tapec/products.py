@@ -92,7 +92,7 @@ def _new_seeded(
 
     labels = list(parameters(function))
 
-    def make_program(argument_types: tuple[Any, ...]) -> Any:
+    def make_program(argument_types: tuple[Any, ...], _: Any) -> Any:
         from tapec.backend.signature import arguments
         from tapec.pipeline import build
 
@@ -338,7 +338,7 @@ def _new_pullback(
 
     labels = list(parameters(function))
 
-    def make_program(_: tuple[Any, ...]) -> Any:
+    def make_program(_: tuple[Any, ...], __: Any) -> Any:
         from tapec.backend.signature import arguments
         from tapec.pipeline import build
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.extremes import maximum, minimum
     from tapec_runtime.factors import factorised, factorised_lower, solved, solved_transposed
+    from tapec_runtime.forms import OtherForm
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AliasedArguments",
+    "OtherForm",
     "UnconnectedGradients",
     "Variable",
     "arctan",
@@ -73,6 +75,7 @@ __all__ = [
 # these modules need Numba, which takes longer to import than the rest together
 _LAZY = {
     "AliasedArguments": "aliasing",
+    "OtherForm": "forms",
     "arctan": "trigonometric",
     "checkpointed": "checkpoints",
     "complex64_array": "complexes",

@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tapec.backend import printer
 from tapec.backend.pairs import Pair, put_together
 from tapec.errors import NotDifferentiable, UsageError
@@ -106,6 +108,13 @@ class Boundary:
     def pairs(self) -> list[Pair]:
         """The complex arguments."""
         return [pair for tree, _ in self.trees for pair in _pairs(tree)]
+
+    def shapes(self, given: tuple[Any, ...]) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arrays among arguments, by the parameters of core that they become."""
+        found: dict[str, tuple[int, ...]] = {}
+        for (tree, _), value in zip(self.trees, given, strict=True):
+            _note_shapes(tree, value, found)
+        return found
 
     def gradients(self, positions: tuple[int, ...], single: bool, bars: dict[str, Expr]) -> str:
         return self._by_source(positions, single, lambda name: printer.expression(bars[name]))
@@ -207,6 +216,15 @@ def _pairs(tree: Any) -> list[Pair]:
     if isinstance(tree, Pair):
         return [tree]
     return [pair for item in tree for pair in _pairs(item)] if isinstance(tree, tuple) else []
+
+
+def _note_shapes(tree: Any, value: Any, found: dict[str, tuple[int, ...]]) -> None:
+    """Note the shapes of the arrays of an argument, under the names in its tree."""
+    if isinstance(tree, tuple):
+        for item, inner in zip(tree, value, strict=True):
+            _note_shapes(item, inner, found)
+    elif tree is not None and isinstance(value, np.ndarray):
+        found.update(dict.fromkeys((tree.re, tree.im) if isinstance(tree, Pair) else (tree,), value.shape))
 
 
 def _kinds(tree: Any, argument: Any) -> list[tuple[str, Any]]:

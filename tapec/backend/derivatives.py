@@ -15,8 +15,8 @@ from tapec.backend.given import argument_types
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import UnsupportedType
 
-# makes the program for Numba argument types
-Build = Callable[[tuple[Any, ...]], Program]
+# makes the program for Numba argument types, or of several forms of it the one for given arguments
+Build = Callable[[tuple[Any, ...], tuple[Any, ...] | None], Program]
 
 
 class Remade:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from numba.core import config, sigutils
@@ -39,6 +40,7 @@ class Derivative(Remade, Dispatcher):
     targetdescr = cpu_target
     # of Numba's dispatcher
     _can_compile: bool
+    _reset_overloads: Callable[[], None]
     _compilation_chain_init_hook: Callable[[], None]
     _types_active_call: set[Any]
 
@@ -64,6 +66,9 @@ class Derivative(Remade, Dispatcher):
         self._texts: dict[tuple[Any, ...], str] = {}
         self._pointed: dict[tuple[Any, ...], Any] = {}
         self._marked: set[int] = set()
+        # the types for which one form of a program is compiled alone, and whether no more are to be
+        self._alone: set[tuple[Any, ...]] = set()
+        self._whole = False
         # by their names, the only classes of named tuples that this derivative is compiled for; () if there are others
         self._classes: dict[tuple[str, ...], classes.Classes] = {}
         # what is looked at in an argument, its type, or where tuples stand in tuples its structure; what was found fine
@@ -80,18 +85,25 @@ class Derivative(Remade, Dispatcher):
     def compile(self, sig: Any) -> Any:
         """Compile for Numba argument types; returns the entry point."""
         given, _ = sigutils.normalize_signature(sig)
-        types_ = tuple(nt.unliteral(one) for one in given)
+        return self._overload(tuple(nt.unliteral(one) for one in given), None)
+
+    @global_compiler_lock
+    def _overload(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
+        """Compile for argument types; of several forms of a program the one for arguments `given`, if there are any."""
         existing: Any = self.overloads.get(types_)
         if existing is not None:
             return existing.entry_point
         if not self._can_compile:
             raise RuntimeError("compilation disabled")
         with self._compiling_counter, lean.uncollected():
-            result: Any = self._cached(types_) or self._compiled(types_)
+            result: Any = self._cached(types_, given is not None) or self._compiled(types_, given)
             self.add_overload(result)
+        text = self._texts.get(types_, "")
+        if "tapec_runtime.OtherForm" in text:
+            self._alone.add(types_)
         # only such functions pay for a Python frame around the call
-        if "tapec_runtime.AliasedArguments" in self._texts.get(types_, "") and type(self) is Derivative:
-            self.__class__ = AliasAware
+        if ("tapec_runtime.OtherForm" in text or "tapec_runtime.AliasedArguments" in text) and type(self) is Derivative:
+            self.__class__ = Retrying
         found = classes.of_types(types_)
         if found:
             self.__class__ = ClassAware
@@ -103,9 +115,12 @@ class Derivative(Remade, Dispatcher):
                 self._classes[classes.names(found)] = ()
         return result.entry_point
 
-    def _cached(self, types_: tuple[Any, ...]) -> Any:
-        """The compilation result that another process, or this one, has left on disk."""
-        found = cache.find(self._request, types_) if self._request is not None else None
+    def _cached(self, types_: tuple[Any, ...], alone: bool) -> Any:
+        """The compilation result that another process, or this one, has left on disk; `alone`: one form will do."""
+        if self._request is None:
+            return None
+        requests = (self._request, *(self._request.alone() if alone else ()))
+        found = next(filter(None, (cache.find(request, types_) for request in requests)), None)
         if found is None:
             return None
         entry, text, body, walk = found
@@ -116,9 +131,10 @@ class Derivative(Remade, Dispatcher):
             self.reads.note(walk.reads(), walk.functions())
         return result
 
-    def _compiled(self, types_: tuple[Any, ...]) -> Any:
-        program = self.program(types_)
-        entry = cache.plan(self._request, types_, program) if self._request is not None else None
+    def _compiled(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
+        program = self.program(types_, given)
+        request = self._request and replace(self._request, form=program.form)
+        entry = cache.plan(request, types_, program) if request is not None else None
         if entry is not None and cache.write_source(entry.source_path, program.text):
             result, kernel = jit.compile_overload(program, types_, entry.module_name, str(entry.source_path))
             cache.store(entry, program.text, result)
@@ -129,14 +145,15 @@ class Derivative(Remade, Dispatcher):
         self.reads.note(read_by(program), program.lowered.functions)
         return result
 
-    def program(self, types_: tuple[Any, ...]) -> Program:
-        """Run the pipeline for Numba argument types."""
+    def program(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None = None) -> Program:
+        """Run the pipeline for Numba argument types; `given` as for `_overload`."""
         variadic = self.py_func.__code__.co_flags & inspect.CO_VARARGS
         with jit.quiet():
             # Numba hands extra arguments over as one tuple
-            program = self._build_program((*types_[:-1], *types_[-1].types) if variadic else types_)
-        if not variadic:
-            return program
+            if not variadic:
+                return self._build_program(types_, given)
+            # an error inside would keep hold of the arguments that the tuple held
+            program = self._build_program((*types_[:-1], *types_[-1].types), None)
         return jit.packed(program, list(inspect.signature(self.py_func).parameters), len(types_[-1]))
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
@@ -145,7 +162,7 @@ class Derivative(Remade, Dispatcher):
         kind = type(self)
         try:
             found = argument_types(args)
-            entry = self._structured if found is None else self.compile(found)
+            entry = self._structured if found is None else self._overload(found, None if self._whole else args)
         finally:
             self._types_active_call.clear()
         # this call began before the class changed
@@ -160,6 +177,7 @@ class Derivative(Remade, Dispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Resolve a call from jitted code; errors of tapec pass through Numba with their text."""
+        self._compile_whole()
         try:
             template = super().get_call_template(args, kws)
         except TapecError as error:
@@ -172,10 +190,28 @@ class Derivative(Remade, Dispatcher):
 
     def get_compile_result(self, sig: Any) -> Any:
         """What Numba asks for where a derivative becomes a pointer to a function."""
+        self._compile_whole()
         types_ = tuple(sig.args)
         if types_ not in self._pointed:
             self._pointed[types_] = lean.with_c_entry(super().get_compile_result(sig))
         return self._pointed[types_]
+
+    @global_compiler_lock
+    def _compile_whole(self) -> None:
+        """Compile programs in all their forms from now on, also those of which there is one form only."""
+        self._whole = True
+        if not self._alone:
+            return
+        results = dict(self.overloads)
+        self._reset_overloads()
+        for types_, result in results.items():
+            if types_ in self._alone:
+                # a caller may run it
+                self._kernels.append(result)
+                del self._texts[types_]
+            else:
+                self.add_overload(result)
+        self._alone.clear()
 
     def source(self, *types_: Any) -> str:
         """The generated source for argument types, compiled before or not; for no types, all there is."""
@@ -195,19 +231,27 @@ class Derivative(Remade, Dispatcher):
 _call = Dispatcher.__call__
 
 
-class AliasAware(Derivative):
-    """A derivative of a function that writes into its arguments.
+class Retrying(Derivative):
+    """A derivative whose programs refuse some arguments, before they write, that others are made for.
 
-    Its programs take arguments to be separate and refuse, before they write, those that share
-    memory.  An array that was passed twice then gets a program in which it is one array.
+    Those of a function that writes into its arguments take them to be separate.  An array that was passed twice then
+    gets a program in which it is one array.  One form of a program, which is compiled alone for the arguments of the
+    first call, refuses those of other forms.  Then all are compiled.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return _call(self, *args, **kwargs) if kwargs else _call(self, *args)
-        except tapec_runtime.AliasedArguments as error:
-            message = str(error)
-        return self._as_one(message, args, kwargs)
+        except (tapec_runtime.AliasedArguments, tapec_runtime.OtherForm) as error:
+            refused = error
+        return self._retried(refused, args, kwargs)
+
+    def _retried(self, refused: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the program for arguments that one refused."""
+        if isinstance(refused, tapec_runtime.AliasedArguments):
+            return self._as_one(str(refused), args, kwargs)
+        self._compile_whole()
+        return self(*args, **kwargs)
 
     def _as_one(self, message: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the program in which an array that was passed twice is one; raise if others share memory."""
@@ -217,8 +261,8 @@ class AliasAware(Derivative):
             raise ArgumentOverlap(message, hint="pass a copy of one of them") from None
         build = self._build_program
 
-        def build_variant(types_: tuple[Any, ...]) -> Program:
-            return build(tuple(aliased.Same(same[k]) if k in same else t for k, t in enumerate(types_)))
+        def build_variant(types_: tuple[Any, ...], values: tuple[Any, ...] | None) -> Program:
+            return build(tuple(aliased.Same(same[k]) if k in same else t for k, t in enumerate(types_)), values)
 
         return self._variant(tuple(sorted(same.items())), build_variant, None)(*given)
 
@@ -240,7 +284,7 @@ class AliasAware(Derivative):
         return given
 
 
-class ClassAware(AliasAware):
+class ClassAware(Retrying):
     """A derivative of a function that takes named tuples: see classes.py."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -251,9 +295,9 @@ class ClassAware(AliasAware):
             try:
                 # what is not there need not be handed on
                 return _call(self, *args, **kwargs) if kwargs else _call(self, *args)
-            except tapec_runtime.AliasedArguments as error:
-                message = str(error)
-            return self._as_one(message, args, kwargs)
+            except (tapec_runtime.AliasedArguments, tapec_runtime.OtherForm) as error:
+                refused = error
+            return self._retried(refused, args, kwargs)
         found = classes.of_values(self._given(args, kwargs) if kwargs else args)
         if self._classes.setdefault(classes.names(found), found) == found:
             self._known.add(kinds)

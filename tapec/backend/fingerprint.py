@@ -17,7 +17,7 @@ import linecache
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ LARGEST_ARRAY = 10**6
 
 # what these hold is told by their versions, which are part of every key
 TRUSTED = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator", "tapec", "tapec_runtime"})
+
+# forms that a program has at most
+_FORMS = 3
 
 Table = list[list[str]]
 
@@ -50,6 +53,7 @@ class Request:
     count     how many of the arguments are the function's own; None for all
     options   the options of the compilation
     primal    of a pullback: the types of the arguments that it belongs to
+    form      which of several forms of the program, by its position; None for all in one
     """
 
     function: types.FunctionType
@@ -58,6 +62,7 @@ class Request:
     count: int | None = None
     options: Options = Options()
     primal: tuple[Any, ...] = ()
+    form: int | None = None
 
     def key(self, argument_types: tuple[Any, ...]) -> str:
         """The key under which the table of names is kept."""
@@ -73,8 +78,13 @@ class Request:
             walk.type(numba_type)
         return walk.digest()
 
+    def alone(self) -> list[Request]:
+        """What asks for one form of the program alone, for each of those that there may be."""
+        several = self.kind in ("grad", "value_and_grad")
+        return [replace(self, form=position) for position in range(_FORMS)] if several else []
+
     def _rest(self) -> tuple[Any, ...]:
-        return self.kind, self.wrt, self.count, self.options
+        return self.kind, self.wrt, self.count, self.options, self.form
 
 
 def stand_in(numba_type: Any) -> Any:

@@ -53,7 +53,7 @@ class Interpreted(Remade):
             return call_structured(self, self._request, list(self._signature.parameters), tuple(given))
         if found not in self._functions:
             with jit.quiet():
-                program = self._build_program(found)
+                program = self._build_program(found, None)
             self._texts[found] = program.text
             self._functions[found] = jit.load(program)
             self.reads.note(read_by(program), program.lowered.functions)
@@ -66,7 +66,7 @@ class Interpreted(Remade):
         """The generated source for argument types; for no types, all that was made."""
         if not types_:
             return "\n\n".join(self._texts.values())
-        return self._texts.get(types_) or self._build_program(types_).text
+        return self._texts.get(types_) or self._build_program(types_, None).text
 
 
 _NUMPY: dict[type, type] = {float: np.float64, complex: np.complex128}

@@ -31,6 +31,7 @@ class Program:
     seeds      the labels of those that hold tangents or cotangents
     prelude    the recursive functions that `source` calls, compiled on their own
     options    what it was compiled with
+    form       which of several forms it is alone, by its position; None for all that there are
     """
 
     name: str
@@ -42,6 +43,7 @@ class Program:
     seeds: tuple[str, ...] = field(default=())
     prelude: str = ""
     options: Options = DEFAULT
+    form: int | None = None
 
     @property
     def bindings(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Passes for speed change the order of statements and of sums; the others keep eve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tapec.journal import Listener
@@ -23,11 +23,12 @@ from tapec.optimise.clean.values import values_alone
 from tapec.optimise.extents.checks import check_once
 from tapec.optimise.extents.demanded import demanded_extents
 from tapec.optimise.extents.extents import known_extents
+from tapec.optimise.extents.forms import Equal, Form, Forms, alone, either
 from tapec.optimise.extents.same_extents import extents_of_one_size
 from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
 from tapec.optimise.extents.stretched import copy_stretched
 from tapec.optimise.extents.unstepped import stencils_without_steps, without_steps
-from tapec.optimise.extents.unstretched import Equal, Form, Forms, either, may_stretch, tell_form, two_forms, with_equal
+from tapec.optimise.extents.unstretched import may_stretch, tell_form, two_forms, with_equal
 from tapec.optimise.loops.ascending import ascend
 from tapec.optimise.loops.carried import carry_additions
 from tapec.optimise.loops.chains import split_chains
@@ -264,6 +265,11 @@ def forms(
     return Forms((small,), function) if found is None else replace(found, special=(small, *found.special))
 
 
+def alone_for(found: Forms, shapes: Mapping[str, tuple[int, ...]]) -> Forms:
+    """The forms of which only the one is asked for that is taken for parameters of these shapes."""
+    return replace(found, only=found.taken(shapes, FEW))
+
+
 def _unstretched(
     function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None
 ) -> Forms | None:
@@ -299,7 +305,7 @@ def tidy(
 ) -> Function:
     """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
 
-    Of a function that is the first of several `forms`, all are made one function.
+    Of a function that is the first of several `forms`, all that are asked for are made one function.
 
     Afterwards the places of atoms may hold expressions.  At level 0 only what nobody reads is dropped: trips that
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
@@ -309,14 +315,26 @@ def tidy(
     if forms is None:
         function = _as_fast(function, constants, options, listener)
     else:
-        function = _as_fast(forms.other, constants, options, None, rare=True)
-        for form in reversed(forms.special):
-            told = listener if form is forms.special[0] else None
-            # extents of what is made, such as a product, are then extents of parameters
-            program = with_equal(_run((values_alone, *CLEAN), form.program, constants, told), form.equal)
-            form = replace(form, program=_as_fast(program, constants, options, told, bool(form.few)))
-            function = either(form, function, FEW, constants)
+        function = _formed(forms, constants, options, listener)
     return _run(READABLE, function, constants, listener)
+
+
+def _formed(forms: Forms, constants: frozenset[str], options: Options, listener: Listener | None) -> Function:
+    """The forms that are asked for as one function, made fast."""
+    made = None
+    if forms.asks_for(len(forms.special)):
+        made = _as_fast(forms.other, constants, options, None, rare=True)
+    for k, form in reversed(tuple(enumerate(forms.special))):
+        if not forms.asks_for(k):
+            made = made and alone(made, form, False, FEW, constants)
+            continue
+        told = listener if k == 0 else None
+        # extents of what is made, such as a product, are then extents of parameters
+        program = with_equal(_run((values_alone, *CLEAN), form.program, constants, told), form.equal)
+        form = replace(form, program=_as_fast(program, constants, options, told, bool(form.few)))
+        made = alone(form.program, form, True, FEW, constants) if made is None else either(form, made, FEW, constants)
+    assert made is not None
+    return made
 
 
 def _as_fast(

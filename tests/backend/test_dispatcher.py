@@ -311,6 +311,42 @@ def test_advice_on_speed_is_not_for_generated_code() -> None:
     np.testing.assert_array_equal(found, [3.0, 3.0, 3.0])
 
 
+def fitted(x, y):
+    return np.sum(x * y)
+
+
+@pytest.mark.slow
+def test_of_several_forms_calls_compile_the_one_that_they_need_until_another_is_needed():
+    derivative = tapec.grad(fitted)
+    x, one = np.array([3.0, 4.0]), np.array([2.0])
+    for y, alone in ((x, True), (x, True), (one, False), (x, False)):
+        np.testing.assert_array_equal(derivative(x, y), np.ones(2) * y)
+        assert ("tapec_runtime.OtherForm" in derivative.source()) == alone
+    assert len(derivative.overloads) == 1
+    # from the disk, where one form stands alone, and all do
+    again = tapec.grad(fitted)
+    np.testing.assert_array_equal(again(x, y=one), [2.0, 2.0])
+    assert "tapec_runtime.OtherForm" not in again.source()
+
+
+@pytest.mark.slow
+def test_jitted_code_and_signatures_get_all_forms():
+    derivative = tapec.grad(fitted)
+    x, one = np.array([3.0, 4.0]), np.array([2.0])
+    derivative(x, x)
+
+    @njit
+    def called(x, y):
+        return derivative(x, y)
+
+    np.testing.assert_array_equal(called(x, one), [2.0, 2.0])
+    np.testing.assert_array_equal(derivative(x, x), x)
+    assert "tapec_runtime.OtherForm" not in derivative.source()
+    early = tapec.grad(fitted)
+    early.compile("f8[::1], f8[::1]")
+    assert "tapec_runtime.OtherForm" not in early.source()
+
+
 def test_the_generated_source_can_be_seen() -> None:
     gradient = tapec.grad(square)
     assert gradient.source() == ""

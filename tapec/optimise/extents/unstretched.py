@@ -12,7 +12,7 @@
 Operands whose extents have to be compared at run time may be others than the arrays that the user wrote, and as long as
 nobody knows, no loop over them can be joined with a loop over those.  In the form for the usual case they are the same,
 and arrays of one extent are known to be; the other form is the program as it was.  Each is differentiated and made fast
-by itself, and asked for in one branch at the start (`either`).
+by itself, and asked for at the start (`forms`).
 
 What is asked follows from the extents of parameters alone, so that it can be asked before anything else happens: that
 two of them are equal, or else a formula of them, as the extent of a slice.  The second form knows it of all that it
@@ -23,12 +23,12 @@ whose extent is a literal (`stretched`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tapec.analyses.memory import ALLOCATIONS
 from tapec.journal import Listener
-from tapec.optimise.clean.coalesce import under_names
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.extents.forms import FORMULA, Equal, Form, Forms, flat
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -39,59 +39,15 @@ from tapec.syntax.core import (
     If,
     Name,
     Op,
-    Return,
     Stmt,
     map_blocks,
-    substitute,
     walk,
     writes,
 )
-from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Type
+from tapec.syntax.types import Array, Type
 
 # a form more is machine code more: statements of the program up to which it is worth that
 _LARGEST = 200
-# what extents are made of
-_FORMULA = frozenset({"+", "-", "*", "//", "max", "min"})
-
-
-# formulas of extents of parameters; the second one is an extent
-Equal = tuple[Expr, Expr]
-
-
-@dataclass(frozen=True)
-class Form:
-    """A program for some of its arguments.
-
-    equal  what has to be equal for it
-    few    extents of parameters that have to be small for it
-    """
-
-    program: Function
-    equal: tuple[Equal, ...] = ()
-    few: tuple[Expr, ...] = ()
-
-    def asked_of(self, partners: dict[str, str]) -> Form:
-        """The form whose conditions ask other parameters for their extents."""
-        names: dict[str, Expr] = {name: Name(partner) for name, partner in partners.items()}
-        equal = tuple((substitute(one, names), substitute(extent, names)) for one, extent in self.equal)
-        return replace(self, equal=equal, few=tuple(substitute(extent, names) for extent in self.few))
-
-
-@dataclass(frozen=True)
-class Forms:
-    """Forms of a program.
-
-    special  those of which the first one is taken whose conditions hold
-    other    the program for all arguments
-    """
-
-    special: tuple[Form, ...]
-    other: Function
-
-    def of(self, change: Callable[[Function], Function]) -> Forms:
-        """The same forms of what is made of the program."""
-        special = tuple(replace(form, program=change(form.program)) for form in self.special)
-        return Forms(special, change(self.other))
 
 
 def two_forms(function: Function) -> Forms | None:
@@ -138,7 +94,7 @@ def with_equal(function: Function, equal: tuple[Equal, ...]) -> Function:
             return
         formula = _resolved(stmt.value, known)
         parts: list[Stmt] = []
-        made = replace(stmt, value=_flat(formula, parts, fresh, whole=True))
+        made = replace(stmt, value=flat(formula, parts, fresh, whole=True))
         yield from (stmt,) if formula == stmt.value else (*parts, made)
 
     return replace(function, body=block(function.body), types=fresh.types)
@@ -225,7 +181,7 @@ class _Operands:
                 return value
             case Op(fn="dim", args=(Name(id=array), Const(value=int() as axis))):
                 return self.extent(array, axis)
-            case Op(fn=fn, args=args) if fn in _FORMULA:
+            case Op(fn=fn, args=args) if fn in FORMULA:
                 parts = [self.formula(arg) for arg in args]
                 return Op(fn, tuple(part for part in parts if part)) if None not in parts else None
         return None
@@ -274,54 +230,3 @@ def _parts(expr: Expr) -> Iterator[Expr]:
     yield expr
     for arg in expr.args if isinstance(expr, Op) else ():
         yield from _parts(arg)
-
-
-def _flat(expr: Expr, out: list[Stmt], fresh: Fresh, whole: bool = False) -> Expr:
-    """A formula as a name, or the `whole` of it as one operation, after statements that compute its parts."""
-    if not isinstance(expr, Op):
-        return expr
-    made = Op(expr.fn, tuple(_flat(arg, out, fresh) for arg in expr.args))
-    if whole:
-        return made
-    name = fresh("n", INT64)
-    out.append(Assign(name, made))
-    return Name(name)
-
-
-def either(form: Form, other: Function, most: int, constants: frozenset[str]) -> Function:
-    """One function of two, by the conditions of the first one; `constants` are names that it reads and does not set.
-
-    most  the largest of extents that have to be small
-    """
-    alike = form.program
-    last, other_last = alike.body[-1], other.body[-1]
-    if not isinstance(last, Return) or not isinstance(other_last, Return):
-        return other
-    fresh = Fresh({**dict.fromkeys(constants, INT64), **alike.types})
-    own = constants.union(other.params)
-    names = {name: fresh(name, type_) for name, type_ in other.types.items() if name not in own}
-    *other_body, renamed = under_names(other.body, names)
-    assert isinstance(renamed, Return)
-    asks: list[Stmt] = []
-    test = ""
-    limits = [("<=", Const(most), extent) for extent in form.few]
-    for sign, formula, extent in (*(("==", *pair) for pair in form.equal), *limits):
-        before, test = test, fresh("alike", BOOL)
-        asks.append(Assign(test, Op(sign, (_flat(extent, asks, fresh), _flat(formula, asks, fresh)))))
-        if before:
-            both = fresh("alike", BOOL)
-            asks.append(Assign(both, Op("and", (Name(before), Name(test)))))
-            test = both
-    body, results = list(alike.body[:-1]), []
-    for one, two in zip(last.values, renamed.values, strict=True):
-        if one == two:
-            results.append(one)
-            continue
-        named = next((value.id for value in (one, two) if isinstance(value, Name)), None)
-        # numbers that differ are both floats: extents and the like are the same in both forms
-        result = fresh(named or "result", fresh.types[named] if named else FLOAT64)
-        body.append(Assign(result, one))
-        other_body.append(Assign(result, two))
-        results.append(Name(result))
-    branch = If(Name(test), tuple(body), tuple(other_body))
-    return replace(alike, body=(*asks, branch, Return(tuple(results), last.span)), types=fresh.types)
