@@ -49,7 +49,13 @@ def changed(other: dict[str, str]) -> bool:
     return after != function
 
 
-@pytest.mark.parametrize("other", [{}, {"trips": "3"}, {"value": "t ** 2.5"}, {"behind": "y = y + 1.0"}], ids=str)
+# what the sum needs of its own values
+NEEDED = {"before": "z = 1.0", "value": "t * z", "inside": "z = z + s"}
+
+
+@pytest.mark.parametrize(
+    "other", [{}, {"trips": "3"}, {"value": "t ** 2.5"}, {"behind": "y = y + 1.0"}, NEEDED], ids=str
+)
 def test_computed_before(other: dict[str, str]):
     assert changed(other)
 
@@ -65,6 +71,7 @@ def test_computed_before(other: dict[str, str]):
         # it is used before it is complete, or behind the loop
         {"inside": "y = y + s"},
         {"result": "s", "before": "s = 0.0"},
+        NEEDED | {"behind": "y = y + z"},
         # a check stands before it, or something leaves the loop
         {"before": "c = y > 1e6\n        if c:\n            raise ValueError()"},
         {"behind": "c = y > 1e6\n        if c:\n            break"},
@@ -119,6 +126,46 @@ def kept_from_trip_to_trip(x, mean, s):
         last = p
     last[0, 1] = mean[0]
     return total + np.sum(last)
+
+
+def turned(x, mean, s):
+    total = 0.0
+    for i in range(x.shape[0]):
+        u, v = 1.0, 0.0
+        for k in range(mean.shape[0]):
+            u, v = u * mean[k] - v * s[0, k], u * s[0, k] + v * mean[k]
+        total += u * x[i, 0] + 0.5 * v
+    return total
+
+
+def counted_by_the_way(x, mean, s):
+    total = 0.0
+    for i in range(x.shape[0]):
+        u, found = 1.0, 0.0
+        for k in range(mean.shape[0]):
+            if u < 1.5:
+                u = u * (mean[k] + 2.0)
+                found += s[0, k] * x[i, 1]
+        total += u * found
+    return total
+
+
+def greatest_with_its_place(x, mean, s):
+    total = 0.0
+    for i in range(x.shape[0]):
+        u, greatest, place = 1.0, 0.0, 0
+        for k in range(mean.shape[0]):
+            u = u * mean[k] + s[0, k]
+            if u > greatest:
+                greatest, place = u, k
+        total += u * greatest * s[1, place]
+    return total
+
+
+@pytest.mark.parametrize("n", [3, 0])
+@pytest.mark.parametrize("f", [turned, counted_by_the_way, greatest_with_its_place])
+def test_values_that_others_meet_on_the_way_stay_in_the_loop(f, n):
+    oracles.check(f, (arr(n, 2), arr(2), arr(2, 2)))
 
 
 @pytest.mark.parametrize("n", [3, 0])

@@ -10,7 +10,8 @@ LLVM moves arithmetic out of loops itself, but no calls of LAPACK, no products a
 reverse sweep does for them it would do in every trip.  Arrays that are filled element by element are those of
 `invariant.py`.
 
-Nothing may write into the array, or keep it under another name.  A call may come before a check that stood before it:
+Nothing may write into the array, or keep it under another name; and only the value that a trip ends with is read, not
+what it is on its way to that.  A call may come before a check that stood before it:
 of two errors there may be the other one.  Expects one name per value, as `optimise.clean.single` leaves it.
 """
 
@@ -26,7 +27,7 @@ from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Call, Const, For, Function, If, Name, Op, Stmt, literal_range, walk, writes
+from tapec.syntax.core import Assign, Call, Const, For, Function, If, Name, Op, Stmt, literal_range, reads, walk, writes
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, Array
 
@@ -94,10 +95,24 @@ class _Values:
         found = known.needed(defs)
         others = [stmt for stmt in self.readers.get(name, ()) if id(stmt) not in found]
         dear = any(_is_dear(stmt) and id(stmt) in found for stmt in known.inside)
-        if not dear or not others or not known.all_alike(found):
+        if not dear or not others or not known.all_alike(found) or self.is_on_the_way(name, known, found):
             return None
         complete = max(known.place[id(stmt)] for stmt in defs)
         return found if all(known.place[id(stmt)] > complete for stmt in others) else None
+
+    def is_on_the_way(self, name: str, known: Invariance, found: set[int]) -> bool:
+        """Whether what a value is on its way to becoming is used for something else, which stays in the loop."""
+        inside = [stmt for stmt in known.inside if id(stmt) in found]
+        pending, made = [name], {name}
+        while pending:
+            value = pending.pop()
+            users = [inner for stmt in inside if value in reads(stmt) for inner in walk((stmt,))]
+            if not all(id(stmt) in found for stmt in users):
+                return True
+            others = {one for stmt in users for one in writes(stmt)} - made
+            pending += others
+            made |= others
+        return not all(id(stmt) in found for one in made - {name} for stmt in self.readers.get(one, ()))
 
     def is_kept(self, array: str) -> bool:
         """Whether an array is what it is made as, and nothing is another name of all of it."""
