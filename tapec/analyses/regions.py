@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tapec.errors import Span
 from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, writes
 
 
@@ -67,6 +68,11 @@ class Regions:
     def merged(self, name: str) -> bool:
         """Whether a name is assigned at more than one place."""
         return len(self.defs.get(name, ())) > 1
+
+    def line_of(self, name: str) -> Span | None:
+        """The line of the user's that makes a value; none makes a parameter."""
+        defs = self.defs.get(name)
+        return defs[0].span if defs else None
 
     def loop_of(self, name: str) -> Region | None:
         """For a merge name that a loop carries, that loop's body."""

@@ -251,8 +251,7 @@ class Fusion:
 
     def named_by_user(self, name: str) -> Named:
         """A variable, with the line that makes it."""
-        defs = self.regions.defs.get(name, [])
-        return Named(name, defs[0].span if defs else None)
+        return Named(name, self.regions.line_of(name))
 
     def outside(self, name: str, region: Region) -> bool:
         """Whether a name is a shadow, or a stack of adjoints, that outlives a trip."""

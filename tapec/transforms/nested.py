@@ -80,7 +80,7 @@ def call_derivative(
     if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
         ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
     if vector is not None:
-        return _by_sources(ev, _product(ev, core, sources, chosen, vector, single, constants, node), chosen, single)
+        return _by_sources(ev, _product(ev, core, sources, vector, constants, node), chosen, single)
     swept = reverse(core, tuple(sources), constants, unit_seed=True, fuse=ev.prepare is not None)
     count = len(swept.values)
     values = splice(ev, swept.function("inner", (*swept.values, *swept.adjoints)))
@@ -133,9 +133,7 @@ def _product(
     ev: Evaluator,
     core: Function,
     sources: list[str],
-    chosen: list[Value],
     vector: Value,
-    single: bool,
     constants: frozenset[str],
     node: Any,
 ) -> dict[str, Value]:

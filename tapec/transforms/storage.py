@@ -116,7 +116,7 @@ class Planner(Heads):
             return
         if self.from_copy(name, home, chain) or self._from_merge(name, home):
             return
-        slot = self._slot(name, home, chain)
+        slot = self._slot(name, chain)
         self.plan.stored[name] = slot
 
     def _from_merge(self, name: str, home: Region) -> bool:
@@ -139,7 +139,7 @@ class Planner(Heads):
             return
         root = self.root(loop.parent) if loop.parent is not None else loop
         chain = tuple(r for r in reversed(loop.loops()) if r is loop or (r is not root and r.inside(root)))
-        self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, loop, chain)
+        self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, chain)
 
     def _passed_on(self, name: str, loop: Region) -> bool:
         """Whether a reversed trip has a name by what the trips do with it: see passed.py."""
@@ -160,7 +160,7 @@ class Planner(Heads):
         self._done.add((found.made, id(loop)))
         return True
 
-    def _slot(self, name: str, region: Region, chain: tuple[Region, ...]) -> Slot:
+    def _slot(self, name: str, chain: tuple[Region, ...]) -> Slot:
         type_ = self.types[name]
         outermost = chain[0].owner
         assert outermost is not None

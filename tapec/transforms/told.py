@@ -110,8 +110,7 @@ class _Told:
         return size
 
     def named(self, name: str) -> Named:
-        defs = self.regions.defs.get(name, [])
-        return Named(name, defs[0].span if defs else None)
+        return Named(name, self.regions.line_of(name))
 
     def reason(self, name: str) -> str:
         """Why a value is kept rather than computed again."""

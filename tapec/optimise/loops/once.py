@@ -23,7 +23,6 @@ from dataclasses import replace
 from tapec.analyses.facts import facts
 from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
 from tapec.analyses.trips import Trips
-from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
 from tapec.optimise.clean.names import Fresh
@@ -70,8 +69,8 @@ class _Values:
                 continue
             known = Invariance(self.trips, loop)
             for name in dict.fromkeys(self.candidates(loop)):
-                if (found := self.computing(name, loop, known)) is not None:
-                    changes = {id(loop): self.split(name, loop, known, found)}
+                if (found := self.computing(name, known)) is not None:
+                    changes = {id(loop): self.split(name, loop, found)}
                     return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
         return None
 
@@ -82,7 +81,7 @@ class _Values:
                 for one in walk((stmt,)):
                     yield from writes(one) if isinstance(one, Assign | Call) else ()
 
-    def computing(self, name: str, loop: For, known: Invariance) -> set[int] | None:
+    def computing(self, name: str, known: Invariance) -> set[int] | None:
         """The statements of a trip that compute a value, by identity; None if trips may compute it differently."""
         defs = self.trips.regions.defs[name]
         type_ = self.function.types[name]
@@ -122,7 +121,7 @@ class _Values:
         plain = all(isinstance(stmt, Assign) and isinstance(stmt.value, Op) for stmt in users)
         return plain and isinstance(type_, Array) and (type_.layout == "C" or (type_.layout, type_.ndim) == ("F", 2))
 
-    def split(self, name: str, loop: For, known: Invariance, found: set[int]) -> tuple[Stmt, ...]:
+    def split(self, name: str, loop: For, found: set[int]) -> tuple[Stmt, ...]:
         """What computes the value, under another name, and the loop without it."""
         defs = self.trips.regions.defs[name]
         span = defs[0].span
@@ -132,7 +131,7 @@ class _Values:
                 case [Assign(value=Op(fn=fn, args=(Name(id=matrix),)))] if fn in _FACTORISATIONS:
                     about, what = matrix, "`{0}` is factorised once, before the loop"
             why = "every trip of {1} would compute the same"
-            self.listener.decide(span, "once", what, why, Named(about, self.made(about)), loop.span)
+            self.listener.decide(span, "once", what, why, Named(about, self.trips.regions.line_of(about)), loop.span)
         computing = kept(loop.body, found)
         anew = {one: self.fresh(one, self.fresh.types[one]) for stmt in walk(computing) for one in writes(stmt)}
         computed = renamed(computing, anew)
@@ -145,11 +144,6 @@ class _Values:
             out = [test, If(some, computed, self.nothing(own), loop.span)]
         body = exchanged(loop.body, {id(stmt): () for stmt in defs})
         return (*out, replace(loop, body=renamed(body, {name: own})))
-
-    def made(self, name: str) -> Span | None:
-        """The line that makes a value; none makes a parameter."""
-        defs = self.trips.regions.defs.get(name)
-        return defs[0].span if defs else None
 
     def nothing(self, name: str) -> tuple[Stmt, ...]:
         """A value that nobody reads, where there is no trip."""

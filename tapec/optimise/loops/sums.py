@@ -83,7 +83,7 @@ class _Sums:
         new = replace(loop, body=self.block(body))
         if not names:
             return [new]
-        return [*before, new, *self.guarded(loop, elements, names, tuple(after))]
+        return [*before, new, *self.guarded(loop, elements, tuple(after))]
 
     def elements(self, loop: For) -> dict[Element, list[Store]]:
         """The elements that a loop only adds to, with the stores that do it."""
@@ -128,9 +128,7 @@ class _Sums:
                     out.append(map_blocks(stmt, lambda inner: self.replaced(inner, names)))
         return tuple(out)
 
-    def guarded(
-        self, loop: For, elements: dict[Element, list[Store]], names: dict[Element, str], after: Block
-    ) -> list[Stmt]:
+    def guarded(self, loop: For, elements: dict[Element, list[Store]], after: Block) -> list[Stmt]:
         """The final additions, made only if the loop has added."""
         at_top = {id(stmt) for stmt in loop.body}
         if all(any(id(store) in at_top for store in stores) for stores in elements.values()):

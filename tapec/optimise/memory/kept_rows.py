@@ -203,7 +203,7 @@ class _KeptRows:
             zeros = self.allocation(block[:place], origin)
             if zeros is None or not self.alike(zeros, made):
                 return None
-        return box if self.kept_apart(block, place, loop, copy, set(turned), new, box) else None
+        return box if self.kept_apart(block, place, loop, set(turned), new) else None
 
     def alike(self, array: Op, store: Op) -> bool:
         """Whether an array has the type and extents of a row of a store."""
@@ -218,9 +218,7 @@ class _KeptRows:
         names = {value.id for value in found.values() if isinstance(value, Name)}
         return names if len(names) == len(turned) else None
 
-    def kept_apart(
-        self, block: Block, place: int, loop: For, copy: _Copy, turned: set[str], new: str, box: _Box
-    ) -> bool:
+    def kept_apart(self, block: Block, place: int, loop: For, turned: set[str], new: str) -> bool:
         """Whether from the loop on nothing stores into a buffer that is kept, or has it by another name."""
         if any(self.trips.may_share(one, new) for one in turned if one != new):
             return False

@@ -66,18 +66,13 @@ def obstacle(loop: For | Loop, trips: Trips) -> tuple[str, *tuple[Span | Named |
             return "{0} draws random numbers, one after another", stmt.span
     carried = trips.handed_on(loop)
     if carried is not None:
-        return "each trip needs `{0}` of the one before", Named(carried, _made(trips, carried))
+        return "each trip needs `{0}` of the one before", Named(carried, trips.regions.line_of(carried))
     meeting = trips.meeting(loop)
     if meeting is not None:
         why = "it is not proved that {0} touches no element of `{1}` that another trip touches"
-        return why, meeting.stmt.span, Named(meeting.array, _made(trips, meeting.array))
+        return why, meeting.stmt.span, Named(meeting.array, trips.regions.line_of(meeting.array))
     return None
 
 
 def _pops(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "pop"
-
-
-def _made(trips: Trips, name: str) -> Span | None:
-    defs = trips.regions.defs.get(name, [])
-    return defs[0].span if defs else None
