@@ -53,6 +53,7 @@ from tapec.optimise.memory.hoist import hoist_allocations
 from tapec.optimise.memory.joined import copy_joined
 from tapec.optimise.memory.kept_rows import keep_written_rows
 from tapec.optimise.memory.privatise import privatise
+from tapec.optimise.memory.records import keep_once
 from tapec.optimise.memory.refill import refill
 from tapec.optimise.memory.reused import reuse_memory
 from tapec.optimise.memory.scalars import replace_small_arrays
@@ -149,6 +150,7 @@ PREPARE: tuple[Pass, ...] = (
     breaks_last,
 )
 SPEED: tuple[Pass, ...] = (
+    keep_once,
     skip_zeros,
     sum_in_variables,
     *CLEAN,
@@ -230,7 +232,7 @@ TELLING: dict[Pass, Telling] = {
         ),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, add_later, multiply_matrices, turn_tall),
-        *(keep_written_rows, reuse_memory, search_tables),
+        *(keep_once, keep_written_rows, reuse_memory, search_tables),
     )
 }
 

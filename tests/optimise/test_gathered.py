@@ -11,7 +11,7 @@ from tapec.optimise.loops.distribute import distribute
 from tapec.optimise.vectors.chosen import hide_choices
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
-from tests.oracles import clone
+from tests.oracles import clone, interpreted
 
 
 def test_neighbours_are_gathered_from_a_buffer_with_zeros_at_its_ends():
@@ -99,6 +99,80 @@ def test_where_bounds_change_each_neighbour_keeps_a_loop_of_its_own():
             return s
         """,
     )
+
+
+def test_elements_counted_from_the_other_end_have_a_loop_of_their_own():
+    check(
+        distribute,
+        before="""
+        def f(a, a_1, n, s):
+            for k in range(n):
+                for i in range(k):
+                    t = a_1[i]
+                    i_1 = k - i
+                    i_2 = i_1 - 1
+                    a[i_2] += t
+                    a[i] += t
+            return s
+        """,
+        after="""
+        def f(a, a_1, n, s):
+            n_1 = n - 1
+            n_2 = max(n_1, 0)
+            t_kept = np.empty(n_2)
+            for k in range(n):
+                for i in range(k):
+                    t = a_1[i]
+                    i_1 = k - i
+                    i_2 = i_1 - 1
+                    t_kept[i] = t
+                    a[i] += t
+                for i_3 in range(k):
+                    t_1 = t_kept[i_3]
+                    t_2 = k - 1
+                    t_3 = t_2 - i_3
+                    a[t_3] += t_1
+            return s
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "stores",
+    [
+        # halves that never meet
+        "i_1 = n + k; i_2 = i_1 - i; a[i_2] += t; a[i] += t",
+        # an element that a later trip reads
+        "i_1 = k - i; i_2 = i_1 - 1; a[i_2] += t; s = a[i]",
+        "i_1 = k - i; i_2 = i_1 - 1; s = a[i]; a[i_2] += t",
+    ],
+)
+def test_mirrored_additions_that_stay(stores):
+    lines = stores.replace("; ", "\n" + " " * 20)
+    before = f"""
+        def f(a, a_1, n, s):
+            for k in range(n):
+                for i in range(k):
+                    t = a_1[i]
+                    {lines}
+            return s
+        """
+    check(distribute, before, before)
+
+
+def mirrored(x, w, steps):
+    for t in range(steps):
+        y = np.zeros_like(x)
+        for i in range(x.shape[0]):
+            y[i] = x[i] * w[i] + np.sin(x[x.shape[0] - 1 - i]) - w[t] * x[max(0, x.shape[0] - 2 - i)]
+        x = y + y[::-1]
+    return (x * x).sum()
+
+
+def test_gradients_of_programs_that_read_from_both_ends(rng):
+    with interpreted():
+        for size in (1, 4, 5):
+            check_derivative(mirrored, (*rng.normal(size=(2, size)), min(size, 3)))
 
 
 def test_a_number_of_trips_that_was_chosen_is_hidden():

@@ -11,6 +11,8 @@ afterwards, from a buffer.
                                               for i in range(1, n - 1):
                                                   x_bar[i + 1] += s_kept[i]
 
+Elements that are counted from the other end (`y[i] + y[n - 1 - i]`) are neighbours, too.
+
 Refused where a later trip, or a later statement, reads or overwrites what the addition changes.
 Additions to several neighbours share a loop where `gathered` can write one.
 """
@@ -120,7 +122,10 @@ class _Distribute(LoopPass):
         found: dict[int, Index] = {}
         for group in trips.groups(loop.body):
             if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:
-                found |= self.of_group(loop, group, inside)
+                waiting = self.of_group(loop, group, inside)
+                mirrored = any(index.back for index in waiting.values())
+                if not mirrored or not trips.elements_apart(loop, group):
+                    found |= waiting
         return found
 
     def of_group(self, loop: For, group: list[Access], inside: set[str]) -> dict[int, Index]:
@@ -132,7 +137,7 @@ class _Distribute(LoopPass):
         found: dict[int, Index] = {}
         stays = [index for index, access in zip(known, group, strict=True) if access.kind != "add"]
         # the element that has the loop's own number stays if it can
-        for place in sorted(range(len(group)), key=lambda place: (abs(known[place].offset), place)):
+        for place in sorted(range(len(group)), key=lambda place: (known[place].back, abs(known[place].offset), place)):
             index, access = known[place], group[place]
             if access.kind != "add" or index in stays:
                 continue
@@ -162,8 +167,9 @@ class _Distribute(LoopPass):
         last = integers.sum(access.index[-1])
         if last is None or not integers.never_negative(last, self.trips.regions.of.get(id(access.stmt))):
             return None
-        row = last.plus(Sum.of(loop.var), -1).plus(Sum(number=last.number), -1)
-        return None if row.names() & {*inside, loop.var} else Index(tuple(leading), row, last.number)
+        back = last.factor(loop.var) == -1
+        row = last.plus(Sum.of(loop.var), 1 if back else -1).plus(Sum(number=last.number), -1)
+        return None if row.names() & {*inside, loop.var} else Index(tuple(leading), row, last.number, back)
 
     def can_wait(self, loop: For, added: Index, other: Index, earlier: bool) -> bool:
         """Whether no later run of another access meets the element that an addition changes."""
@@ -172,11 +178,11 @@ class _Distribute(LoopPass):
             apart = one.base == two.base and one.offset != two.offset
             if apart and min(map(self.trips.dependence.minimum, (one, two))) >= 0:
                 return True
-        if added.row == other.row:
+        if added.row == other.row and not added.back and not other.back:
             # the other access comes to the element so many trips later
             ahead = (added.offset - other.offset) * direction
             return ahead < 0 or (ahead == 0 and earlier)
-        first, second = (Sum.of(loop.var).plus(one.row).plus(Sum(number=one.offset)) for one in (added, other))
+        first, second = (one.at(loop.var) for one in (added, other))
         integers = self.trips.dependence.integers
         (here,) = self.trips.regions.body[id(loop)]
         return integers.different(first, second, here) and integers.apart(first, second, loop, later=True)

@@ -34,15 +34,21 @@ class Index:
     leading  the subscripts but the last one, which stand still
     row      what stands still of the last one
     offset   by how much it is further on than the loop's variable and that
+    back     whether it is the variable's negative: `x[n - i]` counts the other way
     """
 
     leading: tuple[Affine, ...]
     row: Sum
     offset: int
+    back: bool = False
 
     def beside(self, other: Index) -> bool:
-        """Whether another element is in the same row."""
-        return (self.leading, self.row) == (other.leading, other.row)
+        """Whether another element is in the same row, or comes to it from its other end."""
+        return self.leading == other.leading and (self.back != other.back or self.row == other.row)
+
+    def at(self, trip: str) -> Sum:
+        """The last subscript in a trip."""
+        return self.row.plus(Sum.of(trip), -1 if self.back else 1).plus(Sum(number=self.offset))
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,8 @@ def together(additions: list[Addition]) -> list[list[Addition]]:
     """The additions in groups of neighbours: elements of one row."""
     groups: dict[tuple[object, ...], list[Addition]] = {}
     for one in additions:
-        groups.setdefault((one.stmt.array, one.index.leading, one.index.row), []).append(one)
+        if not one.index.back:
+            groups.setdefault((one.stmt.array, one.index.leading, one.index.row), []).append(one)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -123,12 +130,15 @@ def placed(fresh: Fresh, index: Index, base: Atom, stmt: Stmt, body: list[Stmt])
         Const(one.offset) if one.base is None else moved(fresh, Name(one.base), one.offset, stmt, body)
         for one in index.leading
     ]
+    place: Atom = Const(0) if index.back else base
     for name, factor in index.row.terms:
         part: Atom = Name(name)
         if abs(factor) > 1:
             part = _computed(fresh, Op("*", (Const(abs(factor)), part)), stmt, body)
-        base = _computed(fresh, Op("+" if factor > 0 else "-", (base, part)), stmt, body)
-    return (*leading, moved(fresh, base, index.offset, stmt, body))
+        first = place == Const(0) and factor > 0
+        place = part if first else _computed(fresh, Op("+" if factor > 0 else "-", (place, part)), stmt, body)
+    place = moved(fresh, place, index.offset, stmt, body)
+    return (*leading, _computed(fresh, Op("-", (place, base)), stmt, body) if index.back else place)
 
 
 def bounds_of_elements(span: Span, offsets: Iterable[int], loop: For, outside: Outside) -> tuple[Atom, Atom]:
