@@ -1,7 +1,8 @@
 """Random programs whose trips compute alike what they could compute once, or almost.
 
 Scratch arrays that each trip fills, sums, products and factors of what stays, powers of sums of loops' variables,
-elementary functions in recurrences and between inner loops; and, now and then, what changes one of their operands.
+elementary functions in recurrences and between inner loops, numbers that need each other; and, now and then, what
+changes one of their operands.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ class Repeats(Writer):
         pieces: list[tuple[float, Callable[[int], None]]] = [
             (4, self.filled),
             (3, self.number),
+            (2, self.numbers_together),
             (4, self.use),
             (1, self.disturb),
             (2, self.table),
@@ -182,6 +184,35 @@ class Repeats(Writer):
         ]
         self.emit_all(depth, self.rng.choice(forms))
         self.numbers.append(c)
+
+    def numbers_together(self, depth: int) -> None:
+        """Numbers that a loop computes from each other, and a place that it finds on the way."""
+        p, q, k, i, j = (self.new(stem) for stem in "cckij")
+        x, y, v = self.operand(i), self.operand(i), self.vector()
+        self.emit(depth, f"{p}, {q}, {k} = {self.pick('1.0', 'x1', self.changing())}, {self.pick('0.0', '0.5')}, 0")
+        self.emit(depth, f"for {i} in range({self.pick('n', 'n', '1, n', 'n - 1, -1, -1')}):")
+        forms = [
+            [f"{p}, {q} = {p} * {x} - {q} * {y}, {p} * {y} + {q} * {x}"],
+            [f"{p} = 0.6 * {p} * {x} + 0.3 * {y}", f"{q} += 0.2 * {p}"],
+            [f"if {p} < 1.2:", f"    {p} = 0.7 * {p} + {x} * {y}", f"    {q} += 0.2 * {y}"],
+            [f"if {x} > {p}:", f"    {p}, {k} = {x}, {i}"],
+            [f"{p} = 0.5 * {p} + {x}", f"if {p} > {q}:", f"    {q}, {k} = {p}, {i}"],
+            [f"{q} = max({q}, 0.5 * {p})", f"{p} = 0.8 * {p} + 0.1 * {q} * {x}"],
+            [
+                f"for {j} in range({k}):",
+                f"    {q} = 0.9 * {q} + 0.1 * {y}",
+                f"if {x} > 0.0:",
+                f"    {k} = min({k} + 1, n - 1)",
+            ],
+            [f"{p}, {q} = {q}, 0.5 * {p} + 0.3 * {x}"],
+            [f"s = 0.9 * s + 0.05 * {p}", f"{p} = 0.5 * {p} + {x}"],
+        ]
+        for form in self.rng.sample(forms, self.rng.choice([1, 1, 2])):
+            self.emit_all(depth + 1, form)
+        if self.chance(0.15):
+            self.emit_all(depth + 1, (f"if {q} > 1.1:", "    break"))
+        self.emit(depth, f"s = 0.7 * s + 0.1 * {self.pick(p, q, f'{p} * {q}')} * {v}[{k}]")
+        self.numbers += self.rng.choice([[p], [q], [p, q]])
 
     def use(self, depth: int) -> None:
         """What makes trips differ, from what they have in common."""
