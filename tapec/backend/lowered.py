@@ -6,7 +6,8 @@ lines, whose variables live in memory until LLVM has found their values, that ta
 product of variables and places where ways meet.  So here are
 
 - elements of arrays at whole numbers, loaded and stored through the fields of the array that this takes;
-- variables that are set or deleted: of a number nobody asks what was there before, of an array one field.
+- variables that are set or deleted: of a number nobody asks what was there before, of an array one field;
+- powers with a whole number that stands in the source, which Numba compiles a function with a loop for.
 
 The results are those of Numba's code, and so is the machine code when LLVM is done, but for details.  What has another
 form is left to Numba.  Loops are, too: with their counters in variables of the function's own, LLVM saw them sooner,
@@ -15,6 +16,7 @@ proved less of the signs of subscripts, and `heat_1d` took 1.7 times as long.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from numba.core import cgutils, lowering
@@ -22,6 +24,9 @@ from numba.core import types as nt
 from numba.np import arrayobj
 
 from tapec.backend.zeroed import drop_zeros
+
+# beyond this one, Numba asks the C library
+_LARGEST_EXPONENT = 2**16
 
 
 class Lower(lowering.Lower):  # type: ignore[misc, unused-ignore]
@@ -70,6 +75,22 @@ class Lower(lowering.Lower):  # type: ignore[misc, unused-ignore]
         held = cgutils.gep_inbounds(self.builder, self.getvar(name), 0, position)
         self.decref(model.get_type("meminfo"), self.builder.load(held))
         return held
+
+    # powers
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        exponent = getattr(self.typeof(expr.rhs.name), "literal_value", None) if op is operator.pow else None
+        known = type(exponent) is int and 0 < exponent <= _LARGEST_EXPONENT
+        if not known or not isinstance(resty, nt.Float) or self.typeof(expr.lhs.name) != resty:
+            return super().lower_binop(resty, expr, op)
+        # in the order of Numba's loop, for the same bits
+        factor, result = self.loadvar(expr.lhs.name), None
+        while exponent:
+            if exponent & 1:
+                result = factor if result is None else self.builder.fmul(result, factor)
+            exponent >>= 1
+            factor = self.builder.fmul(factor, factor) if exponent else factor
+        return result
 
     # elements
 

@@ -45,6 +45,11 @@ def names(n, x):
     return a[0] + b.sum(), a
 
 
+def powers(x, single, n):
+    square = x**2
+    return square, x**1, x**7, x**13, x**-3, x**n, x**2.0, single**3, n**3, x**100000
+
+
 def both(function):
     return numba.njit(function), numba.njit(**lean.flags(DEFAULT))(function)
 
@@ -62,6 +67,15 @@ def test_elements_are_where_numba_finds_them():
         results.append((compiled(*arrays, 1), *arrays))
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_powers_have_the_bits_of_numbas():
+    theirs, ours = both(powers)
+    for x in (1.1, -0.3, 1e-50, 1e200, np.nan, -np.inf):
+        args = x, np.float32(min(x, 1e3)), 3
+        found, expected = ours(*args), theirs(*args)
+        np.testing.assert_array_equal(found, expected)
+        assert [type(one) for one in found] == [type(one) for one in expected]
 
 
 @pytest.fixture
