@@ -10,6 +10,7 @@ from functools import cached_property
 
 from tapec.analyses.dependence import Dependence
 from tapec.analyses.memory import Aliases, aliases, is_memory
+from tapec.analyses.passed_on import Passed, passed_on
 from tapec.analyses.regions import Region, Regions, regions
 from tapec.analyses.rotation import renewed, rotating
 from tapec.syntax.core import Block, Function, Stmt, reads, walk
@@ -49,6 +50,10 @@ class Facts:
     @cached_property
     def renewed(self) -> dict[str, Region]:
         return renewed(self.regions)
+
+    @cached_property
+    def passed_on(self) -> dict[str, Passed]:
+        return passed_on(self.function, self.regions, self.dependence.integers)
 
     @cached_property
     def readers(self) -> dict[str, list[Stmt]]:

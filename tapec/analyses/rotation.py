@@ -104,11 +104,11 @@ def _rotated(loop: For | Loop, regions: Regions, function: Function, known: dict
     if sorted(held[name] for name in names) != sorted(names) or len(set(origins)) != len(origins):
         return []
     together = {known.get(origin, -k) for k, origin in enumerate(origins)}
-    fresh = all(_is_fresh(origin, regions) for origin in origins)
+    fresh = all(is_fresh(origin, regions) for origin in origins)
     return names if fresh or (len(together) == 1 and together.pop() > 0) else []
 
 
-def _is_fresh(name: str, regions: Regions) -> bool:
+def is_fresh(name: str, regions: Regions) -> bool:
     """Whether a name is set once, to an array of its own."""
     defs = regions.defs.get(name, [])
     if len(defs) != 1 or not isinstance(defs[0], Assign):

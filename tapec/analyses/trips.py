@@ -230,7 +230,9 @@ class Trips:
             return False
         places = [self.regions.of.get(id(access.stmt)) for access in (first, second)]
         for new, old in (arrays, arrays[::-1]):
-            trip = self._facts.renewed.get(new)
+            passed, trip = self._facts.passed_on.get(new), self._facts.renewed.get(new)
+            if passed is not None and passed.carried == old:
+                trip = passed.trip
             inside = trip is not None and all(place is not None and place.inside(trip) for place in places)
             if trip is not None and inside and begun_with(old, trip, self.regions):
                 return True

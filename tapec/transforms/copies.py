@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from tapec.analyses.dependence import Dependence
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
-from tapec.analyses.rotation import rotating
+from tapec.analyses.rotation import begun_with, renewed, rotating
 from tapec.analyses.sizes import Sizes
 from tapec.errors import Span
 from tapec.syntax.core import Assign, Const, Expr, For, Function, Name, Op, Stmt, changed, names_in
@@ -66,6 +66,7 @@ class Copies(Replays):
         program = Function("", (), self.regions.root.block, self.types)
         self._sizes = Sizes(program, (), self.regions)
         self._buffers = rotating(program, self.regions)
+        self._renewed = renewed(self.regions)
         asked = {(name, id(self.regions.home[name])): name for name, _ in self._pending}
         wanted: dict[str, set[Pair]] = {}
         for name in dict.fromkeys(asked.values()):
@@ -164,12 +165,16 @@ class Copies(Replays):
         for stmt in self.memory.stores.get(self.memory.aliases.find(array), ()):
             if not self.regions.of[id(stmt)].inside(loop):
                 continue
-            apart = all(
-                one != array and self._buffers.get(one, 0) == self._buffers.get(array, -1) for one in changed(stmt)
-            )
-            if not apart:
+            if not all(self._apart(one, array, loop) for one in changed(stmt)):
                 return True
         return False
+
+    def _apart(self, one: str, other: str, loop: Region) -> bool:
+        """Whether two arrays that share memory over time never do so in a trip of a loop."""
+        if one != other and self._buffers.get(one, 0) == self._buffers.get(other, -1):
+            return True
+        trip = self._renewed.get(one)
+        return trip is not None and loop.inside(trip) and begun_with(other, trip, self.regions)
 
     def _counted_by(self, sub: Expr, extent: Expr, chain: tuple[Region, ...]) -> int | None:
         """The place of the loop that counts a subscript up to an extent."""

@@ -120,10 +120,10 @@ class TestStorage:
         assert "`left - 2.0 * u[i] + u[i + 1]`" in kept.what
         assert kept.why == "computing it again costs more"
 
-    def test_an_element_that_is_overwritten(self):
+    def test_an_array_that_is_overwritten(self):
         (kept, _) = told(recurrent).stored
         assert str(kept) == (
-            "stored: `h[j]`, 8 * steps * w.shape[0] * w.shape[1] bytes: the element is overwritten later"
+            "stored: `h`, 8 * steps * w.shape[0] bytes: the elements that the loop reads are overwritten later"
         )
 
     def test_what_is_stored_twice_counts_twice(self):

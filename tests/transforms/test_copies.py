@@ -148,9 +148,40 @@ def a_corner_of_a_table(x, steps):
     return total
 
 
-COPIED = (two_fields, in_place, behind_a_branch, overwritten, downward, of_a_trip)
+def made_anew(x, steps):
+    """Each trip makes the array that it stores into, and hands it on; branches choose the side."""
+    n, m = x.shape
+    u = x.copy()
+    for _ in range(steps):
+        new = u.copy()
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                if x[i, j] > 1.0:
+                    new[i, j] = u[i, j] - 0.1 * x[i, j] * (u[i, j] - u[i - 1, j]) * u[i, j - 1]
+                else:
+                    new[i, j] = u[i, j] + 0.1 * x[i, j] * (u[i + 1, j] - u[i, j]) * u[i, j + 1]
+        u = new
+    return (u * u).sum()
+
+
+def taken_at_once(x, steps):
+    """What a trip makes is what it reads, in some trips."""
+    n, m = x.shape
+    u = x.copy()
+    for t in range(steps):
+        new = 0.5 * u
+        if t % 2 == 1:
+            u = new
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                new[i, j] = u[i, j] - 0.1 * x[i, j] * (u[i, j] - u[i - 1, j]) * u[i, j - 1] * u[i + 1, j]
+        u = new
+    return (u * u).sum()
+
+
+COPIED = (made_anew, two_fields, in_place, behind_a_branch, overwritten, downward, of_a_trip)
 ONCE = (triangular_product,)
-NOT_COPIED = (one_array_under_two_names, other_extents, a_corner_of_a_table)
+NOT_COPIED = (taken_at_once, one_array_under_two_names, other_extents, a_corner_of_a_table)
 
 
 @pytest.mark.slow

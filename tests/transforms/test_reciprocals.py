@@ -30,6 +30,19 @@ def spaced(u, h):
     return total
 
 
+def weighed(w, x):
+    """A divisor that a loop has added up, beside others that do not change it."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        norm = 0.0
+        for j in range(w.shape[0]):
+            norm += w[j] * x[i, j]
+        for k in range(3):
+            for j in range(w.shape[0]):
+                total += (w[j] / norm + k) ** 2
+    return total
+
+
 def once(a, b):
     """One division in a trip, by a number of its own."""
     total = 0.0
@@ -66,6 +79,16 @@ def test_a_trip_divides_once():
 def test_what_does_not_change_is_divided_by_in_advance():
     text = source(spaced, "f8[::1], f8")
     assert "inverse = 1.0 / step" in text
+
+
+def test_so_is_what_an_earlier_loop_has_added_up(rng):
+    text = source(weighed, "f8[::1], f8[:,::1]")
+    assert text.count("inverse = 1.0 / norm") == 1 and text.count("/ norm\n") == 2
+    args = rng.random(3), rng.random((4, 3))
+    with interpreted():
+        made, expected = (tapec.grad(weighed, wrt=(0, 1), strict=strict)(*args) for strict in (False, True))
+    for one, other in zip(made, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

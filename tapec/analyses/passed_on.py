@@ -1,0 +1,126 @@
+"""Arrays of a trip that are none which it began with, though the last trip takes one from before the loop.
+
+    carried = filled if n > 0 else first
+    for k in range(n - 1, -1, -1):
+        made = first if k == 0 else np.zeros(m)
+        ...
+        carried = made
+
+A reversed loop has such shadows where trips hand an array on (`transforms.passed`).  `made` is `first` in the last trip
+alone, which begins with what another trip has made, or with `filled`: within a trip, `made` and `carried` are apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tapec.analyses.integers import Integers
+from tapec.analyses.regions import Region, Regions
+from tapec.analyses.rotation import is_fresh, last_copies
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Name, Op, walk
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a trip of a loop began with, and the loop's body."""
+
+    carried: str
+    trip: Region
+
+
+def passed_on(function: Function, regions: Regions, integers: Integers) -> dict[str, Passed]:
+    """Such arrays by the name that a trip gives them; see the module."""
+    found: dict[str, Passed] = {}
+    for loop in walk(function.body):
+        if isinstance(loop, For) and loop.step in (Const(1), Const(-1)):
+            asked = _Asked(loop, regions, integers)
+            for copy in last_copies(loop.body):
+                if isinstance(copy.value, Name) and asked.is_apart(copy, copy.value.id):
+                    found[copy.value.id] = Passed(copy.target, asked.trip)
+    return found
+
+
+class _Asked:
+    def __init__(self, loop: For, regions: Regions, integers: Integers) -> None:
+        self.loop, self.regions, self.integers = loop, regions, integers
+        (self.trip,) = regions.body[id(loop)]
+        self.around = regions.of[id(loop)]
+
+    def is_apart(self, copy: Assign, made: str) -> bool:
+        """Whether what ends a trip copies such an array."""
+        branch = _choice(made, self.loop.body)
+        starts = [stmt for stmt in self.regions.defs[copy.target] if stmt is not copy]
+        if branch is None or len(self.regions.defs[made]) != 2 or len(starts) != 1:
+            return False
+        test, first, new = branch
+        start = starts[0]
+        if not isinstance(start, Assign) or not isinstance(start.value, Name) or not self.beside(start):
+            return False
+        own = is_fresh(first, self.regions) and is_fresh(new, self.regions)
+        if not own or self.made_inside(first) or not self.made_inside(new):
+            return False
+        return self.is_last(test) and self.begins_apart(start.value.id, first)
+
+    def made_inside(self, name: str) -> bool:
+        """Whether a name that is set once is set in the loop."""
+        (made,) = self.regions.defs[name]
+        return self.regions.of[id(made)].inside(self.trip)
+
+    def beside(self, stmt: object) -> bool:
+        """Whether a statement stands in the block of the loop: it runs as often."""
+        return self.regions.of.get(id(stmt)) is self.around
+
+    def is_last(self, test: Atom) -> bool:
+        """Whether a test asks for the number of the last trip."""
+        match self.definition(test):
+            case Op(fn="==", args=(Name(id=var), number)) if var == self.loop.var:
+                last = self.difference(self.loop.stop, self.loop.step)
+                return last is not None and last == self.integers.bound(number, self.loop)
+        return False
+
+    def begins_apart(self, name: str, first: str) -> bool:
+        """Whether an array is not `first` when the loop begins, if it makes a trip."""
+        if is_fresh(name, self.regions):
+            return name != first
+        blocks = (stmt for stmt in self.around.block if isinstance(stmt, If))
+        for branch in blocks:
+            chosen = _choice(name, (branch,))
+            if chosen is not None and len(self.regions.defs[name]) == 2:
+                test, filled, other = chosen
+                own = is_fresh(filled, self.regions) and is_fresh(other, self.regions)
+                return own and filled != first and self.makes_trips(test)
+        return False
+
+    def makes_trips(self, test: Atom) -> bool:
+        """Whether a test asks whether the loop makes a trip."""
+        bounds = (self.loop.stop, self.loop.start) if self.loop.step == Const(1) else (self.loop.start, self.loop.stop)
+        match self.definition(test):
+            case Op(fn=">", args=(one, other)):
+                apart = self.difference(one, other)
+                return apart is not None and apart == self.difference(*bounds)
+        return False
+
+    def definition(self, test: Atom) -> Expr | None:
+        """What computes a test; None if nobody knows."""
+        defs = self.regions.defs.get(test.id, []) if isinstance(test, Name) else []
+        return defs[0].value if len(defs) == 1 and isinstance(defs[0], Assign) else None
+
+    def difference(self, one: Expr, other: Expr) -> object:
+        first, second = self.integers.bound(one, self.loop), self.integers.bound(other, self.loop)
+        return None if first is None or second is None else first.plus(second, -1)
+
+
+def _choice(name: str, block: Block) -> tuple[Atom, str, str] | None:
+    """The test of the branch that sets a name to one of two others, and those; None if there is none."""
+    for stmt in block:
+        if isinstance(stmt, If):
+            sides = [[one for one in side if isinstance(one, Assign) and one.target == name] for side in _sides(stmt)]
+            if all(len(side) == 1 and isinstance(side[0].value, Name) for side in sides):
+                (first,), (second,) = sides
+                assert isinstance(first.value, Name) and isinstance(second.value, Name)
+                return stmt.test, first.value.id, second.value.id
+    return None
+
+
+def _sides(branch: If) -> tuple[Block, Block]:
+    return branch.body, branch.orelse
