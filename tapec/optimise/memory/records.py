@@ -25,9 +25,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tapec.analyses.regions import Region, common
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.trips import Access
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.memory.kept_elements import Record, Records, name_of
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -42,10 +43,10 @@ from tapec.syntax.core import (
     map_blocks,
     may_leave,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.linear import Sum
-from tapec.syntax.types import INT64, Array
+from tapec.syntax.types import INT64
 
 
 def keep_once(
@@ -54,69 +55,44 @@ def keep_once(
     """The function without such records; see the module."""
     if not _may_keep_twice(function):
         return function
-    worker = _Records(function)
-    found = worker.alike()
+    records = Records(function)
+    found = _Twice(records).alike()
     if not found:
         return function
     if listener is not None:
         for one in found:
             why = "a trip keeps these elements of `{0}` already"
             listener.decide(one.gone.load.span, "records", "not kept again", why, Named(one.gone.array))
-    change = _Change(worker, found)
+    change = _Change(records, found)
     body = change.block(function.body)
     return replace(function, body=body, types=change.fresh.types)
-
-
-@dataclass(frozen=True, eq=False)
-class _Record:
-    """A buffer with one store: of elements that are loaded from an array.
-
-    index  where the store puts it
-    subs   where in the array it has been
-    loops  around the store, outermost first
-    """
-
-    buffer: str
-    store: Store
-    index: tuple[Sum, ...]
-    load: Assign
-    array: str
-    subs: tuple[Sum, ...]
-    loops: tuple[For, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
     """A record, the one that has its elements, too, and where, in places such as `#0` of its own subscripts."""
 
-    gone: _Record
-    stays: _Record
+    gone: Record
+    stays: Record
     index: tuple[Sum, ...]
 
 
-class _Records:
-    def __init__(self, function: Function) -> None:
-        self.trips = Trips(function)
+class _Twice:
+    """Looks for records that hold the same elements."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self.trips = records.trips
         self.regions = self.trips.regions
         self.integers = self.trips.dependence.integers
-        self.accesses: dict[str, list[Access]] = {}
-        for access in self.trips.accesses(function.body):
-            self.accesses.setdefault(self.trips.aliases.find(access.array), []).append(access)
-        names: dict[str, list[str]] = {}
-        for name, type_ in function.types.items():
-            if isinstance(type_, Array):
-                names.setdefault(self.trips.aliases.find(name), []).append(name)
-        self.names = names
-        self.records = [found for name in function.types if (found := self.record(name)) is not None]
-        self.records.sort(key=lambda one: self.regions.place[id(one.store)])
 
     def alike(self) -> list[_Pair]:
         """The records that are not needed; those that stay in their place are not among them."""
         found: list[_Pair] = []
         gone: set[str] = set()
         stay: set[str] = set()
-        for one in self.records:
-            for other in self.records:
+        for one in self.records.found:
+            for other in self.records.found:
                 if one is other or one.array != other.array or one.buffer in stay or other.buffer in gone:
                     continue
                 index = self.place_of(one, other)
@@ -127,74 +103,7 @@ class _Records:
                     break
         return found
 
-    # records
-
-    def record(self, buffer: str) -> _Record | None:
-        """An array read as a record."""
-        defs = self.regions.defs.get(buffer, [])
-        if len(defs) != 1 or not isinstance(defs[0], Assign) or not isinstance(defs[0].value, Op):
-            return None
-        # an array of zeros may be read where nothing was stored
-        if defs[0].value.fn != "empty" or buffer in self.regions.params:
-            return None
-        memory = self.trips.aliases.find(buffer)
-        if any(name != buffer and self.viewed(name, ())[0] != buffer for name in self.names[memory]):
-            return None
-        accesses = self.accesses.get(memory, [])
-        stores = [access.stmt for access in accesses if access.kind != "load"]
-        if len(stores) != 1 or len(accesses) < 2 or any(access.index is None for access in accesses):
-            return None
-        (store,) = stores
-        if not isinstance(store, Store) or store.accumulate:
-            return None
-        (load,) = self.regions.defs.get(store.value.id, [None])[:1] if isinstance(store.value, Name) else [None]
-        match load:
-            case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.trips.fixed(store.value):
-                pass
-            case _:
-                return None
-        if self.trips.aliases.find(array) == memory or self.dtype(array) != self.dtype(buffer):
-            return None
-        if not self.regions.of[id(store)].inside(self.regions.of[id(load)]):
-            return None
-        _, atoms = self.viewed(store.array, store.index)
-        index, places = self.sums(atoms, store), self.sums(tuple(s for s in subs if isinstance(s, Name | Const)), load)
-        loops = self.loops(self.regions.of[id(store)])
-        if index is None or places is None or loops is None:
-            return None
-        # each place is written once: each loop has an axis
-        counted = {_name(sum_) for sum_ in index}
-        if not all(loop.var in counted for loop in loops):
-            return None
-        return _Record(buffer, store, index, load, array, places, loops)
-
-    def viewed(self, name: str, index: tuple[Atom, ...]) -> tuple[str, tuple[Atom, ...]]:
-        """The array of which a name may be a view of some rows, and the subscripts in it."""
-        match self.trips.definition(Name(name)):
-            case Op(fn="view", args=(Name(id=whole), *cuts)):
-                atoms = tuple(cut for cut in cuts if isinstance(cut, Name | Const) and cut != Const(None))
-                if len(atoms) == len(cuts):
-                    return whole, (*atoms, *index)
-        return name, index
-
-    def dtype(self, array: str) -> str | None:
-        type_ = self.trips.types[array]
-        return type_.dtype if isinstance(type_, Array) else None
-
-    def sums(self, atoms: tuple[Atom, ...], where: Stmt) -> tuple[Sum, ...] | None:
-        found = [self.integers.bound(atom, where) for atom in atoms]
-        known = [one for one in found if one is not None]
-        return tuple(known) if len(known) == len(found) else None
-
-    def loops(self, region: Region) -> tuple[For, ...] | None:
-        """The loops around a region, outermost first, if all of them make the trips that they say."""
-        owners = [loop.owner for loop in region.loops()][::-1]
-        loops = [owner for owner in owners if isinstance(owner, For) and owner.slots is None]
-        return tuple(loops) if len(loops) == len(owners) else None
-
-    # two of them
-
-    def place_of(self, gone: _Record, stays: _Record) -> tuple[Sum, ...] | None:
+    def place_of(self, gone: Record, stays: Record) -> tuple[Sum, ...] | None:
         """Where one record has the elements of another one, if it has all of them."""
         here = common(self.regions.of[id(gone.store)], self.regions.of[id(stays.store)])
         if not all(self.regions.of[id(one.load)].inside(here) for one in (gone, stays)):
@@ -205,7 +114,7 @@ class _Records:
         parts = [first, last, self.part(stays.load, here), self.part(gone.load, here)]
         places = [self.regions.place[id(part)] for part in parts]
         window = [stmt for stmt in here.block if min(places) <= self.regions.place[id(stmt)] <= max(places)]
-        inner = len(self.loops(here) or ())
+        inner = len(self.records.loops(here) or ())
         own = list(stays.loops[inner:])
         values = self.solved(gone, stays, [loop.var for loop in own])
         if values is None or not self.holds(gone, own, values):
@@ -213,12 +122,10 @@ class _Records:
         behind = gone if window[-1] is last else stays
         if not self.unchanged(gone, stays, own, window) or not self.untouched(behind, window):
             return None
-        if any(access.stmt is not gone.store and self.inside(access.stmt, window) for access in self.of(gone)):
+        readers = [access.stmt for access in self.records.accesses_of(gone) if access.stmt is not gone.store]
+        if any(self.inside(reader, window) for reader in readers):
             return None
         return self.placed(gone, stays, values)
-
-    def of(self, record: _Record) -> list[Access]:
-        return self.accesses[self.trips.aliases.find(record.buffer)]
 
     def part(self, stmt: Stmt, here: Region) -> Stmt:
         """The statement of a region that a statement is, or is part of."""
@@ -249,7 +156,7 @@ class _Records:
             stmt, region = region.owner, region.parent
         return False
 
-    def solved(self, gone: _Record, stays: _Record, own: list[str]) -> dict[str, Sum] | None:
+    def solved(self, gone: Record, stays: Record, own: list[str]) -> dict[str, Sum] | None:
         """In which trips of its own loops a record has met the elements of another one."""
         values: dict[str, Sum] = {}
         for mine, wanted in zip(stays.subs, gone.subs, strict=True):
@@ -264,7 +171,7 @@ class _Records:
             values[name] = wanted.plus(mine.plus(Sum.of(name), -1), -1)
         return values if len(values) == len(own) else None
 
-    def holds(self, gone: _Record, own: list[For], values: dict[str, Sum]) -> bool:
+    def holds(self, gone: Record, own: list[For], values: dict[str, Sum]) -> bool:
         """Whether a record's loops, which make all trips of their ranges, come to these."""
         where = self.regions.of[id(gone.store)]
         for loop in own:
@@ -278,14 +185,14 @@ class _Records:
                 return False
         return True
 
-    def unchanged(self, gone: _Record, stays: _Record, own: list[For], window: list[Stmt]) -> bool:
+    def unchanged(self, gone: Record, stays: Record, own: list[For], window: list[Stmt]) -> bool:
         """Whether what the subscripts of both are made of is the same for both."""
         bounds = [self.integers.bound(bound, loop) for loop in own for bound in (loop.start, loop.stop)]
         sums = [*stays.index, *stays.subs, *(bound for bound in bounds if bound is not None)]
         names = {name for sum_ in sums for name in sum_.names()} - {loop.var for loop in own}
-        return not (names | {gone.array}) & _set_in(window)
+        return not (names | {gone.array}) & written_in(window)
 
-    def untouched(self, behind: _Record, window: list[Stmt]) -> bool:
+    def untouched(self, behind: Record, window: list[Stmt]) -> bool:
         """Whether nothing stores into the array before the later of two records, in a window, has been made."""
         memory = self.trips.aliases.find(behind.array)
         *before, last = window
@@ -295,14 +202,16 @@ class _Records:
         if not touched:
             return True
         # each trip may store into the element that it has loaded, and no other trip loads that
-        counted = [_name(sum_) for sum_ in behind.subs]
-        inner = [loop.var for loop in behind.loops if loop.var in _set_in([last])]
+        counted = [name_of(sum_) for sum_ in behind.subs]
+        inner = [loop.var for loop in behind.loops if loop.var in written_in([last])]
         if any(counted.count(var) != 1 for var in inner):
             return False
         loaded = self.regions.of[id(behind.load)]
         for access in touched:
             stmt = access.stmt
-            if not isinstance(stmt, Store) or stmt.array != behind.array or self.sums(stmt.index, stmt) != behind.subs:
+            if not isinstance(stmt, Store) or stmt.array != behind.array:
+                return False
+            if self.records.sums(stmt.index, stmt) != behind.subs:
                 return False
             after = self.regions.place[id(stmt)] > self.regions.place[id(behind.load)]
             if not after or not self.regions.of[id(stmt)].inside(loaded):
@@ -312,11 +221,11 @@ class _Records:
     def touches(self, access: Access, memory: str) -> bool:
         return access.kind != "load" and self.trips.aliases.find(access.array) == memory
 
-    def placed(self, gone: _Record, stays: _Record, values: dict[str, Sum]) -> tuple[Sum, ...] | None:
+    def placed(self, gone: Record, stays: Record, values: dict[str, Sum]) -> tuple[Sum, ...] | None:
         """The subscripts of the record that stays, in those of the other one."""
         places: dict[str, Sum] = {}
         for axis, sum_ in enumerate(gone.index):
-            name = _name(sum_)
+            name = name_of(sum_)
             if name is not None:
                 places.setdefault(name, Sum.of(f"#{axis}").plus(Sum(number=sum_.number), -1))
         found = tuple(sum_.with_(values).with_(places) for sum_ in stays.index)
@@ -327,16 +236,16 @@ class _Records:
         homes = [self.regions.home[name] for name in (*names, stays.buffer)]
         if any(self.regions.merged(name) for name in names) or any(home.loops() for home in homes):
             return None
-        readers = [self.regions.of[id(access.stmt)] for access in self.of(gone)]
+        readers = [self.regions.of[id(access.stmt)] for access in self.records.accesses_of(gone)]
         return found if all(reader.inside(home) for reader in readers for home in homes) else None
 
 
 class _Change:
     """Writes the function without records."""
 
-    def __init__(self, worker: _Records, found: list[_Pair]) -> None:
-        self.worker = worker
-        self.fresh = Fresh(worker.trips.types)
+    def __init__(self, records: Records, found: list[_Pair]) -> None:
+        self.records = records
+        self.fresh = Fresh(records.trips.types)
         self.pairs = {one.gone.buffer: one for one in found}
         self.gone = {id(one.gone.store) for one in found}
 
@@ -347,7 +256,7 @@ class _Change:
                 continue
             if not isinstance(stmt, Assign):
                 out.append(map_blocks(stmt, self.block))
-            elif stmt.target not in self.pairs and self.worker.viewed(stmt.target, ())[0] not in self.pairs:
+            elif stmt.target not in self.pairs and self.records.viewed(stmt.target, ())[0] not in self.pairs:
                 out += self.loaded(stmt)
         return tuple(out)
 
@@ -355,7 +264,7 @@ class _Change:
         """A load from a record that is gone, from the other one."""
         match stmt.value:
             case Op(fn="load", args=(Name(id=name), *subs)):
-                array, index = self.worker.viewed(name, tuple(s for s in subs if isinstance(s, Name | Const)))
+                array, index = self.records.viewed(name, tuple(s for s in subs if isinstance(s, Name | Const)))
             case _:
                 return [stmt]
         if array not in self.pairs:
@@ -402,16 +311,3 @@ def _may_keep_twice(function: Function) -> bool:
             case Store(array=buffer, value=Name(id=value), accumulate=False) if value in loaded:
                 kept.setdefault(loaded[value], set()).add(buffer)
     return any(len(buffers) > 1 for buffers in kept.values())
-
-
-def _name(sum_: Sum) -> str | None:
-    """The name to which a sum adds a number, if it is one."""
-    match sum_.terms:
-        case ((name, 1),) if "*" not in name:
-            return name
-    return None
-
-
-def _set_in(block: list[Stmt]) -> set[str]:
-    return {name for stmt in walk(block) for name in writes(stmt)}
-

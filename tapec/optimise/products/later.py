@@ -45,7 +45,7 @@ from tapec.syntax.core import (
     names_in,
     substitute,
     walk,
-    writes,
+    written_in,
 )
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
@@ -134,7 +134,7 @@ class _Later:
 
     def updates(self, loop: For, rows: For) -> list[_Update]:
         """The additions of a nest in a loop that can be made after that."""
-        inside = {name for stmt in walk((loop,)) for name in writes(stmt)}
+        inside = written_in((loop,))
         if not self.counts(rows, inside):
             return []
         found: list[_Update] = []
@@ -170,7 +170,7 @@ class _Later:
             return None
         if {self.trips.types[name] for name in (first.id, second.id)} != {type_.element}:
             return None
-        here = {name for stmt in columns.body for name in writes(stmt)}
+        here = written_in(columns.body)
         for own, factor in pairs:
             turned = sign
             match self.trips.definition(own):
@@ -197,7 +197,7 @@ class _Later:
         (made,) = self.trips.regions.defs.get(factor.id, [None])[:1]
         match made:
             case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.trips.fixed(factor):
-                there = {name for stmt in walk((rows,)) for name in writes(stmt)}
+                there = written_in((rows,))
                 names = [name for sub in subs for name in names_in(sub)]
                 own = {array, *names} & there
                 memory = self.trips.aliases.find(array)
@@ -285,7 +285,7 @@ class _Later:
                     later.append(Store(left, (Name(trip), Name(rows.var)), own, False, span))
             gone = {id(one.store) for one in waiting}
             rest = tuple(inner for inner in stmt.body if id(inner) not in gone)
-            if any(isinstance(inner, Store) for inner in rest) or self.trips.left_over(stmt, _set_in(rest)):
+            if any(isinstance(inner, Store) for inner in rest) or self.trips.left_over(stmt, written_in(rest)):
                 later.append(replace(stmt, body=rest))
             body.append(If(where.large, tuple(later), (stmt,), stmt.span))
         return [*out, replace(rows, body=tuple(body))]
@@ -325,7 +325,3 @@ def _deep(stmt: Stmt) -> bool:
     """Whether a loop has two loops inside one another."""
     inside = stmt.body if isinstance(stmt, For | Loop) else ()
     return any(isinstance(one, For) and any(isinstance(two, For) for two in one.body) for one in inside)
-
-
-def _set_in(block: Block) -> set[str]:
-    return {name for stmt in block for name in writes(stmt)}
