@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tapec_runtime.remainders import remainder
     from tapec_runtime.searches import places, searchsorted, searchsorted_right
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
+    from tapec_runtime.triangular import cholesky_seed
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Variable",
     "arctan",
     "checkpointed",
+    "cholesky_seed",
     "complex64_array",
     "complex_array",
     "constant",
@@ -78,6 +80,7 @@ _LAZY = {
     "OtherForm": "forms",
     "arctan": "trigonometric",
     "checkpointed": "checkpoints",
+    "cholesky_seed": "triangular",
     "complex64_array": "complexes",
     "complex_array": "complexes",
     "cos": "trigonometric",

@@ -18,6 +18,7 @@ from tapec.syntax.types import Array, Type
 _RANKS: dict[str, tuple[tuple[int, ...], ...]] = {
     "np.dot": ((1, 1), (1, 2), (2, 1), (2, 2)),
     **dict.fromkeys(("np.linalg.solve", "tapec_runtime.solved", "tapec_runtime.solved_transposed"), ((2, 1), (2, 2))),
+    "tapec_runtime.cholesky_seed": ((2, 2),),
     **dict.fromkeys(("tapec_runtime.factorised", "tapec_runtime.factorised_lower"), ((2,),)),
     **{f"np.linalg.{name}": ((2,),) for name in ("inv", "pinv", "det", "slogdet", "cholesky", "eigh")},
 }
@@ -46,5 +47,5 @@ def _known(name: str, element: nt.Type, ranks: tuple[int, ...]) -> nt.Type:
             return nt.UniTuple(nt.float64, 2)
         case "np.linalg.eigh":
             return nt.Tuple((nt.Array(element, 1, "C"), nt.Array(element, 2, "F")))
-    in_rows = ("np.linalg.cholesky", "tapec_runtime.factorised", "tapec_runtime.factorised_lower")
-    return nt.Array(element, 2, "C" if name in in_rows else "F")
+    in_columns = ("np.linalg.inv", "np.linalg.pinv")
+    return nt.Array(element, 2, "F" if name in in_columns else "C")

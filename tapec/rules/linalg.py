@@ -183,6 +183,15 @@ def _lower_half(a):
     return out
 
 
+def _triangle(a):
+    """The lower triangle."""
+    out = np.zeros(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(i + 1):
+            out[i, j] = a[i, j]
+    return out
+
+
 def cholesky_tangent(y, a, a_dot):
     factors = tapec_runtime.factorised_lower(y)
     inner = tapec_runtime.solved(factors, tapec_runtime.solved(factors, _symmetric(a_dot)).T)
@@ -190,13 +199,33 @@ def cholesky_tangent(y, a, a_dot):
 
 
 def cholesky_adjoint(y, a, y_bar, a_bar):
-    lower = np.zeros(y.shape, y.dtype)
-    for i in range(y.shape[0]):
-        for j in range(i + 1):
-            lower[i, j] = y_bar[i, j]
-    factors = tapec_runtime.factorised_lower(y)
-    middle = tapec_runtime.solved_transposed(factors, _lower_half(np.dot(y.T, lower)))
-    _add_symmetric(tapec_runtime.solved_transposed(factors, middle.T), a_bar)
+    _add_symmetric(tapec_runtime.cholesky_seed(y, y_bar), a_bar)
+
+
+def cholesky_seed_tangent(y, lower, seed, lower_dot, seed_dot):
+    # y = l^-T p l^-1, with p = phi(l^T s): phi takes half of the diagonal, and nothing above it
+    factors = tapec_runtime.factorised_lower(lower)
+    if lower_dot is None:
+        inner = _lower_half(np.dot(_triangle(lower).T, _triangle(seed_dot)))
+        right = tapec_runtime.solved_transposed(factors, inner.T).T
+        return tapec_runtime.solved_transposed(factors, right)
+    change = _triangle(lower_dot)
+    inner = np.dot(change.T, _triangle(seed))
+    if seed_dot is not None:
+        inner = inner + np.dot(_triangle(lower).T, _triangle(seed_dot))
+    right = tapec_runtime.solved_transposed(factors, _lower_half(inner).T).T
+    left = tapec_runtime.solved_transposed(factors, right - np.dot(change.T, y))
+    return left - tapec_runtime.solved_transposed(factors, np.dot(y, change).T).T
+
+
+def cholesky_seed_adjoint(y, lower, seed, y_bar, lower_bar, seed_bar):
+    factors = tapec_runtime.factorised_lower(lower)
+    inner = _lower_half(tapec_runtime.solved(factors, tapec_runtime.solved(factors, y_bar.T).T))
+    if seed_bar is not None:
+        seed_bar += _triangle(np.dot(_triangle(lower), inner))
+    if lower_bar is not None:
+        both = np.dot(y, y_bar.T) + np.dot(y.T, y_bar)
+        lower_bar += _triangle(np.dot(_triangle(seed), inner.T) - tapec_runtime.solved(factors, both.T).T)
 
 
 def _over_gaps(w, m):
@@ -276,6 +305,14 @@ PRIMITIVES: dict[str, Primitive] = {
             _GILES,
         ),
         Primitive("np.linalg.cholesky", ("a",), cholesky_tangent, cholesky_adjoint, _LOWER, "Murray 2016, section 3"),
+        Primitive(
+            "tapec_runtime.cholesky_seed",
+            ("lower", "seed"),
+            cholesky_seed_tangent,
+            cholesky_seed_adjoint,
+            "",
+            "Murray 2016, section 3",
+        ),
         Primitive(
             "np.linalg.eigh",
             ("a",),

@@ -13,12 +13,13 @@ SINGLE = ("inv", "pinv", "det", "slogdet", "cholesky", "eigh")
 CASES = [
     *(("np.dot", ranks) for ranks in ((1, 1), (1, 2), (2, 1), (2, 2))),
     *((f"np.linalg.{name}", (2,)) for name in SINGLE),
+    ("tapec_runtime.cholesky_seed", (2, 2)),
     ("np.linalg.solve", (2, 1)),
     pytest.param("np.linalg.solve", (2, 2), marks=pytest.mark.slow),
 ]
 
 
-@pytest.mark.parametrize(("name", "ranks"), sampled(CASES, 6))
+@pytest.mark.parametrize(("name", "ranks"), sampled(CASES, 7))
 def test_agrees_with_numba(name, ranks):
     function = numba_types.callable_of(name)
     args = tuple(Array("float32" if name == "np.linalg.det" else "float64", rank, "C") for rank in ranks)

@@ -43,6 +43,7 @@ def _primitive_cases() -> list[Any]:
             ("np.linalg.det", (m,)),
             ("np.linalg.slogdet", (m,)),
             ("np.linalg.cholesky", (_positive(n),)),
+            ("tapec_runtime.cholesky_seed", (_positive(n), m)),
             ("np.linalg.eigh", (_positive(n),)),
             ("np.linalg.pinv", (m,)),
             ("np.linalg.pinv", (_matrix(n + 2, n),)),
@@ -52,7 +53,8 @@ def _primitive_cases() -> list[Any]:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = numpy_object(name.removeprefix("np."))
+    owner, rest = name.split(".", 1)
+    found: Callable[..., Any] = numpy_object(rest) if owner == "np" else getattr(tapec_runtime, rest)
     return found
 
 
