@@ -31,7 +31,9 @@ class Steady:
 
     def begin(self, ev: Evaluator, path: tuple[Any, ...], head: str, first: Sym) -> None:
         """Take an array that trips begin with for one of the extents of the first of them."""
-        if path in self.changing or path[0] != "name" or not all(isinstance(step, int) for step in path[2:]):
+        # of a complex array the imaginary part has the extents of the real one
+        steps = path[2:-1] if path[-1] == "re" else path[2:]
+        if path in self.changing or path[0] != "name" or not all(isinstance(step, int) for step in steps):
             return
         if not isinstance(first.type, Array) or not isinstance(first.atom, Name) or head in ev.partners:
             return

@@ -79,9 +79,34 @@ def steps_between(x, y, steps):
     return np.sum(y * y)
 
 
+def films(index, phase):
+    m = np.eye(2, dtype=np.complex128)
+    for j in range(index.shape[0]):
+        c, s = np.cos(phase[j]), 1j * np.sin(phase[j])
+        m = m @ np.array([[c + 0j, s / index[j]], [s * index[j], c + 0j]])
+    return abs(m[0, 0] + m[0, 1] - m[1, 0]) ** 2
+
+
+def shorter(x, steps):
+    z = x * (1.0 + 0.5j)
+    for k in range(steps):
+        z = z[1:] * z[:-1] if k % 2 else z * (1.0 - 0.5j)
+    return np.sum(np.abs(z) ** 2)
+
+
+def complex_pair(x, steps):
+    pair = x + 1j, x * (2.0 - 1j)
+    for _ in range(steps):
+        pair = pair[1] * x, pair[0] + pair[1][0]
+    return np.sum((pair[0] * pair[1]).real)
+
+
 @pytest.mark.parametrize(
     ("program", "args"),
     [
+        (films, (arr(3) + 2.0, arr(3))),
+        (shorter, (arr(5), 4)),
+        (complex_pair, (arr(3), 3)),
         (smoothed, (arr(3, 2), 3)),
         (reaction, (arr(2, 3), arr(3, 2).T.copy(), 0.2, 3)),
         # operands that are stretched, in the first trip or in all
@@ -116,6 +141,11 @@ def test_extents_are_those_before_the_loop():
 
     text = tapec.emit(total, signature=(MATRIX, int64))
     assert "stack" not in text and "broadcast" not in text
+
+
+def test_complex_arrays_keep_their_extents():
+    text = tapec.emit(films, wrt=(0, 1), signature=(float64[::1], float64[::1]))
+    assert "stack" not in text and "np.dot" not in text
 
 
 def test_the_usual_case_has_a_form_of_its_own():
