@@ -110,7 +110,7 @@ class Memory:
     def stable(self, stmt: Stmt, array: str) -> bool:
         """Whether no store can follow `stmt` on the memory of `array` that `stmt` sees.
 
-        For a load of one element: on that element.
+        For a load of one element: on that element.  For a store: no other one on the element that it sets.
         """
         found = self._stable.get((id(stmt), array))
         if found is None:
@@ -172,8 +172,9 @@ class Memory:
 
     def _untouched(self, stmt: Stmt, store: Stmt) -> bool:
         """Whether subscripts prove that a store leaves the loaded element alone."""
-        if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
+        if not isinstance(store, Store) or not (isinstance(stmt, Store) or is_element_load(stmt)):
             return False
+        assert isinstance(stmt, Assign | Store)
         if self._dependence is None:
             self._dependence = Dependence(self.regions)
         return self._dependence.untouched(stmt, store, self.homes[self.aliases.find(store.array)])

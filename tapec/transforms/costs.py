@@ -8,7 +8,7 @@ from __future__ import annotations
 from tapec.analyses.activity import is_callee
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Memory
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Call, Const, For, Name, Op, Stmt, names_in, reads
+from tapec.syntax.core import Assign, Call, Const, For, Name, Op, Stmt, Store, names_in, reads
 from tapec.syntax.types import Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits
@@ -16,11 +16,12 @@ from tapec.transforms.plan import Plan
 
 # relative costs; a store and its load cost STORE
 STORE = 2.6
+LOAD = 0.7
 _COST = {
     "/": 1.5,
     "//": 1.5,
     "%": 1.5,
-    "load": 0.7,
+    "load": LOAD,
     "np.sqrt": 2.0,
     "math.sqrt": 2.0,
     **dict.fromkeys(("+", "-", "*", "neg", "dim", "ifelse"), 0.3),
@@ -120,16 +121,34 @@ class Costs:
         defs = self.regions.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return 0.0
+        again = self._again(name, home, depth)
+        loaded = self._loaded(name, home, again, depth)
+        cost = again if loaded is None else loaded
+        # at worst it is stored once for all trips of the inner loop
+        return min(cost, STORE_OUTSIDE) if outside else cost
+
+    def _again(self, name: str, home: Region, depth: int = 0) -> float:
+        """What running the operation again costs, and having its operands."""
+        defs = self.regions.defs[name]
         stmt = defs[0] if len(defs) == 1 else None
         if not isinstance(stmt, Assign) or not repeatable(stmt):
-            return STORE_OUTSIDE if outside else EXPENSIVE
-        own = self._own_cost(stmt, home)
+            return EXPENSIVE
         operands = names_in(stmt.value)
         if isinstance(stmt.value, Op) and stmt.value.fn == "load" and self.copied(stmt):
             next(operands)
-        cost = own + sum(self._cost(operand, home, depth + 1) for operand in operands)
-        # at worst it is stored once for all trips of the inner loop
-        return min(cost, STORE_OUTSIDE) if outside else cost
+        return self._own_cost(stmt, home) + sum(self._cost(operand, home, depth + 1) for operand in operands)
+
+    def _loaded(self, name: str, home: Region, again: float, depth: int = 0) -> float | None:
+        """What loading a value costs from an element that holds it, if that is less than `again`."""
+        held = self.holder(name, home, again)
+        if held is None:
+            return None
+        cost = LOAD + sum(self._cost(operand, home, depth + 1) for operand in reads(held) if operand != name)
+        return cost if cost < again else None
+
+    def holder(self, name: str, home: Region, again: float) -> Store | None:
+        """The store of a value into an element that the reverse sweep can load it from."""
+        return None
 
     def _kept_class(self, array: str) -> bool:
         """Whether a name that is kept by reference may share the memory of an array."""
@@ -181,7 +200,7 @@ class Costs:
             array = value.args[0]
             assert isinstance(array, Name)
             there = self.memory.stable(stmt, array.id) or self.copied(stmt) or self._is_back(array.id, home)
-            return _COST["load"] if there else EXPENSIVE
+            return LOAD if there else EXPENSIVE
         if value.fn == "**" and value.args[1] in (Const(2), Const(2.0)):
             return 0.3
         return _COST.get(value.fn, EXPENSIVE)

@@ -48,7 +48,8 @@ class Plan:
     rotated     names that a loop's trip permutes, in cycles that the reversed trip turns back
     handed      shadows that a loop's trips hand on
     snapshots   copies of arrays that are made before a loop, by the loop's id
-    reloaded    loads from those copies, by the name that they give
+    reloaded    loads from those copies, or from what else holds a value, by the name that they give
+    elements    the arrays whose elements hold values that are loaded from there
     """
 
     replayed: set[int] = field(default_factory=set)
@@ -62,3 +63,4 @@ class Plan:
     handed: dict[int, list[Handed]] = field(default_factory=dict)
     snapshots: dict[int, list[Snapshot]] = field(default_factory=dict)
     reloaded: dict[str, Assign] = field(default_factory=dict)
+    elements: dict[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 A value at home outside all loops is still in its variable.  A value at home in a loop is
 
+  loaded      from the element that the trip stored it in, if that takes less than what follows;
   recomputed  in the reversed trip, if that is cheap and its operands are there;
   stored      in a buffer indexed by the loop counters, if the trip counts are known before the
               outermost loop, else on a list used as a stack, or in buffers of the inner loops whose
@@ -19,13 +20,13 @@ from tapec.analyses.regions import Region
 from tapec.syntax.core import Assign, Const, Expr, For, If, Loop, Name, reads, walk
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.costs import STORE, STORE_ARRAY
-from tapec.transforms.heads import Heads
 from tapec.transforms.passed import handed, rotation
 from tapec.transforms.plan import Plan, Slot
+from tapec.transforms.stored_elements import StoredElements
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, always_breaks
 
 
-class Planner(Heads):
+class Planner(StoredElements):
     """Decides for every value that the reversed statements read."""
 
     def run(self, reverse: RevBlock, fused: dict[int, RevLoop] | None = None) -> Plan:
@@ -98,8 +99,9 @@ class Planner(Heads):
         if (name, id(home)) in self._done:
             return
         cost = self._cost(name, home)
-        self._done.add((name, id(home)))
         chain = self.chain(home)
+        held = self.held(name, home) if chain else None
+        self._done.add((name, id(home)))
         if not chain:
             return  # still in its variable, or replayed
         defs = self.regions.defs[name]
@@ -108,6 +110,9 @@ class Planner(Heads):
         if len(defs) == 1 and self.copied(defs[0]) and self.from_copy(name, home, chain):
             return
         scalar = isinstance(self.types[name], Scalar)
+        if held is not None:
+            self.from_element(name, held, home)
+            return
         if cost < (STORE if scalar else STORE_ARRAY) or (not scalar and self._refers(name)):
             self.plan.recomputed.setdefault(id(home), []).append(name)
             for stmt in defs:

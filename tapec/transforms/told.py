@@ -62,6 +62,11 @@ class _Told:
         for names in plan.recomputed.values():
             for name in names:
                 made = self.regions.defs[name][0]
+                array = plan.elements.get(name)
+                if array is not None and made.span is not None:
+                    why = "the trip has stored it there, and nothing overwrites it"
+                    found.append((self.place(made), made.span, "loaded from `{0}`", why, self.named(array)))
+                    continue
                 if made.span is not None and name not in self.shadows and not is_extent(made):
                     about = self.named(name), self.value(name)
                     found.append((self.place(made), made.span, "computed again", "", *about))

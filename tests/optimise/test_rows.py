@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+import tapec
 import tapec_runtime
 from tapec.backend import printer
 from tapec.optimise.vectors.rows import hide_descent
@@ -49,6 +50,26 @@ def test_other_loops_stay(bounds, index, at):
 def test_a_loop_without_a_sum_stays():
     text = ROWS.format(bounds="n, -1, -1", index="i, j", at="j").replace("s += y", "s = y")
     assert changed(text) == text.lstrip()
+
+
+def projected(a, s):
+    """Every row takes away its part along `s`."""
+    total = 0.0
+    for k in range(a.shape[0]):
+        row = a[k]
+        t = 0.0
+        for i in range(s.shape[0]):
+            t += row[i] * s[i]
+        for i in range(s.shape[0]):
+            s[i] -= np.sin(t) * row[i]
+        total += t * t
+    return total
+
+
+def test_a_row_may_be_a_view():
+    text = tapec.emit(projected, signature="f8[:,::1], f8[::1]", wrt=(0, 1))
+    reverse = text[text.index("# reverse sweep") :]
+    assert "unforeseen(k)" in reverse
 
 
 @njit

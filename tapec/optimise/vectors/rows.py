@@ -45,17 +45,23 @@ class _Rows:
 
     def sums_of_row(self, block: Block, row: str) -> bool:
         """Whether an innermost loop adds up elements of a row, and stores elsewhere."""
+        rows = [Name(s.target) for s in walk(block) if isinstance(s, Assign) and _views(s.value, row)]
         for loop in walk(block):
             if not isinstance(loop, For) or any(isinstance(s, For | Loop) for s in walk(loop.body)):
                 continue
             inside = list(walk(loop.body))
             stored = [s.index for s in inside if isinstance(s, Store)]
-            loaded = [s.value.args[1:] for s in inside if isinstance(s, Assign) and _loads(s.value)]
+            loaded = [s.value.args for s in inside if isinstance(s, Assign) and _loads(s.value)]
             elsewhere = bool(stored) and not any(Name(row) in index for index in stored)
-            if elsewhere and any(Name(row) in subs[:-1] for subs in loaded) and sums(loop, self.fresh.types):
+            of_row = any(array in rows or Name(row) in subs[:-1] for array, *subs in loaded)
+            if elsewhere and of_row and sums(loop, self.fresh.types):
                 return True
         return False
 
 
 def _loads(value: Expr) -> TypeGuard[Op]:
     return isinstance(value, Op) and value.fn == "load"
+
+
+def _views(value: Expr, row: str) -> bool:
+    return isinstance(value, Op) and value.fn == "view" and Name(row) in value.args[1:]

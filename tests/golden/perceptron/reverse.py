@@ -16,29 +16,27 @@ def perceptron_value_and_grad(w1, w2, x):
     # hidden = np.tanh(w1 @ x)
     t = np.dot(w1, x)
     n = w1.shape[0]
-    t_bar = np.empty(n)
     hidden = np.empty(n)
     for i in range(n):
-        t_1 = tapec_runtime.tanh(t[i])
-        t_bar[i] = t_1
-        hidden[i] = t_1
+        hidden[i] = tapec_runtime.tanh(t[i])
     # return np.sum((w2 @ hidden) ** 2)
-    t_2 = np.dot(w2, hidden)
+    t_1 = np.dot(w2, hidden)
     total = 0.0
     n_1 = w2.shape[0]
-    t_2_bar = np.empty(n_1)
+    t_1_bar = np.empty(n_1)
     for i in range(n_1):
-        t_3 = t_2[i]
-        t_2_bar[i] = 2 * t_3
-        total += t_3 ** 2
+        t_2 = t_1[i]
+        t_1_bar[i] = 2 * t_2
+        total += t_2 ** 2
 
     # reverse sweep
     # return np.sum((w2 @ hidden) ** 2)
-    t_4 = np.dot(w2.T, t_2_bar)
+    t_3 = np.dot(w2.T, t_1_bar)
+    t_bar = np.empty(n)
     for i in range(n):
-        t_5 = t_bar[i]
         # hidden = np.tanh(w1 @ x)
-        t_bar[i] = (1.0 - t_5 * t_5) * t_4[i]
+        t_4 = hidden[i]
+        t_bar[i] = (1.0 - t_4 * t_4) * t_3[i]
     n_2 = w1.shape[1]
     w1_bar = np.empty((n, n_2))
     for i in range(n):
