@@ -52,6 +52,7 @@ from tapec.optimise.memory.filled_choices import fill_choices
 from tapec.optimise.memory.hoist import hoist_allocations
 from tapec.optimise.memory.joined import copy_joined
 from tapec.optimise.memory.kept_rows import keep_written_rows
+from tapec.optimise.memory.last_stores import drop_last_stores
 from tapec.optimise.memory.privatise import privatise
 from tapec.optimise.memory.records import keep_once
 from tapec.optimise.memory.refill import refill
@@ -166,6 +167,7 @@ SPEED: tuple[Pass, ...] = (
     fill_at_once,
     fill_choices,
     join_neighbours,
+    drop_last_stores,
     reuse_memory,
     join_products,
     sum_before_products,
@@ -232,7 +234,7 @@ TELLING: dict[Pass, Telling] = {
         ),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, add_later, multiply_matrices, turn_tall),
-        *(keep_once, keep_written_rows, reuse_memory, search_tables),
+        *(keep_once, keep_written_rows, reuse_memory, search_tables, drop_last_stores),
     )
 }
 

@@ -58,7 +58,5 @@ def heat_in_place_value_and_grad(u, steps):
             t_1_bar[i] += t_5_kept[i] + t_5_kept[i + 2]
         # w = v.copy()
         for i in range(n):
-            t_6 = t_1_bar[i]
-            t_1_bar[i] = 0.0
-            u_bar[i] += t_6
+            u_bar[i] += t_1_bar[i]
     return total, (u_bar,)
