@@ -58,6 +58,7 @@ class Copies(Replays):
         super().__init__(emitter, regions, memory, exits, shadows)
         self.extents = Extents(emitter.types, regions)
         self._copied: dict[str, list[Region]] = {}
+        self._chosen = False
         self._pending: list[tuple[str, Region]] = []
 
     def choose_copies(self) -> None:
@@ -83,6 +84,7 @@ class Copies(Replays):
             if len(values) > len(arrays):
                 chosen |= arrays
         self._copied = _by_array(chosen)
+        self._chosen = True
 
     def _copies_for(self, name: str) -> set[Pair] | None:
         """The arrays whose copies give a value that would be kept; None if they do not."""
@@ -221,10 +223,18 @@ class Copies(Replays):
 
     def copied(self, stmt: Stmt) -> bool:
         """Whether a load reads an element that is gone later, of an array that is copied for it."""
-        if self._nest(stmt) is None:
+        if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn != "load":
             return False
-        assert isinstance(stmt, Assign) and isinstance(stmt.value, Op) and isinstance(stmt.value.args[0], Name)
-        return self._missing(stmt, stmt.value.args[0].id)
+        array = stmt.value.args[0]
+        assert isinstance(array, Name)
+        if self._nest(stmt) is not None:
+            return self._missing(stmt, array.id)
+        home = self.regions.home[stmt.target]
+        if not self._chosen or self.regions.merged(stmt.target) or self._is_there(stmt, array.id, home):
+            return False
+        type_ = self.types[array.id]
+        assert isinstance(type_, Array)
+        return self._repeated(stmt, array.id, type_, self.chain(home)) is not None
 
     def _nest(self, stmt: Stmt) -> Region | None:
         if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn != "load":

@@ -161,8 +161,12 @@ class Costs:
         return self.memory.aliases.find(array) in self._kept
 
     def copied(self, stmt: Stmt) -> bool:
-        """Whether a load reads an element that is overwritten later, of an array that is copied for it."""
+        """Whether a load reads an element that is overwritten later, of an array that is or would be copied for it."""
         return False
+
+    def _is_there(self, load: Stmt, array: str, home: Region) -> bool:
+        """Whether an array holds what a load reads when the load's block is reversed."""
+        return self.memory.stable(load, array) or self._is_back(array, home)
 
     def _is_back(self, array: str, home: Region) -> bool:
         """Whether an array is as a block of loads found it when the block is reversed."""
@@ -199,8 +203,7 @@ class Costs:
         if value.fn == "load":
             array = value.args[0]
             assert isinstance(array, Name)
-            there = self.memory.stable(stmt, array.id) or self.copied(stmt) or self._is_back(array.id, home)
-            return LOAD if there else EXPENSIVE
+            return LOAD if self._is_there(stmt, array.id, home) or self.copied(stmt) else EXPENSIVE
         if value.fn == "**" and value.args[1] in (Const(2), Const(2.0)):
             return 0.3
         return _COST.get(value.fn, EXPENSIVE)

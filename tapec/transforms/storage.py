@@ -107,7 +107,9 @@ class Planner(StoredElements):
         defs = self.regions.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return  # the reversed loop's own variable
-        if len(defs) == 1 and self.copied(defs[0]) and self.from_copy(name, home, chain):
+        if len(defs) == 1 and self.copied(defs[0]):
+            served = self.from_copy(name, home, chain)
+            assert served
             return
         scalar = isinstance(self.types[name], Scalar)
         if held is not None:
