@@ -7,11 +7,12 @@ product of variables and places where ways meet.  So here are
 
 - elements of arrays at whole numbers, loaded and stored through the fields of the array that this takes;
 - variables that are set or deleted: of a number nobody asks what was there before, of an array one field;
-- powers with a whole number that stands in the source, which Numba compiles a function with a loop for.
+- powers with a whole number that stands in the source, which Numba compiles a function for; that of a negative one
+  raises ZeroDivisionError whatever the error model says.
 
-The results are those of Numba's code, and so is the machine code when LLVM is done, but for details.  What has another
-form is left to Numba.  Loops are, too: with their counters in variables of the function's own, LLVM saw them sooner,
-proved less of the signs of subscripts, and `heat_1d` took 1.7 times as long.
+The results are otherwise those of Numba's code, and so is the machine code when LLVM is done, but for details.  What
+has another form is left to Numba.  Loops are, too: with their counters in variables of the function's own, LLVM saw
+them sooner, proved less of the signs of subscripts, and `heat_1d` took 1.7 times as long.
 """
 
 from __future__ import annotations
@@ -79,18 +80,19 @@ class Lower(lowering.Lower):  # type: ignore[misc, unused-ignore]
     # powers
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
-        exponent = getattr(self.typeof(expr.rhs.name), "literal_value", None) if op is operator.pow else None
-        known = type(exponent) is int and 0 < exponent <= _LARGEST_EXPONENT
+        exponent: Any = getattr(self.typeof(expr.rhs.name), "literal_value", None) if op is operator.pow else None
+        known = type(exponent) is int and 0 < abs(exponent) <= _LARGEST_EXPONENT
         if not known or not isinstance(resty, nt.Float) or self.typeof(expr.lhs.name) != resty:
             return super().lower_binop(resty, expr, op)
         # in the order of Numba's loop, for the same bits
-        factor, result = self.loadvar(expr.lhs.name), None
-        while exponent:
-            if exponent & 1:
+        factor, left = self.loadvar(expr.lhs.name), abs(exponent)
+        result: Any = None
+        while left:
+            if left & 1:
                 result = factor if result is None else self.builder.fmul(result, factor)
-            exponent >>= 1
-            factor = self.builder.fmul(factor, factor) if exponent else factor
-        return result
+            left >>= 1
+            factor = self.builder.fmul(factor, factor) if left else factor
+        return result if exponent > 0 else self.builder.fdiv(result.type(1.0), result)
 
     # elements
 

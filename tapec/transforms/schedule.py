@@ -50,7 +50,7 @@ from tapec.transforms.ssa import to_ssa
 from tapec.transforms.sweep import Sweep
 
 _NEXT = "tapec_runtime.next_checkpoint"
-_CHANGED = "an array that a checkpointed loop hands on changes its shape"
+CHANGED = "an array that a checkpointed loop hands on changes its shape"
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class Schedule:
     def check_extents(self, out: Emitter, own: Sequence[Atom], others: Sequence[Atom]) -> None:
         for one, other in zip(own, others, strict=True):
             differs = out.atom(Op("!=", (one, other)))
-            out.add(If(differs, (Raise("ValueError", (Const(_CHANGED),), out.span),), (), out.span))
+            out.add(If(differs, (Raise("ValueError", (Const(CHANGED),), out.span),), (), out.span))
 
     def check_turned(self, out: Emitter, slots: Slots) -> None:
         """A snapshot goes into whatever buffer has the name by then, which must not be of another size."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
+import tapec
 from tapec.backend import lean
 from tapec.options import DEFAULT
 
@@ -47,7 +48,8 @@ def names(n, x):
 
 def powers(x, single, n):
     square = x**2
-    return square, x**1, x**7, x**13, x**-3, x**n, x**2.0, single**3, n**3, x**100000
+    inverse = 1.0 if x == 0.0 else x**-3, 1.0 if single == 0.0 else single**-2
+    return square, x**1, x**7, x**13, *inverse, x**n, x**2.0, single**3, n**3, x**100000
 
 
 def both(function):
@@ -71,11 +73,25 @@ def test_elements_are_where_numba_finds_them():
 
 def test_powers_have_the_bits_of_numbas():
     theirs, ours = both(powers)
-    for x in (1.1, -0.3, 1e-50, 1e200, np.nan, -np.inf):
+    for x in (1.1, -0.3, 1e-50, 1e200, np.nan, -np.inf, -0.0):
         args = x, np.float32(min(x, 1e3)), 3
         found, expected = ours(*args), theirs(*args)
         np.testing.assert_array_equal(found, expected)
         assert [type(one) for one in found] == [type(one) for one in expected]
+
+
+def inverses(r):
+    total = 0.0
+    for i in range(r.shape[0]):
+        total += r[i] ** -1
+    return total
+
+
+def test_negative_powers_are_infinite_at_zero_as_quotients_are():
+    value, gradient = tapec.value_and_grad(inverses)(np.array([1e-200, 2.0]))
+    assert value == 1e200
+    np.testing.assert_array_equal(gradient, [-np.inf, -0.25])
+    assert tapec.jvp(inverses, (np.array([0.0, 2.0]),), (np.array([0.0, 1.0]),))[0] == np.inf
 
 
 @pytest.fixture

@@ -139,6 +139,7 @@ def test_these_wait_as_well(other):
         {"other": "B[i, j]"},
         {"other": "a1[0]"},
         {"other": "z + z"},
+        {"store": "v = s * z\n                A[i, j] += v"},
         # the loop may end early
         {"after": "c = s > 1.0\n        if c:\n            break"},
         # trips in any order

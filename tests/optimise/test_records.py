@@ -131,6 +131,14 @@ def test_these_are_not(other):
     check(keep_once, text, printer.function(read(text), quote=False))
 
 
+def test_a_parameter_may_be_stored_beside_them():
+    text = LOOPS.format(**(AS_IT_IS | {"between": "a2[k1] = s"})).replace("A):", "A, s):")
+    text = text.replace("    for k in", "    a2 = np.empty(n)\n    for k in", 1)
+    text = text.replace("z = x1 * y1", "w4 = a2[k3]\n            z = x1 * w4")
+    found = printer.function(keep_once(read(text)), quote=False)
+    assert found.count("np.empty(") == 2 and "a2[k1] = s" in found
+
+
 def durbin(r):
     n = r.shape[0]
     y = np.zeros(n)

@@ -78,7 +78,7 @@ class Records:
         (store,) = stores
         if not isinstance(store, Store) or store.accumulate:
             return None
-        (load,) = self.regions.defs.get(store.value.id, [None])[:1] if isinstance(store.value, Name) else [None]
+        load = next(iter(self.regions.defs.get(store.value.id, ())), None) if isinstance(store.value, Name) else None
         match load:
             case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.trips.fixed(store.value):
                 pass

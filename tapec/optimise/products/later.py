@@ -194,7 +194,7 @@ class _Later:
 
     def element(self, factor: Name, rows: For, columns: For) -> Assign | None:
         """What loads a factor, if columns alone tell its values apart, and it might be loaded before the nest."""
-        (made,) = self.trips.regions.defs.get(factor.id, [None])[:1]
+        made = next(iter(self.trips.regions.defs.get(factor.id, ())), None)
         match made:
             case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.trips.fixed(factor):
                 there = written_in((rows,))
