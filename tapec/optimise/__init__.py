@@ -38,6 +38,7 @@ from tapec.optimise.loops.edges import part_edges
 from tapec.optimise.loops.invariant import fill_once
 from tapec.optimise.loops.neighbours import join_neighbours
 from tapec.optimise.loops.once import compute_once
+from tapec.optimise.loops.paths import follow_paths
 from tapec.optimise.loops.planes import gather_planes, gather_planes_by_trip
 from tapec.optimise.loops.settle import settle_stores
 from tapec.optimise.loops.shifts import cancel_shifts
@@ -157,6 +158,7 @@ SPEED: tuple[Pass, ...] = (
     *CLEAN,
     stencils_without_steps,
     select_values,
+    follow_paths,
     settle_stores,
     carry_additions,
     gather_planes,
@@ -220,6 +222,7 @@ TELLING: dict[Pass, Telling] = {
         *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
         *(
             refill,
+            follow_paths,
             leave_early,
             cancel_shifts,
             fill_once,

@@ -440,3 +440,59 @@ def test_threads_do_not_share_lanes():
         for c in (0.5, 2.0):
             plain = tapec.grad(by_two_names, opt_level=1)(x.copy(), c)
             np.testing.assert_allclose(tapec.grad(by_two_names, parallel=True)(x.copy(), c), plain, rtol=1e-12)
+
+
+def likelihoods(x, label):
+    """The negative logarithms of the labels' shares, by the exponentials of rows."""
+    loss = 0.0
+    for i in range(x.shape[0]):
+        top = x[i, 0]
+        for c in range(x.shape[1]):
+            top = max(top, x[i, c])
+        total = 0.0
+        for c in range(x.shape[1]):
+            total += math.exp(x[i, c] - top)
+        loss += math.log(total) + top - x[i, label[i]]
+    return loss
+
+
+@pytest.mark.parametrize("shape", [(70, 3), (17, 1), (15, 3), (3, 30), (20, 25), (0, 3)])
+def test_rows_have_a_second_form_for_few_columns(shape):
+    x, label = np.sin(np.arange(shape[0] * shape[1])).reshape(shape), np.arange(shape[0]) % shape[1] - 1
+    with interpreted():
+        check_derivative(likelihoods, (x, label), (0,))
+
+
+def test_rows_of_few_columns_are_told():
+    told = tapec.explain(likelihoods, 0, "f8[:, :], i8[:]")
+    (note,) = [note for note in told.notes if note.by == "lanes"]
+    assert "where its inner loops are short" in str(note)
+
+
+def test_one_loop_from_element_to_element_has_one_form():
+    def scaled(x, w):
+        total = 0.0
+        for i in range(x.shape[0]):
+            for c in range(x.shape[1]):
+                total += w[i, c] * math.exp(x[i, c])
+        return total
+
+    assert "lane" not in tapec.emit(scaled, (0, 1), "f8[:, :], f8[:, :]")
+
+
+def columns(start, w, steps):
+    """A vector of logarithms of sums of exponentials down the columns of a matrix, again and again."""
+    a = start.copy()
+    for _ in range(steps):
+        new = np.empty(a.size)
+        for j in range(a.size):
+            e = np.exp(a + w[:, j])
+            new[j] = math.log(e.sum())
+        a = new
+    return a.sum()
+
+
+def test_columns_run_side_by_side_although_loops_fill_memory_of_the_trip():
+    with interpreted():
+        check_derivative(columns, (np.array([0.1, -0.4, 0.3]), np.sin(np.arange(9.0)).reshape(3, 3), 3), (0, 1))
+    assert "lanes" in tapec.emit(columns, (0, 1), "f8[:], f8[:, :], i8")

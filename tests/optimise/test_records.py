@@ -187,3 +187,12 @@ def test_gradients_of_programs_with_such_records(rng, f, args, signature, array,
     assert text.count("_store = np.empty((") == stores
     told = [str(note) for note in tapec.explain(f, wrt, signature=signature).notes if note.by == "records"]
     assert told == [f"not kept again: a trip keeps these elements of `{array}` already"]
+
+
+def test_a_parameter_that_is_kept_is_no_element():
+    def filled(x, a, m):
+        m += np.prod(np.full((3, 4, 3), x), axis=-1) > 0.44
+        a = np.append(a[1], a[1])
+        return (m * m).sum() + a.sum()
+
+    assert "np.prod" in tapec.emit(filled, (0, 1), "f8, f8[:], f8[:, :]")

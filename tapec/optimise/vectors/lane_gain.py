@@ -8,7 +8,11 @@
 As lanes, they must read and write neighbours: `w[j, c]` is the same for all, and a copy of `x` can have the lanes
 last, since all `j` read it again.  Alone, a loop over `c` would not run on vectors, or hardly, if it is short, if its
 elements lie apart, or if its trips need one another.  How long it is only the run knows; where it could be long, and
-works on memory of the trip, which is larger by a lane's width, it stays as it is.
+works on memory of the trip, which is larger by a lane's width, it stays as it is; unless another loop of that length
+takes elements apart.
+
+Where elementary functions are called in loops that would run on vectors by themselves, what decides is how long those
+are: `short_loops` says which numbers of trips have to be small.  Vectors leave most of a short loop over.
 """
 
 from __future__ import annotations
@@ -17,12 +21,32 @@ from collections.abc import Iterator
 
 from tapec.analyses.lanes import Lanes
 from tapec.analyses.trips import Access
+from tapec.optimise.vectors.elementary import VECTORISED
 from tapec.optimise.vectors.packed import Packed
-from tapec.syntax.core import Block, Expr, For, If, Loop, Name, Op, literal_range, mentions, names_in, walk, written_in
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    If,
+    Loop,
+    Name,
+    Op,
+    literal_range,
+    mentions,
+    names_in,
+    walk,
+    written_in,
+)
 from tapec.syntax.types import Array
 
 # fewer trips than this do not fill vectors
 _FEW = 16
+# elementary functions that cost more than to move an element or two
+CALLED = frozenset(VECTORISED) - {"np.maximum", "np.minimum", "**", "np.power", "np.pow"}
+# elements that lie apart for each call of one
+_APART = 3
 
 
 def few(loop: For) -> bool:
@@ -36,6 +60,8 @@ def gains(lanes: Lanes, packed: Packed) -> bool:
     loops = list(_nested(lanes.loop.body, 1))
     depth = max(level for _, level in loops)
     slow = False
+    # bounds of loops that take elements apart, and of those over memory of the trip that would run on vectors
+    apart, along = set(), set()
     for loop, level in loops:
         if level < depth:
             continue
@@ -44,11 +70,43 @@ def gains(lanes: Lanes, packed: Packed) -> bool:
         accesses = list(lanes.trips.accesses(loop.body))
         if not all(_neighbours(lanes, packed, access) for access in accesses):
             return False
-        bad = _slow_alone(lanes, loop, accesses)
-        if not bad and any(lanes.widened(access.array) for access in accesses):
-            return False
-        slow = slow or bad
-    return slow or depth > 1
+        bounds = loop.start, loop.stop
+        if _bounds_differ(lanes, loop) or not lanes.trips.commute(loop):
+            slow = True
+        elif _strides(lanes, loop, accesses):
+            slow = True
+            apart.add(bounds)
+        elif any(lanes.widened(access.array) for access in accesses):
+            along.add(bounds)
+    return (slow or depth > 1) and along <= apart
+
+
+def short_loops(lanes: Lanes) -> set[str]:
+    """Names of the numbers of trips that have to be small for lanes to gain, where nothing else has to; or none."""
+    loops = [loop for loop, _ in _nested(lanes.loop.body, 1)]
+    inside = written_in(lanes.loop.body)
+    stops: set[str] = set()
+    calls = apart = 0
+    for loop in loops:
+        if not isinstance(loop, For) or id(loop) in lanes.controls or loop.start != Const(0):
+            return set()
+        if not isinstance(loop.stop, Name) or loop.stop.id in inside:
+            return set()
+        stops.add(loop.stop.id)
+        made = [stmt.value for stmt in walk(loop.body) if isinstance(stmt, Assign)]
+        calls += sum(isinstance(value, Op) and value.fn in CALLED for value in made)
+        apart += sum(not _neighbours(lanes, None, access) for access in lanes.trips.accesses(loop.body))
+    # what only goes from element to element, and one loop alone, run along rows
+    handed_on = len(loops) > 1 and any(_hands_on(lanes, loop) for loop in loops)
+    few_lanes = lanes.loop.stop in {Name(stop) for stop in stops}
+    return stops if handed_on and apart <= _APART * calls and not few_lanes else set()
+
+
+def _hands_on(lanes: Lanes, loop: For | Loop) -> bool:
+    """Whether a trip of a loop goes on with a number that the one before has left."""
+    inside = set(map(id, walk((loop,))))
+    defs = lanes.trips.regions.defs
+    return any(id(stmt) not in inside for name in written_in(loop.body) for stmt in defs.get(name, ()))
 
 
 def _nested(block: Block, level: int) -> Iterator[tuple[For | Loop, int]]:
@@ -62,9 +120,9 @@ def _nested(block: Block, level: int) -> Iterator[tuple[For | Loop, int]]:
                 yield from _nested((*body, *orelse), level)
 
 
-def _neighbours(lanes: Lanes, packed: Packed, access: Access) -> bool:
-    """Whether lanes touch one element, or elements side by side."""
-    if packed.repeated(access.stmt):
+def _neighbours(lanes: Lanes, packed: Packed | None, access: Access) -> bool:
+    """Whether lanes touch one element, or elements side by side; without copies if there are none."""
+    if packed is not None and packed.repeated(access.stmt):
         return True
     if access.index is None:
         return access.array not in lanes.rows and not lanes.widened(access.array)
@@ -80,18 +138,23 @@ def _neighbours(lanes: Lanes, packed: Packed, access: Access) -> bool:
     return differing == [last] and _step(lanes, index[last], lanes.loop.var, lanes.names) == 1
 
 
-def _slow_alone(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:
-    """Whether a loop would not run on vectors by itself, or not for long."""
+def _bounds_differ(lanes: Lanes, loop: For) -> bool:
+    """Whether a loop makes other numbers of trips in other trips of the loop around."""
     inside = written_in(lanes.loop.body)
-    if any(name in inside for bound in (loop.start, loop.stop) for name in names_in(bound)):
-        return True
-    if not lanes.trips.commute(loop):
-        return True
+    return any(name in inside for bound in (loop.start, loop.stop) for name in names_in(bound))
+
+
+def _strides(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:
+    """Whether a loop takes elements that lie apart."""
     moving = written_in((loop,))
     for access in accesses:
-        for k, sub in enumerate(access.index or ()):
-            type_ = lanes.trips.types[access.array]
-            assert isinstance(type_, Array)
+        if access.index is None:
+            continue
+        found = lanes.element(access.array, access.index)
+        assert found is not None
+        type_ = lanes.trips.types[found[0]]
+        assert isinstance(type_, Array)
+        for k, sub in enumerate(found[1]):
             apart = k != (0 if type_.layout == "F" else type_.ndim - 1)
             step = _step(lanes, sub, loop.var, moving)
             if step is None or (step != 0 and apart):

@@ -28,8 +28,9 @@ from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.vectors.lane_buffers import with_lanes_last
-from tapec.optimise.vectors.lane_gain import few, gains
+from tapec.optimise.vectors.lane_gain import few, gains, short_loops
 from tapec.optimise.vectors.packed import Packed
+from tapec.optimise.vectors.short_lanes import Uses, where_short
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -66,24 +67,51 @@ def in_lanes(
     function = with_lanes_last(function, lambda *loop: _planned(*loop) is not None)
     trips = Trips(function)
     fresh = Fresh(function.types)
+    uses = Uses(function)
 
     def block(stmts: Block) -> Block:
         return tuple(new for stmt in stmts for new in statement(stmt))
 
     def statement(stmt: Stmt) -> Iterable[Stmt]:
-        planned = _planned(stmt, trips, fresh)
-        if planned is None:
+        lanes = _possible(stmt, trips)
+        packed = None if lanes is None else Packed(lanes, fresh)
+        if lanes is None or packed is None:
             return (map_blocks(stmt, block),)
+        if gains(lanes, packed):
+            tell(stmt, "64 trips side by side")
+            return Rewriting(lanes, packed, fresh).loop()
+        if stops := short_loops(lanes):
+            tell(stmt, "64 trips side by side where its inner loops are short")
+            return short(lanes, packed, stops)
+        return (map_blocks(stmt, block),)
+
+    def tell(stmt: Stmt, what: str) -> None:
         if listener is not None:
             why = "they run on vectors where its inner loops do not; what a trip keeps takes 64 times the room"
-            listener.decide(stmt.span, "lanes", "64 trips side by side", why)
-        return planned.loop()
+            listener.decide(stmt.span, "lanes", what, why)
+
+    def short(lanes: Lanes, packed: Packed, stops: set[str]) -> Iterable[Stmt]:
+        types = dict(fresh.types)
+        made = Rewriting(lanes, packed, fresh).loop()
+        # what a trip makes has another rank in lanes
+        own = {name: fresh(name, fresh.types[name]) for name in uses.only_in(lanes.loop)}
+        fresh.types |= {name: types[name] for name in own}
+        return where_short(lanes.loop, made, map_blocks(lanes.loop, block), stops, own, fresh)
 
     return replace(function, body=block(function.body), types=fresh.types)
 
 
 def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:
     """How a loop runs in lanes, if it can, and gains by it."""
+    lanes = _possible(stmt, trips)
+    if lanes is None:
+        return None
+    packed = Packed(lanes, fresh)
+    return Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
+
+
+def _possible(stmt: Stmt, trips: Trips) -> Lanes | None:
+    """What differs between the trips of a loop that can run in lanes."""
     if not isinstance(stmt, For) or stmt.step != Const(1) or stmt.slots is not None or few(stmt):
         return None
     # threads would share the lanes of what each of them has for itself
@@ -92,10 +120,7 @@ def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:
     if not trips.commute(stmt):
         return None
     lanes = Lanes(stmt, trips)
-    if not lanes.separate():
-        return None
-    packed = Packed(lanes, fresh)
-    return Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
+    return lanes if lanes.separate() else None
 
 
 @dataclass
