@@ -35,6 +35,7 @@ from tapec.optimise.loops.chains import split_chains
 from tapec.optimise.loops.distribute import distribute, distribute_by_trip
 from tapec.optimise.loops.early import leave_early
 from tapec.optimise.loops.edges import part_edges
+from tapec.optimise.loops.functions_once import functions_once
 from tapec.optimise.loops.invariant import fill_once
 from tapec.optimise.loops.neighbours import join_neighbours
 from tapec.optimise.loops.once import compute_once
@@ -126,6 +127,8 @@ PREPARE: tuple[Pass, ...] = (
     check_once,
     *CLEAN,
     share_factors,
+    functions_once,
+    *CLEAN,
     fill_once,
     *CLEAN,
     compute_once,
@@ -225,6 +228,7 @@ TELLING: dict[Pass, Telling] = {
             follow_paths,
             leave_early,
             cancel_shifts,
+            functions_once,
             fill_once,
             compute_once,
             share_factors,
