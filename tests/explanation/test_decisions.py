@@ -148,7 +148,7 @@ def discounted(x, n):
     total = 0.0
     for i in range(n):
         for k in range(n):
-            total += math.exp(-x * k) * i
+            total += math.exp(-x * (i + k)) * i
     return total
 
 
