@@ -98,7 +98,20 @@ def f(a, n):
 """
 
 
-@pytest.mark.parametrize("text", [BRANCHES, REPEATED, VIEWED], ids=["branches", "repeated", "viewed"])
+BELOW_ZERO = """
+def f(a, n):
+    a_y = np.zeros(n)
+    for i in range(-n, n):
+        u = a_y[i]
+        a[i] += u
+        a_y[i] = 1.0
+    return a
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [BRANCHES, REPEATED, VIEWED, BELOW_ZERO], ids=["branches", "repeated", "viewed", "below zero"]
+)
 def test_so_do_those_that_somebody_reads(text):
     assert changed(text) == text.lstrip()
 

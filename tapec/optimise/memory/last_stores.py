@@ -6,6 +6,7 @@
 
 Loops that have been joined leave such stores: the one before them had been read by the other.  The array is made in the
 block of the loop, has one name, and is used by element only; in the loop every use is of one element, that of the trip.
+No other trip uses it: subscripts below zero, which mean elements from the end, are refused.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from tapec.analyses.memory import ALLOCATIONS, aliases, is_memory
+from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
@@ -51,6 +53,7 @@ class _LastStores:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function, self.listener = function, listener
         self.fresh = Fresh(function.types)
+        self.trips = Trips(function)
         self.found = False
         known = aliases(function)
         names = Counter(known.find(name) for name, type_ in function.types.items() if is_memory(type_))
@@ -89,7 +92,8 @@ class _LastStores:
         element = self.element(uses, array)
         if element is None or not any(isinstance(stmt, Store) for stmt in uses):
             return loop
-        if not all(element.count(Name(var)) == 1 for var in counted):
+        # two numbers of different signs may mean one element
+        if not all(element.count(Name(var)) == 1 and self.trips.never_negative(Name(var)) for var in counted):
             return loop
         return replace(loop, body=self.without(loop.body, array, element))
 
