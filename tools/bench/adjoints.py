@@ -155,6 +155,46 @@ def heat_1d(u0, kappa, steps):
     return total, (bar, kappa_bar)
 
 
+def wave_equation(u0, speed, steps):
+    """The differences of each state's points are kept; the transposed stencil gathers, for at least three points.
+
+    What a step leaves for the adjoint of the state before the last one is the last one's, negated: `other` holds it
+    with the sign that it had, but for the ends, which a step does not change.
+    """
+    n = u0.shape[0]
+    now, old = u0.copy(), u0.copy()
+    kept = np.empty((steps, n))
+    squared = speed**2
+    for s in range(steps):
+        row = kept[s]
+        for i in range(1, n - 1):
+            row[i] = now[i + 1] - 2.0 * now[i] + now[i - 1]
+            old[i] = 2.0 * now[i] - old[i] + squared[i] * row[i]
+        now, old = old, now
+    total = 0.0
+    bar, other, weighed = np.empty(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        total += now[i] * now[i]
+        bar[i] = 2.0 * now[i]
+    speed_bar = np.zeros(speed.shape[0])
+    for s in range(steps - 1, -1, -1):
+        row = kept[s]
+        for i in range(1, n - 1):
+            weighed[i] = squared[i] * bar[i]
+            speed_bar[i] += row[i] * bar[i]
+        other[0] += weighed[1]
+        other[n - 1] += weighed[n - 2]
+        for i in range(1, n - 1):
+            other[i] = weighed[i - 1] + weighed[i + 1] + 2.0 * (bar[i] - weighed[i]) - other[i]
+        bar, other = other, bar
+    for i in range(1, n - 1):
+        bar[i] -= other[i]
+        speed_bar[i] *= 2.0 * speed[i]
+    bar[0] += other[0]
+    bar[n - 1] += other[n - 1]
+    return total, (bar, speed_bar)
+
+
 def sir_epidemic(rates, recovery, infected, days):
     """The path is kept in two arrays; the sweep back starts at the day of the peak."""
     path_s = np.empty(days + 1)

@@ -229,7 +229,9 @@ PROBLEMS = (
     ),
     Problem(grids.heat_1d, lambda rng: (rng.normal(size=500), 0.2, 200), (0, 1), adjoints.heat_1d),
     Problem(heat_2d, lambda rng: (rng.normal(size=(60, 60)), rng.uniform(0, 0.2, (60, 60)), 20), (0, 1)),
-    Problem(wave_equation, lambda rng: (rng.normal(size=500), rng.uniform(0, 0.8, 500), 200), (0, 1)),
+    Problem(
+        wave_equation, lambda rng: (rng.normal(size=500), rng.uniform(0, 0.8, 500), 200), (0, 1), adjoints.wave_equation
+    ),
     Problem(upwind_advection, lambda rng: (rng.normal(size=500), rng.normal(size=501), 0.2, 200), (0, 1)),
     Problem(thomas, lambda rng: _tridiagonal(rng, 5000), (0, 1, 2, 3)),
     Problem(matrices.lu_log_determinant, lambda rng: (rng.normal(size=(60, 60)),)),
