@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +24,14 @@ class Remade:
     """A derivative that is pickled, and told from others by the cache, as a function and its arguments that make it."""
 
     _recipe: tuple[Any, ...]
+    _request: Request | None
     __name__: str
+
+    @functools.cached_property
+    def sources(self) -> tuple[tuple[int, ...], bool]:
+        """Where the arguments stand that it is taken by, and whether that is a single one."""
+        assert self._request is not None
+        return resolve_wrt(self._request.function, self._request.wrt)
 
     def __repr__(self) -> str:
         return f"<tapec derivative {self.__name__}>"
@@ -49,7 +57,7 @@ def call_structured(derivative: Any, request: Request | None, names: list[str], 
     if request is None or argument_types(tuple(converted)) is None:
         raise _unsupported(derivative, names, converted)
     result = derivative(*converted)
-    positions, single = resolve_wrt(request.function, request.wrt)
+    positions, single = derivative.sources
     return structured.result_like(request.kind, result, [given[position] for position in positions], single)
 
 

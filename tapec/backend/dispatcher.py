@@ -7,6 +7,7 @@ function.  A call of another kind, with lists or dataclasses or without the JIT,
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -162,6 +163,10 @@ class Derivative(Remade, Dispatcher):
         kind = type(self)
         try:
             found = argument_types(args)
+            existing: Any = None if found is None else self.overloads.get(found)
+            if existing is not None:
+                # Numba's C code asks again at every call that leaves arguments out
+                return existing.entry_point
             entry = self._structured if found is None else self._overload(found, None if self._whole else args)
         finally:
             self._types_active_call.clear()
@@ -173,7 +178,11 @@ class Derivative(Remade, Dispatcher):
 
     def _structured(self, *args: Any) -> Any:
         """Call with lists and dataclasses among the arguments."""
-        return call_structured(self, self._request, list(inspect.signature(self.py_func).parameters), args)
+        return call_structured(self, self._request, self._names, args)
+
+    @functools.cached_property
+    def _names(self) -> list[str]:
+        return list(inspect.signature(self.py_func).parameters)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Resolve a call from jitted code; errors of tapec pass through Numba with their text."""

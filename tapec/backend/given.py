@@ -10,6 +10,8 @@ from numba.core.dispatcher import OmittedArg
 from numba.core.errors import NumbaTypeError, NumbaValueError
 from numba.core.typing.typeof import Purpose, typeof
 
+# what no program takes as it is
+_STRUCTURED = frozenset({list, dict})
 # the types of arrays met so far, and how many of them are kept at most
 _arrays: dict[tuple[Any, int, int], Any] = {}
 _KNOWN = 256
@@ -28,6 +30,15 @@ def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             if kind in _arrays:
                 found.append(_arrays[kind])
                 continue
+        if type(arg) in _STRUCTURED:
+            return None
+        if isinstance(arg, tuple):
+            items = argument_types(arg)
+            if items is None:
+                return None
+            # as Numba does, with what is known of arrays
+            found.append(nt.BaseTuple.from_types(items, type(arg)))
+            continue
         if isinstance(arg, OmittedArg):
             found.append(nt.Omitted(arg.value))
             continue
@@ -36,8 +47,6 @@ def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         except (ValueError, NumbaTypeError, NumbaValueError):  # such as masked arrays, and dtypes of another byte order
             return None
         if numba_type is None or isinstance(numba_type, nt.List | nt.Set | nt.PyObject):
-            return None
-        if isinstance(numba_type, nt.BaseTuple) and argument_types(arg) is None:
             return None
         if type(arg) is np.ndarray and len(_arrays) < _KNOWN:
             _arrays[arg.dtype, arg.ndim, arg.flags.num] = numba_type

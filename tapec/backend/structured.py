@@ -56,7 +56,7 @@ def _plain(value: Any, label: str) -> Any:
 def _check_own(value: Any, label: str) -> None:
     """Refuse a list or dict of a class whose items, length or truth are what its methods say."""
     kind = type(value)
-    if kind.__module__ == "collections":
+    if kind is dict or kind is list or kind.__module__ == "collections":
         return
     for name in ("__getitem__", "__iter__", "__len__", "__bool__", "__contains__", "__missing__", "__eq__"):
         if isinstance(inspect.getattr_static(kind, name, None), types.FunctionType):
