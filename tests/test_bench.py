@@ -15,6 +15,7 @@ SMALL = {
     "rosenbrock": lambda rng: (rng.normal(size=6),),
     "sir_epidemic": lambda rng: (rng.uniform(0.2, 0.5, 5), 0.11, 0.05, 30),
     "heat_1d": lambda rng: (rng.normal(size=7), 0.2, 5),
+    "wave_equation": lambda rng: (rng.normal(size=7), rng.uniform(0.0, 0.8, 7), 5),
     "mixture_loops": lambda rng: (rng.normal(size=(5, 2)), rng.normal(size=3), rng.normal(size=(3, 2)), np.zeros(3)),
     "logistic_loops": lambda rng: (rng.normal(size=3), 0.3, rng.normal(size=(6, 3)), rng.integers(0, 2, 6), 0.1),
     "softmax_cross_entropy": lambda rng: (rng.normal(size=(4, 3)), rng.integers(0, 3, 4)),
