@@ -37,7 +37,10 @@ def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             if items is None:
                 return None
             # as Numba does, with what is known of arrays
-            found.append(nt.BaseTuple.from_types(items, type(arg)))
+            numba_type = nt.BaseTuple.from_types(items, type(arg))
+            if numba_type is None:  # a class of its own without names for the items
+                return None
+            found.append(numba_type)
             continue
         if isinstance(arg, OmittedArg):
             found.append(nt.Omitted(arg.value))
