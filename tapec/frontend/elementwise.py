@@ -44,6 +44,9 @@ def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = Non
     if not any(is_array(arg) for arg in args):
         return ev.op(fn, *args, node=node)
     types = [arg.type for arg in args if isinstance(arg, Sym | Lazy)]
+    if fn == "~" and all(isinstance(type_, Array) and type_.dtype == "bool" for type_ in types):
+        # an element may be a truth value of Python's, whose `~` is a number
+        fn = "not"
     result = _array_type(ev, fn, types, node)
     if result.ndim == 0:
         return ev.op(fn, *(element(ev, arg, ()) if is_array(arg) else arg for arg in args), node=node)

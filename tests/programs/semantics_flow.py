@@ -469,6 +469,15 @@ def rotated_totals(a, x):
 
 
 @case(np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1]))
+def all_but_those(x):
+    """Where a mask is computed as a number of Python's, its opposite is none of `~`."""
+    y = x.copy()
+    even = np.arange(len(y)) % 2 == 0
+    y[even] -= y[~even].sum()
+    return np.sum(y * y)
+
+
+@case(np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1]))
 def below_zero(x):
     """Two values of a loop's variable, -3 and 3, mean one element: what the first stores the other reads."""
     y, total = np.zeros(6), 0.0
