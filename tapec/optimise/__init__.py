@@ -37,7 +37,7 @@ from tapec.optimise.loops.early import leave_early
 from tapec.optimise.loops.edges import part_edges
 from tapec.optimise.loops.functions_once import functions_once
 from tapec.optimise.loops.invariant import fill_once
-from tapec.optimise.loops.neighbours import join_neighbours
+from tapec.optimise.loops.neighbours import join_inner_neighbours, join_neighbours
 from tapec.optimise.loops.once import compute_once
 from tapec.optimise.loops.paths import follow_paths
 from tapec.optimise.loops.planes import gather_planes, gather_planes_by_trip
@@ -60,6 +60,7 @@ from tapec.optimise.memory.records import keep_once
 from tapec.optimise.memory.refill import refill
 from tapec.optimise.memory.reused import reuse_memory
 from tapec.optimise.memory.scalars import replace_small_arrays
+from tapec.optimise.memory.spent import numbers_of_spent
 from tapec.optimise.memory.stacks import stacks_by_position
 from tapec.optimise.products.columns import products_in_rows
 from tapec.optimise.products.factors import share_factors
@@ -179,6 +180,9 @@ SPEED: tuple[Pass, ...] = (
     add_later,
     multiply_matrices,
     turn_tall,
+    join_inner_neighbours,
+    numbers_of_spent,
+    drop_last_stores,
 )
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
@@ -214,6 +218,7 @@ TELLING: dict[Pass, Telling] = {
     for one in (
         *(
             join_neighbours,
+            join_inner_neighbours,
             carry_additions,
             *(gather_planes, gather_planes_by_trip, distribute, distribute_by_trip),
             hoist_allocations,

@@ -7,7 +7,7 @@ import pytest
 
 import tapec
 from tapec import optimise
-from tapec.optimise.loops.neighbours import join_neighbours
+from tapec.optimise.loops.neighbours import join_inner_neighbours, join_neighbours
 from tests.optimise.reading import check
 from tests.oracles import interpreted
 
@@ -81,6 +81,62 @@ def f(a, a_1, a_2, A, x, n, k, c):
     check(join_neighbours, text, text)
 
 
+def test_loops_in_loops_and_nests_are_joined_afterwards():
+    check(
+        join_inner_neighbours,
+        before="""
+        def f(a, a_1, A, n, m):
+            for j in range(m):
+                for i in range(n):
+                    y = a[i]
+                    A[i, j] = y
+                u = a_1[j]
+                for i_1 in range(n):
+                    z = A[i_1, j]
+                    v = z * u
+                    A[i_1, j] = v
+            for k in range(m):
+                for i_2 in range(n):
+                    y_1 = a[i_2]
+                    a_1[k] += y_1
+            for k_1 in range(m):
+                w = a_1[k_1]
+                for i_3 in range(n):
+                    a[i_3] += w
+        """,
+        after="""
+        def f(a, a_1, A, n, m):
+            for j in range(m):
+                u = a_1[j]
+                for i in range(n):
+                    y = a[i]
+                    v = y * u
+                    A[i, j] = v
+                    a_1[j] += y
+            for k_1 in range(m):
+                w = a_1[k_1]
+                for i_3 in range(n):
+                    a[i_3] += w
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        # what an earlier or a later trip stored, another element of the row, and a nest of another depth
+        "for k in range(n):\n    k_1 = n - k\n    w = a_1[k_1]\n    a_2[k] = w",
+        "for k in range(n):\n    w = a_1[j]\n    a_2[k] = w",
+        "for k in range(n):\n    for k_1 in range(n):\n        w = a_1[k_1]\n        a_2[k] += w",
+    ],
+)
+def test_loops_in_loops_stay_apart_where_other_elements_are_needed(rest: str):
+    inner = f"for i in range(n):\n    y = a[i]\n    a_1[i] = y\n{rest}"
+    body = "\n".join(f"        {line}" for line in inner.splitlines())
+    text = f"\ndef f(a, a_1, a_2, n, m):\n    for j in range(m):\n{body}\n    return a_2\n"
+    check(join_inner_neighbours, text, text)
+
+
 def test_too_many_arrays_stay_in_two_loops():
     body = "\n".join(f"    a_{k}[i] = y" for k in range(1, 5))
     more = "\n".join(f"    a_{k}[j] = z" for k in range(5, 8))
@@ -112,15 +168,42 @@ def overwritten(x, w):
     return total + np.sin(y).sum() + x.max()
 
 
+def filtered(x, w):
+    """A recursion over a row that is read backwards, and over a grid that is smoothed in two passes."""
+    y, other = x.copy(), np.zeros_like(x)
+    grid = np.zeros((x.size, 3))
+    for k in range(1, x.size):
+        for i in range(k):
+            other[i] = y[i] + w[0] * y[k - i - 1]
+        for i in range(k):
+            y[i] = other[i] * 0.5
+        for i in range(k):
+            for j in range(3):
+                grid[i, j] += y[i] * w[1] + j
+        for i in range(k):
+            for j in range(3):
+                y[i] += 0.1 * grid[i, j] * grid[i, j]
+    return (y * y).sum() + grid.sum()
+
+
+def spread(x, w):
+    """Distances of all pairs, by broadcasting."""
+    gap = x[:, None] - x[None, :]
+    away = np.exp(-(gap**2) * w[0]) * (1.0 - np.eye(x.size))
+    share = away / (away.sum(axis=1)[:, None] + w[1] ** 2)
+    return (share * np.log(share + 1.0)).sum()
+
+
 @pytest.mark.slow
 def test_results_are_the_same(monkeypatch):
     rng = np.random.default_rng(3)
     with interpreted():
-        for f in (two_norms, standardised, likelihood, overwritten):
+        for f in (two_norms, standardised, likelihood, overwritten, filtered, spread):
             joined = tapec.value_and_grad(f, (0, 1))
             joined(np.ones(2), np.ones(2))
             with monkeypatch.context() as apart:
-                rest = tuple(one for one in optimise.SPEED if one is not join_neighbours)
+                joins = (join_neighbours, join_inner_neighbours)
+                rest = tuple(one for one in optimise.SPEED if one not in joins)
                 apart.setattr(optimise, "SPEED", rest)
                 plain = tapec.value_and_grad(f, (0, 1))
                 plain(np.ones(2), np.ones(2))

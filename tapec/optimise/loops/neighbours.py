@@ -10,10 +10,15 @@
 Each pass over memory that is left out is time where arrays are larger than the caches.  Arrays that were made for the
 second loop alone become numbers of a trip (`privatise`, `scalars`).
 
-The loops have the same trips, which can run in any order, and are without inner loops.  Where one of them writes what
-the other uses, each trip keeps to the elements that have its number, so that a trip of the second loop needs no other
-trip of the first one.  Statements between the loops stand before both, or behind both if they need the first one; the
-second one then may not need them.  Only in what runs once: loops in loops have small arrays, and passes of their own.
+The loops have the same trips, which can run in any order.  Where one of them writes what the other uses, each trip
+keeps to the elements that have its number on one axis, so that a trip of the second loop needs no other trip of the
+first one.  Statements between the loops stand before both, or behind both if they need the first one; the second one
+then may not need them.
+
+`join_neighbours` joins loops without loops around or inside, where arrays are large.  `join_inner_neighbours` comes
+after the passes that look for products and stencils, and takes loops in loops, too, and nests of two: rows of a matrix
+that are written, summed and divided by their sums run once over what is in the first cache.  Nests of different depth
+stay apart, since the deeper one may run in lanes.
 """
 
 from __future__ import annotations
@@ -35,10 +40,12 @@ from tapec.syntax.core import (
     For,
     Function,
     If,
+    Loop,
     Name,
     Note,
     Stmt,
     Store,
+    map_blocks,
     reads,
     walk,
     writes,
@@ -62,7 +69,7 @@ def join_neighbours(
     for _ in range(_ROUNDS):
         if sum(isinstance(stmt, For) for stmt in function.body) < 2:
             break
-        body = tuple(_Neighbours(function, listener).joined())
+        body = _Neighbours(function, listener, depth=1).joined(function.body)
         if len(body) == len(function.body):
             break
         function = replace(function, body=body)
@@ -70,6 +77,22 @@ def join_neighbours(
         return function
     function = drop_dead(single_values(function, constants), constants)
     function = replace_small_arrays(privatise(function, constants, listener), constants, listener)
+    return settle_stores(drop_dead(single_values(function, constants), constants))
+
+
+def join_inner_neighbours(
+    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such loops joined inside of other loops; see the module."""
+    before = function
+    for _ in range(_ROUNDS):
+        worker = _Neighbours(function, listener, depth=2)
+        body = worker.joined(tuple(map(worker.inside, function.body)))
+        if not worker.found:
+            break
+        function = replace(function, body=body)
+    if function is before:
+        return function
     return settle_stores(drop_dead(single_values(function, constants), constants))
 
 
@@ -97,10 +120,14 @@ class _Used:
 
 
 class _Neighbours:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    """depth  how deep the nests are that are joined"""
+
+    def __init__(self, function: Function, listener: Listener | None, depth: int) -> None:
         self.listener = listener
+        self.depth = depth
         self.trips = Trips(function)
-        self.stmts = list(function.body)
+        self.found = 0
+        self.stmts: list[Stmt] = []
         find = self.trips.aliases.find
         # accesses by memory; arguments and what is returned are used by the caller, too
         self.uses = Counter(find(one.array) for one in self.trips.accesses(function.body))
@@ -108,8 +135,16 @@ class _Neighbours:
         self._used: dict[int, tuple[Stmt, _Used]] = {}
         self._fit: dict[int, tuple[Stmt, bool]] = {}
 
-    def joined(self) -> list[Stmt]:
-        """The function's statements, where each loop has been joined with at most one other."""
+    def inside(self, stmt: Stmt) -> Stmt:
+        """A statement with loops joined inside its loops, the innermost that are first."""
+        made = map_blocks(stmt, lambda block: tuple(map(self.inside, block)))
+        return map_blocks(made, self.joined) if isinstance(made, For | Loop) else made
+
+    def joined(self, block: Block) -> Block:
+        """A block's statements, where each loop has been joined with at most one other."""
+        if sum(isinstance(stmt, For) for stmt in block) < 2:
+            return block
+        self.stmts = list(block)
         place = 0
         while place < len(self.stmts):
             first = self.stmts[place]
@@ -123,8 +158,9 @@ class _Neighbours:
                 assert isinstance(first, For) and isinstance(loop, For)
                 self.stmts[place : second + 1] = [*before, self.one(first, loop), *later]
                 place += len(before)
+                self.found += 1
             place += 1
-        return self.stmts
+        return tuple(self.stmts)
 
     def partner(self, place: int, first: For) -> tuple[int, set[int]] | None:
         """Where the next loop stands that can be joined, and which statements between them (by id) go behind both."""
@@ -168,20 +204,25 @@ class _Neighbours:
         known = self._fit.get(id(loop))
         if known is None:
             plain = loop.step == Const(1) and not loop.parallel and not loop.independent and loop.slots is None
-            fits = plain and _straight(loop.body) and self.trips.fixed(loop.stop) and self.trips.commute(loop)
+            fits = plain and _straight(loop.body) and _depth(loop) <= self.depth
+            fits = fits and self.trips.fixed(loop.stop) and self.trips.commute(loop)
             known = self._fit[id(loop)] = loop, fits and self.in_order(loop)
         return known[1]
 
     def in_order(self, loop: For) -> bool:
-        """Whether all subscripts are those of the trip, or stand still."""
-        inside = written_in(loop.body)
-        subs = (sub for access in self.trips.accesses(loop.body) for sub in access.index or (None,))
-        known = (None if sub is None else self.trips.subscript(sub) for sub in subs)
-        return all(affine is not None and affine.base not in inside for affine in known)
+        """Whether all subscripts go up or down with the trips, or stand still."""
+        counters = {stmt.var for stmt in walk(loop.body) if isinstance(stmt, For)}
+        inside = set(written_in(loop.body)) - counters
+        for access in self.trips.accesses(loop.body):
+            for sub in access.index or (None,):
+                known = None if sub is None else self.trips.dependence.integers.sum(sub)
+                if known is None or abs(known.factor(loop.var)) > 1 or not inside.isdisjoint(known.names()):
+                    return False
+        return True
 
     def joins(self, first: For, second: For) -> bool:
         """Whether two loops make the same trips, and one needs no variable of the other."""
-        alike = (first.start, first.stop) == (second.start, second.stop)
+        alike = (first.start, first.stop, _depth(first)) == (second.start, second.stop, _depth(second))
         names = (self.used(loop).without_memory() for loop in (first, second))
         return alike and not next(names).meets(next(names)) and self.share(first, second)
 
@@ -216,8 +257,10 @@ class _Neighbours:
         return len(written) * (len(written) - 1) // 2 + len(written) * len(others)
 
     def same_trip(self, one: Access, first: For, other: Access, second: For) -> bool:
-        """Whether two accesses are of the element that has the trip's own number, in both loops."""
-        return one.index == (Name(first.var),) and other.index == (Name(second.var),)
+        """Whether two accesses are of the element that has the trip's own number, in both loops, on one axis."""
+        if one.index is None or other.index is None:
+            return False
+        return (Name(first.var), Name(second.var)) in zip(one.index, other.index, strict=True)
 
     def one(self, first: For, second: For) -> For:
         """Both loops in one."""
@@ -238,8 +281,13 @@ class _Neighbours:
 
 
 def _straight(body: Block) -> bool:
-    """Whether branches only choose between values."""
-    chosen = (stmt for one in body if isinstance(one, If) for stmt in walk((one,)))
-    return all(isinstance(stmt, Assign | Store | If) for stmt in body) and all(
+    """Whether branches only choose between values, in loops inside, too."""
+    chosen = (stmt for one in walk(body) if isinstance(one, If) for stmt in walk((one,)))
+    return all(isinstance(stmt, Assign | Store | If | For) for stmt in walk(body)) and all(
         isinstance(stmt, Assign | If) for stmt in chosen
     )
+
+
+def _depth(loop: For) -> int:
+    """How many loops a nest has, one in the other."""
+    return 1 + max((_depth(stmt) for stmt in loop.body if isinstance(stmt, For)), default=0)
