@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tapec.journal import Listener
 from tapec.optimise.clean.branches import straighten
-from tapec.optimise.clean.coalesce import coalesce
+from tapec.optimise.clean.coalesce import coalesce, coalesce_carried
 from tapec.optimise.clean.counters import count_by_formula
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.defined import define_copied
@@ -187,7 +187,7 @@ SPEED: tuple[Pass, ...] = (
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
 # what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
-SIDE_BY_SIDE: tuple[Pass, ...] = (in_lanes, split_chains)
+SIDE_BY_SIDE: tuple[Pass, ...] = (coalesce_carried, in_lanes, split_chains)
 ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (

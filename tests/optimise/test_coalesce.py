@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.clean.coalesce import coalesce
+from tapec.optimise.clean.coalesce import coalesce, coalesce_carried
 from tests.optimise.reading import check
 
 
@@ -141,3 +141,48 @@ def test_a_loop_that_only_leaves_its_variable_stays():
         words="k",
         again=False,
     )
+
+
+def test_what_loops_in_loops_take_and_hand_on_has_one_name():
+    check(
+        coalesce_carried,
+        before="""
+        def f(a, A, n, m):
+            s = 0.0
+            for j in range(n):
+                s_1 = s
+                for i in range(m):
+                    t = A[j, i]
+                    s_2 = s_1 + t
+                    s_1 = s_2
+                s = s_1
+            return s
+        """,
+        after="""
+        def f(a, A, n, m):
+            s = 0.0
+            for j in range(n):
+                for i in range(m):
+                    t = A[j, i]
+                    s_2 = s + t
+                    s = s_2
+            return s
+        """,
+    )
+
+
+def test_a_value_that_is_needed_after_the_loop_inside_keeps_its_name():
+    text = """
+    def f(a, A, n, m):
+        s = 0.0
+        for j in range(n):
+            s_1 = s
+            for i in range(m):
+                t = A[j, i]
+                s_2 = s_1 + t
+                s_1 = s_2
+            a[j] = s
+            s = s_1
+        return s
+    """
+    check(coalesce_carried, text, text)

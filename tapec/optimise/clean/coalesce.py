@@ -35,7 +35,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import Stack, Type
+from tapec.syntax.types import Scalar, Stack, Type
 
 _RESERVED = frozenset({*keyword.kwlist, *dir(builtins), "np", "math", "numba", "tapec_runtime"})
 
@@ -50,6 +50,28 @@ def coalesce(function: Function, constants: frozenset[str] = frozenset()) -> Fun
     names = _Naming(classes, function, constants).run()
     types = {names[old]: function.types[old] for old in names if old in function.types}
     return replace(function, body=under_names(function.body, names), types=types)
+
+
+def coalesce_carried(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """The function with one name for what a loop hands on to the loops inside it, and takes from them.
+
+        for p in range(m):                     for p in range(m):
+            s_1 = s                                for q in range(k):
+            for q in range(k):         ->              s = s + x[p, q]
+                s_1 = s_1 + x[p, q]
+            s = s_1
+    """
+    function = replace(function, body=distinct(function.body))
+    copies = set(_copies(function))
+    pairs = [(one, other) for one, other in sorted(copies) if one < other and (other, one) in copies]
+    pairs = [pair for pair in pairs if all(isinstance(function.types.get(name), Scalar) for name in pair)]
+    if not pairs:
+        return function
+    classes = _Classes(function, constants)
+    for first, second in pairs:
+        classes.join(first, second)
+    names = {name: min(one.members, key=len) for name, one in classes.of.items()}
+    return replace(function, body=under_names(function.body, names))
 
 
 def _copies(function: Function) -> list[tuple[str, str]]:

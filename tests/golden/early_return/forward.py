@@ -7,11 +7,11 @@ import numba
 def early_return_jvp(x, x_dot):
     """The value of `early_return` and its tangent, for given tangents of its arguments."""
     # for i in range(x.size):
-    left = False
     result = 0.0
     result_dot = 0.0
     s = 0.0
     s_dot = 0.0
+    left = False
     for i in range(x.shape[0]):
         # for j in range(i):
         left = False

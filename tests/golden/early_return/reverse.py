@@ -10,10 +10,10 @@ def early_return_value_and_grad(x):
     # forward sweep
     n = x.shape[0]
     # for i in range(x.size):
-    trips = 0
-    left = False
     result = 0.0
     s = 0.0
+    trips = 0
+    left = False
     exit_1_store = np.empty(n, dtype=np.int64)
     trips_1_store = np.empty(n, dtype=np.int64)
     s_store = np.empty((n, max(0, n - 1)))
@@ -45,10 +45,10 @@ def early_return_value_and_grad(x):
     # reverse sweep
     # for i in range(x.size):
     if left:
-        result_bar = 1.0
+        return_bar = 1.0
         s_bar = 0.0
     else:
-        result_bar = 0.0
+        return_bar = 0.0
         s_bar = 1.0
     x_bar = np.zeros(n)
     for i in range(trips - 1, -1, -1):
@@ -61,10 +61,10 @@ def early_return_value_and_grad(x):
             # if s > 1.0:
             if leaving:
                 # return s * s
-                t_1 = s * result_bar
+                t_1 = s * return_bar
                 s_bar += t_1
                 s_bar += t_1
-                result_bar = 0.0
+                return_bar = 0.0
             # s += x[i] * x[j]
             x_bar[j] += x[i] * s_bar
             x_bar_sum += x[j] * s_bar

@@ -18,23 +18,23 @@ def option_tree_value_and_grad(spot, strike, steps):
         t_store[i] = t
         values[i] = max(strike - spot * t, 0.0)
     # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-    n = 0
-    n_1 = -1
+    n = -1
+    n_1 = 0
     for k in range(steps, 0, -1):
         n_2 = -1 + k
         n_3 = -k
         n_4 = n_3 + n_2 * 2
-        t_1 = n_1 < n
+        t_1 = n < n_1
         if n_2 >= 0:
-            n_1 = n_4 if t_1 else max(n_4, n_1)
-            n = n_3 if t_1 else min(n_3, n)
-    n_5 = n_1 - n
+            n = n_4 if t_1 else max(n_4, n)
+            n_1 = n_3 if t_1 else min(n_3, n_1)
+    n_5 = n - n_1
     n_6 = n_5 // 2 + 1
     t_set = np.empty(max(n_6 * 2, 0))
     for k in range(2):
         for k_1 in range((n_5 - k) // 2 + 1):
             n_7 = np.uint64(k * n_6 + k_1)
-            t_set[n_7] = 1.1 ** (k_1 * 2 + k + n + 1)
+            t_set[n_7] = 1.1 ** (k_1 * 2 + k + n_1 + 1)
     # for k in range(steps, 0, -1):
     t_2 = max(steps, 0)
     t_3 = max(max(0, steps), 1)
@@ -43,7 +43,7 @@ def option_tree_value_and_grad(spot, strike, steps):
     for k in range(steps, 0, -1):
         trip = steps - k
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
-        n_8 = -k - n
+        n_8 = -k - n_1
         t_row = t_set[n_8 % 2 * n_6 + n_8 // 2:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
