@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from tapec_runtime.counting import unforeseen
+from tapec_runtime.independence import independent
 
 # numbers that are searched side by side: their places stay in the cache
 _BLOCK = 64
@@ -66,7 +67,7 @@ def searchsorted_right(table: Any, number: Any) -> int:
 
 @njit(cache=True, error_model="numpy")
 def places(table: Any, numbers: Any, count: int, right: bool) -> Any:
-    """`np.searchsorted` of the first of many numbers, from the left or the right; side by side, three times as fast.
+    """`np.searchsorted` of the first of many numbers, from the left or the right; side by side, in the lanes of vectors.
 
     table    (n,), sorted
     numbers  (m,), of the table's type
@@ -81,26 +82,29 @@ def places(table: Any, numbers: Any, count: int, right: bool) -> Any:
     count = min(count, numbers.shape[0])
     for first in range(0, count, _BLOCK):
         last = min(first + _BLOCK, count)
+        strange = 0
         for i in range(first, last):
             found[np.uint64(i)] = 0
+            strange += numbers[np.uint64(i)] != numbers[np.uint64(i)]
         rest = table.shape[0]
-        while rest > 1:
-            half = rest >> 1
-            for i in range(first, last):
+        while rest > 0:
+            half = (rest + 1) >> 1
+            # of an even rest the upper half has one element that may be known already, for all halves to be of one size
+            for i in independent(range(first, last)):
                 place, number = found[np.uint64(i)], numbers[np.uint64(i)]
                 value = table[np.uint64(place + half - 1)]
-                below = unforeseen(np.int64((value < number) | (right & (value == number))))
-                found[np.uint64(i)] = place + (half & -below)
+                found[np.uint64(i)] = place + half if (value <= number if right else value < number) else place
             rest -= half
-        for i in range(first, last):
-            number = numbers[np.uint64(i)]
-            if number != number:
-                if right:
-                    found[np.uint64(i)] = np.searchsorted(table, number, side="right")
-                else:
-                    found[np.uint64(i)] = np.searchsorted(table, number)
-            elif rest == 1:
-                place = found[np.uint64(i)]
-                value = table[np.uint64(place)]
-                found[np.uint64(i)] = place + unforeseen(np.int64((value < number) | (right & (value == number))))
+        if strange > 0:
+            _find_nans(table, numbers, first, last, right, found)
     return found
+
+
+@njit(cache=True, error_model="numpy")
+def _find_nans(table: Any, numbers: Any, first: int, last: int, right: bool, found: Any) -> None:
+    for i in range(first, last):
+        if numbers[i] != numbers[i]:
+            if right:
+                found[i] = np.searchsorted(table, numbers[i], side="right")
+            else:
+                found[i] = np.searchsorted(table, numbers[i])

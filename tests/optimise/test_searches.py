@@ -143,3 +143,15 @@ def test_places_of_more_numbers_than_there_are_and_of_many(rng: np.random.Genera
     found = tapec_runtime.places(table, numbers, 210, False)
     assert found.size == 210 and found[:200].tolist() == np.searchsorted(table, numbers).tolist()
     assert tapec_runtime.places(table, numbers, -1, False).size == 0
+
+
+@pytest.mark.compiled
+def test_places_of_blocks_with_and_without_nan(rng: np.random.Generator):
+    numbers = rng.integers(-1, 22, 333).astype(float)
+    numbers[[70, 100, 332]] = np.nan
+    for size in (0, 1, 2, 3, 7, 64, 100):
+        table = np.sort(rng.integers(0, 20, size).astype(float))
+        for right, side in ((False, "left"), (True, "right")):
+            wanted = np.searchsorted(table, numbers, side).tolist()  # type: ignore[call-overload]
+            assert tapec_runtime.places(table, numbers, 333, right).tolist() == wanted
+            assert tapec_runtime.places.py_func(table, numbers, 333, right).tolist() == wanted
