@@ -67,7 +67,7 @@ def searchsorted_right(table: Any, number: Any) -> int:
 
 @njit(cache=True, error_model="numpy")
 def places(table: Any, numbers: Any, count: int, right: bool) -> Any:
-    """`np.searchsorted` of the first of many numbers, from the left or the right; side by side, in the lanes of vectors.
+    """`np.searchsorted` of the first of many numbers, from the left or the right, side by side on vectors.
 
     table    (n,), sorted
     numbers  (m,), of the table's type

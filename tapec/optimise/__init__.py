@@ -37,6 +37,7 @@ from tapec.optimise.loops.early import leave_early
 from tapec.optimise.loops.edges import part_edges
 from tapec.optimise.loops.functions_once import functions_once
 from tapec.optimise.loops.invariant import fill_once
+from tapec.optimise.loops.last_taken import keep_last_taken
 from tapec.optimise.loops.neighbours import join_inner_neighbours, join_neighbours
 from tapec.optimise.loops.once import compute_once
 from tapec.optimise.loops.paths import follow_paths
@@ -169,6 +170,7 @@ SPEED: tuple[Pass, ...] = (
     distribute,
     ascend,
     leave_early,
+    keep_last_taken,
     turn_products,
     fill_at_once,
     fill_choices,
@@ -232,6 +234,7 @@ TELLING: dict[Pass, Telling] = {
             refill,
             follow_paths,
             leave_early,
+            keep_last_taken,
             cancel_shifts,
             functions_once,
             fill_once,

@@ -213,6 +213,7 @@ CASES = (
     (gram, (numba.float64[:, ::1],), "for i", "loop_products", "is left to BLAS: where its loops make many trips"),
     (crossed, (VECTOR, numba.float64[:, ::1]), "for i", "demanded", "axis 1 of `p` has 3 elements: with any other"),
     (largest, (VECTOR,), "for i", "early", "the reverse sweep leaves the loop early"),
+    (largest, (VECTOR,), "for i", "last_taken", "kept is which trip took its branch last"),
 )
 
 

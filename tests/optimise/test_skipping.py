@@ -132,6 +132,61 @@ def f(a, a_1, a_2, c, k, y_bar):
     )
 
 
+def test_what_only_they_need_moves_with_them():
+    check(
+        skip_zeros,
+        before="""
+        def f(a, a_1, c, i, y_bar, w, x):
+            if c:
+                t_bar = y_bar
+            else:
+                t_bar = 0.0
+            s = 2.0 * x
+            r = s * w
+            t_1 = r * t_bar
+            a[i] += t_1
+            a_1[i] += t_bar
+            return w
+        """,
+        after="""
+        def f(a, a_1, c, i, y_bar, w, x):
+            if c:
+                t_bar = y_bar
+                s = 2.0 * x
+                r = s * w
+                t_1 = r * t_bar
+                a[i] += t_1
+                a_1[i] += t_bar
+            else:
+                t_bar = 0.0
+            return w
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("passed", "result"),
+    # what is needed elsewhere, too, or read from an array that changes between
+    [("s = 2.0 * x\n    a_2[i] = s", "w"), ("s = 2.0 * x", "s"), ("s = a_2[i]\n    a_2[i] = x", "w")],
+)
+def test_what_others_need_stays(passed: str, result: str):
+    same(
+        skip_zeros,
+        f"""
+def f(a, a_1, a_2, c, i, y_bar, w, x):
+    if c:
+        t_bar = y_bar
+    else:
+        t_bar = 0.0
+    {passed}
+    t_1 = s * t_bar
+    a[i] += t_1
+    a_1[i] += t_bar
+    return {result}
+""",
+    )
+
+
 def test_a_loop_ends_where_its_adjoint_does():
     check(
         leave_early,
@@ -198,6 +253,73 @@ def test_a_loop_in_a_loop_does_not_begin_with_nothing_to_spread():
             return k
         """,
     )
+
+
+SUMS = """
+def f(a, a_1, n, y_bar):
+    t_bar = y_bar
+    x_bar = 0.0
+    for i in range(n):
+        s = a_1[i]
+        {before}
+        c = s > 0.0
+        if c:
+            w = s * t_bar
+            a[i] += w
+            {first}
+            z = x_bar - w
+            {last}
+            x_bar_1 = {sum}
+            t_bar_1 = 0.0
+        else:
+            x_bar_1 = x_bar
+            t_bar_1 = t_bar
+        x_bar = x_bar_1
+        t_bar = t_bar_1
+    return x_bar
+"""
+
+
+def test_a_loop_that_adds_to_a_sum_ends_too():
+    plain = {"before": "pass", "first": "pass", "last": "pass", "sum": "z"}
+    check(
+        leave_early,
+        before=SUMS.format(**plain),
+        after="""
+        def f(a, a_1, n, y_bar):
+            t_bar = y_bar
+            x_bar = 0.0
+            for i in range(n):
+                s = a_1[i]
+                c = s > 0.0
+                if c:
+                    w = s * t_bar
+                    a[i] += w
+                    z = x_bar - w
+                    x_bar = z
+                    t_bar = 0.0
+                    break
+            return x_bar
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # a sum that is read, multiplied, added to otherwise, or something else than the sum in the end
+        {"before": "s = x_bar * 2.0"},
+        {"first": "a[i] += x_bar"},
+        {"first": "x_bar = s * 2.0"},
+        {"last": "z *= s"},
+        {"last": "z -= s"},
+        {"sum": "w"},
+        {"sum": "x_bar"},
+    ],
+)
+def test_a_loop_that_does_more_with_a_sum_runs_to_its_end(other: dict[str, str]):
+    plain = {"before": "r = s", "first": "v = s", "last": "u = s", "sum": "z"}
+    same(leave_early, SUMS.format(**plain | other))
 
 
 @pytest.mark.parametrize(

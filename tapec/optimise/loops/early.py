@@ -24,6 +24,7 @@ from tapec.syntax.core import (
     Block,
     Break,
     Const,
+    Expr,
     For,
     Function,
     If,
@@ -76,44 +77,60 @@ class _Early:
 
     def shortened(self, loop: For) -> tuple[For, str] | None:
         """The loop with a `break` where the adjoint that it carries has become zero, and that adjoint."""
-        match loop.body:
-            case (
-                *before,
-                If(orelse=(Assign(target=kept, value=Name(id=carried)),)) as branch,
-                Assign(target=again, value=Name(id=merged)),
-            ) if again == carried and kept == merged:
-                pass
-            case _:
-                return None
-        cleared = [s for s in branch.body if isinstance(s, Assign) and s.target == merged]
-        spread = [s for s in branch.body if s not in cleared]
-        pure = all(isinstance(s, Assign) and carried not in reads(s) and self.harmless(s) for s in before)
-        if not pure or [s.value for s in cleared] != [Const(0.0)] or not self.spreads(spread, carried):
+        place = next((k for k, stmt in enumerate(loop.body) if isinstance(stmt, If)), len(loop.body))
+        before, (branch, *copies) = loop.body[:place], loop.body[place:] or (None,)
+        if not isinstance(branch, If) or not copies:
             return None
-        inside = {name for s in (*before, *branch.body) for name in writes(s)} - {merged}
-        if self.trips.left_over(loop, inside | {merged}):
+        # what a trip hands on, by the name that it has before that
+        handed = {s.value.id: s.target for s in copies if isinstance(s, Assign) and isinstance(s.value, Name)}
+        kept = {s.target: s.value for s in branch.orelse if isinstance(s, Assign)}
+        if not len(handed) == len(copies) == len(branch.orelse) or kept != {m: Name(a) for m, a in handed.items()}:
             return None
-        last = (Assign(carried, Const(0.0), cleared[0].span), Break(branch.span))
-        return replace(loop, body=(*before, replace(branch, body=(*spread, *last), orelse=()))), carried
+        set_ = {s.target: s for s in branch.body if isinstance(s, Assign) and s.target in handed}
+        cleared = [merged for merged, stmt in set_.items() if stmt.value == Const(0.0)]
+        if len(cleared) != 1 or len(set_) != len(handed):
+            return None
+        carried = handed[cleared[0]]
+        sums = {merged: again for merged, again in handed.items() if again != carried}
+        spread = [s for s in branch.body if not isinstance(s, Assign) or s.target not in handed]
+        pure = all(isinstance(s, Assign) and self.harmless(s) for s in before)
+        if not pure or any(name in handed.values() for s in before for name in reads(s)):
+            return None
+        totals = self.spreads(spread, carried, set(sums.values()))
+        if totals is None or {set_[merged].value: again for merged, again in sums.items()} != totals:
+            return None
+        if self.trips.left_over(loop, {name for s in (*before, *branch.body) for name in writes(s)}):
+            return None
+        last = [replace(set_[merged], target=again) for merged, again in (*sums.items(), (cleared[0], carried))]
+        body = (*spread, *last, Break(branch.span))
+        return replace(loop, body=(*before, replace(branch, body=body, orelse=()))), carried
 
     def harmless(self, stmt: Assign) -> bool:
         """Whether a statement can be left out where nothing reads its result."""
         return isinstance(stmt.value, Op) and stmt.value.fn != "pop" and not stmt.value.fn.startswith("np.random")
 
-    def spreads(self, block: list[Stmt], carried: str) -> bool:
-        """Whether statements do nothing but add multiples of an adjoint to elements."""
+    def spreads(self, block: list[Stmt], carried: str, sums: set[str]) -> dict[Expr, str] | None:
+        """What sums are after statements that do nothing but add multiples of an adjoint to elements and to sums.
+
+        None if they do anything else.
+        """
         names = {carried}
+        totals: dict[Expr, str] = {Name(one): one for one in sums}
         for stmt in block:
             match stmt:
+                case Assign(target=target, value=Op(fn="+" | "-", args=(Name() as total, Name(id=value)))) if (
+                    total in totals and value in names
+                ):
+                    totals[Name(target)] = totals.pop(total)
                 case Assign(target=target, value=Op(fn=fn, args=args)):
                     involved = [mentions(arg, names) for arg in args]
                     if fn == "neg" or (fn == "*" and sum(involved) == 1) or (fn == "/" and involved == [True, False]):
                         names.add(target)
-                    elif any(involved) or not self.harmless(stmt):
-                        return False
+                    elif any(involved) or not self.harmless(stmt) or any(Name(name) in totals for name in reads(stmt)):
+                        return None
                 case Store(index=index, value=Name(id=value), accumulate=True):
                     if value not in names or any(mentions(sub, names) for sub in index):
-                        return False
+                        return None
                 case _:
-                    return False
-        return True
+                    return None
+        return totals

@@ -100,14 +100,28 @@ class _Zeros:
                 passed.append(stmt)
                 continue
             made = self.spreads(stmt, names)
-            if made is None or any(self.between(stmt, other) for other in passed):
+            factors = self.factors(stmt, passed)
+            passed = [other for other in passed if not any(other is one for one in factors)]
+            if made is None or any(self.between(one, other) for one in (*factors, stmt) for other in passed):
                 return []
-            found.append(stmt)
+            found += [*factors, stmt]
             left += sum(self.uses[one] for one in made) - sum(
                 read in names or read in made for inner in walk((stmt,)) for read in reads(inner)
             )
             names |= made
-        return found if left == 0 else []
+        inside = Counter(read for stmt in found for inner in walk((stmt,)) for read in reads(inner))
+        moved = {name for stmt in found for name in writes(stmt)} - names
+        return found if left == 0 and all(inside[one] == self.uses[one] for one in moved) else []
+
+    def factors(self, stmt: Stmt, passed: list[Stmt]) -> list[Stmt]:
+        """The computations of numbers among `passed` that a statement needs, in their order."""
+        needed = {name for inner in walk((stmt,)) for name in reads(inner)}
+        found: list[Stmt] = []
+        for one in reversed(passed):
+            if isinstance(one, Assign) and one.target in needed and self.is_number(one):
+                found.insert(0, one)
+                needed |= set(reads(one))
+        return found
 
     def spreads(self, stmt: Stmt, names: set[str]) -> set[str] | None:
         """The multiples that a statement, or a short loop, computes of `names`; None if it does anything else."""
