@@ -365,6 +365,8 @@ def _finish(
     result = returned(core.results) if ends else None
     lines = [f"def {core.name}({', '.join(labels)}):", f'    """{core.doc}"""']
     lines += [f"    {line}" for line in (*structure.unpack, *taken_apart)]
+    if core.wide:
+        lines.append(f"    {printer.WIDE}")
     body = core.body[:-1] if ends else core.body
     if body:
         lines += printer.statements(body, 1, options.quote)

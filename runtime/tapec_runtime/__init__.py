@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
     from tapec_runtime.triangular import cholesky_seed
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
+    from tapec_runtime.widths import wide_vectors
 
 __all__ = [
     "AliasedArguments",
@@ -72,6 +73,7 @@ __all__ = [
     "tan",
     "tanh",
     "unforeseen",
+    "wide_vectors",
 ]
 
 # these modules need Numba, which takes longer to import than the rest together
@@ -115,6 +117,7 @@ _LAZY = {
     "tan": "trigonometric",
     "tanh": "hyperbolic",
     "unforeseen": "counting",
+    "wide_vectors": "widths",
 }
 
 

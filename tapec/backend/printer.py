@@ -30,6 +30,8 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.custom import Custom
 
+# what a wide function tells LLVM
+WIDE = "tapec_runtime.wide_vectors()"
 INDENT = "    "
 
 # binding strength of infix operators, as in Python's grammar
@@ -341,5 +343,7 @@ def function(core: Function, quote: bool = True, doc: str = "") -> str:
     lines = [f"def {core.name}({', '.join(core.params)}):"]
     if doc:
         lines.append(f'{INDENT}"""{doc}"""')
+    if core.wide:
+        lines.append(f"{INDENT}{WIDE}")
     lines += statements(core.body, 1, quote)
     return "\n".join(lines) + "\n"

@@ -91,6 +91,7 @@ from tapec.optimise.vectors.strided import keep_in_line
 from tapec.optimise.vectors.tabled import tabulate
 from tapec.optimise.vectors.unsigned import drop_signs
 from tapec.optimise.vectors.vectors import tell_vectors
+from tapec.optimise.vectors.wide import widen
 from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Block, Function, walk
 from tapec.transforms.ssa import to_ssa
@@ -207,6 +208,7 @@ VECTORS: tuple[Pass, ...] = (
     hide_choices,
     tell_independent,
     drop_signs,
+    widen,
 )
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
@@ -249,7 +251,7 @@ TELLING: dict[Pass, Telling] = {
         ),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, add_later, multiply_matrices, turn_tall),
-        *(keep_once, keep_written_rows, reuse_memory, search_tables, drop_last_stores),
+        *(keep_once, keep_written_rows, reuse_memory, search_tables, drop_last_stores, widen),
     )
 }
 

@@ -198,7 +198,8 @@ Block = tuple[Stmt, ...]
 class Function:
     """A core function: its parameters, its body, and one type per name.
 
-    `shared` lists parameters that may share memory with one another; others do not.
+    `shared` lists parameters that may share memory with one another; others do not.  One that is `wide` runs on the
+    widest vectors of the processor; LLVM is told so.
     """
 
     name: str
@@ -207,6 +208,7 @@ class Function:
     types: dict[str, Type] = field(compare=False)
     doc: str = ""
     shared: tuple[frozenset[str], ...] = ()
+    wide: bool = False
 
     @property
     def leaving(self) -> Return:

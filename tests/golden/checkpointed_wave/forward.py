@@ -8,6 +8,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def checkpointed_wave_jvp(start, speed, steps, start_dot):
     """The value of `checkpointed_wave` and its tangent, for given tangents of its arguments."""
+    tapec_runtime.wide_vectors()
     start_n0 = start.shape[0]
     # old, now, new = start.copy(), start.copy(), np.zeros(start.shape[0])
     old_dot = np.empty(start_n0)

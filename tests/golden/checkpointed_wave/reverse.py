@@ -8,6 +8,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def checkpointed_wave_value_and_grad(start, speed, steps):
     """The value of `checkpointed_wave` and its gradient with respect to `start`."""
+    tapec_runtime.wide_vectors()
     # forward sweep
     n = start.shape[0]
     old = np.empty(n)

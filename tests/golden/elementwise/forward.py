@@ -12,6 +12,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def elementwise_jvp(x, y, x_dot):
     """The value of `elementwise` and its tangent, for given tangents of its arguments."""
+    tapec_runtime.wide_vectors()
     # z = x * y + np.sin(x)
     y_n0 = y.shape[0]
     x_n0 = x.shape[0]

@@ -12,6 +12,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def elementwise_value_and_grad(x, y):
     """The value of `elementwise` and its gradient with respect to `x`."""
+    tapec_runtime.wide_vectors()
     if y.shape[0] == x.shape[0]:
 
         # forward sweep

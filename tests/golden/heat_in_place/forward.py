@@ -8,6 +8,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def heat_in_place_jvp(u, steps, u_dot):
     """The value of `heat_in_place` and its tangent, for given tangents of its arguments."""
+    tapec_runtime.wide_vectors()
     u_n0 = u.shape[0]
     # v = u.copy()
     t_dot = np.empty(u_n0)

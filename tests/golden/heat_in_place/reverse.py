@@ -8,6 +8,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def heat_in_place_value_and_grad(u, steps):
     """The value of `heat_in_place` and its gradient with respect to `u`."""
+    tapec_runtime.wide_vectors()
     # forward sweep
     n = u.shape[0]
     t = np.empty(n)

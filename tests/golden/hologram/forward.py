@@ -14,6 +14,7 @@ def hologram_jvp(phase, field, phase_dot):
     """The value of `hologram` and its tangent, for given tangents of its arguments."""
     field_re = field.real
     field_im = field.imag
+    tapec_runtime.wide_vectors()
     # wave = np.exp(1j * phase) * field + 1.0
     field_re_n0 = field_re.shape[0]
     phase_n0 = phase.shape[0]

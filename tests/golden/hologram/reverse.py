@@ -14,6 +14,7 @@ def hologram_value_and_grad(phase, field):
     """The value of `hologram` and its gradient with respect to `phase`."""
     field_re = field.real
     field_im = field.imag
+    tapec_runtime.wide_vectors()
     if field_re.shape[0] == phase.shape[0]:
 
         # forward sweep

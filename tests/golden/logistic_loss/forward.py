@@ -12,6 +12,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_loss_jvp(w, x, y, w_dot):
     """The value of `logistic_loss` and its tangent, for given tangents of its arguments."""
+    tapec_runtime.wide_vectors()
     # return np.mean(np.log(1.0 + np.exp(-y * (x @ w))))
     t = np.dot(x, w)
     t_1 = np.dot(x, w_dot)

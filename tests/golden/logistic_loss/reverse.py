@@ -12,6 +12,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_loss_value_and_grad(w, x, y):
     """The value of `logistic_loss` and its gradient with respect to `w`."""
+    tapec_runtime.wide_vectors()
     if x.shape[0] == y.shape[0]:
 
         # forward sweep

@@ -13,6 +13,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def softmax_entropy_jvp(z, label, z_dot):
     """The value of `softmax_entropy` and its tangent, for given tangents of its arguments."""
+    tapec_runtime.wide_vectors()
     top = z[0]
     z_n0 = z.shape[0]
     # for i in range(1, z.size):

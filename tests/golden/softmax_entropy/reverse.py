@@ -14,6 +14,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def softmax_entropy_value_and_grad(z, label):
     """The value of `softmax_entropy` and its gradient with respect to `z`."""
+    tapec_runtime.wide_vectors()
     # forward sweep
     top = z[0]
     n = z.shape[0]

@@ -12,6 +12,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def triangular_map_jvp(w, x, w_dot):
     """The value of `triangular_map` and its tangent, for given tangents of its arguments."""
+    tapec_runtime.wide_vectors()
     x_n0 = x.shape[0]
     # for i in range(n):
     room = max(min(x_n0, 64), 0)

@@ -12,6 +12,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def triangular_map_value_and_grad(w, x):
     """The value of `triangular_map` and its gradient with respect to `w`."""
+    tapec_runtime.wide_vectors()
     # forward sweep
     x_n0 = x.shape[0]
     # for i in range(n):

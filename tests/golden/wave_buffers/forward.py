@@ -8,6 +8,7 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def wave_buffers_jvp(u, v, steps, u_dot):
     """The value of `wave_buffers` and its tangent, for given tangents of its arguments."""
+    tapec_runtime.wide_vectors()
     u_n0 = u.shape[0]
     # old = u.copy()
     old_dot = np.empty(u_n0)
