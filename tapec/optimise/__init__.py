@@ -35,7 +35,7 @@ from tapec.optimise.loops.chains import split_chains
 from tapec.optimise.loops.distribute import distribute, distribute_by_trip
 from tapec.optimise.loops.early import leave_early
 from tapec.optimise.loops.edges import part_edges
-from tapec.optimise.loops.functions_once import functions_once
+from tapec.optimise.loops.functions_once import functions_once, quotients_once
 from tapec.optimise.loops.invariant import fill_once
 from tapec.optimise.loops.last_taken import keep_last_taken
 from tapec.optimise.loops.neighbours import join_inner_neighbours, join_neighbours
@@ -186,6 +186,7 @@ SPEED: tuple[Pass, ...] = (
     join_inner_neighbours,
     numbers_of_spent,
     drop_last_stores,
+    quotients_once,
 )
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
@@ -238,7 +239,7 @@ TELLING: dict[Pass, Telling] = {
             leave_early,
             keep_last_taken,
             cancel_shifts,
-            functions_once,
+            *(functions_once, quotients_once),
             fill_once,
             compute_once,
             share_factors,

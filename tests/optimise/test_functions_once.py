@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.loops.functions_once import functions_once
+from tapec.backend import printer
+from tapec.optimise.loops.functions_once import functions_once, quotients_once
 from tests import oracles
 from tests.optimise.comparison import identical, run
 from tests.optimise.reading import read
@@ -160,3 +161,52 @@ def test_second_derivatives_see_the_array(rng: np.random.Generator):
     with interpreted():
         fast, plain = (tapec.hessian(student, 2, opt_level=level) for level in (2, 0))
         np.testing.assert_allclose(fast(*args), plain(*args), rtol=1e-9, atol=1e-12)
+
+
+NEST = """
+def f(x, a, B, n, n1, n2):
+    y = 0.0
+    for k in range(n):
+        for i in range(n1):
+            for j in range(n2):
+                u = {first}
+                v = {second}
+                t = {value}
+                z = t * k
+                y = y + z
+    return y
+"""
+
+
+def test_a_table_of_quotients_is_as_large_as_an_array_that_is_there():
+    table = read(NEST.format(first="B[i, j]", second="np.sqrt(u)", value="u / v"))
+    assert "np.empty((" in printer.function(quotients_once(table), quote=False)
+    for first, second in (("a[i]", "np.sqrt(u)"), ("B[i, j]", "a[j]")):
+        other = read(NEST.format(first=first, second=second, value="u / v"))
+        assert quotients_once(other) == other
+
+
+@pytest.mark.parametrize("first, second", [("x * 2.0", "x + 1.0"), ("a[0]", "x * 3.0")])
+def test_quotients_of_what_no_loop_changes_stay(first: str, second: str):
+    function = read(NEST.format(first=first, second=second, value="u / v"))
+    assert quotients_once(function) == function
+
+
+def centred(x, w):
+    mean = np.zeros(x.shape[1])
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            mean[j] += x[i, j] / x.shape[0]
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            total += ((x[i, j] - mean[j]) / w[j]) ** 2
+    return total
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_sums_are_divided_once(n: int):
+    with interpreted():
+        oracles.check(centred, (arr(n, 3), arr(3) + 2.0))
+    text = tapec.emit(centred, wrt=(0, 1), signature="f8[:, ::1], f8[::1]")
+    assert "quotient = np.empty(" in text

@@ -24,8 +24,10 @@ Expects one name per value, as `optimise.clean.single` leaves it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tapec.analyses.dependence import is_element_load
 from tapec.analyses.facts import facts
 from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
 from tapec.analyses.trips import Trips
@@ -41,12 +43,14 @@ from tapec.syntax.core import (
     For,
     Function,
     If,
+    Loop,
     Name,
     Op,
     Stmt,
     Store,
     literal_range,
     map_blocks,
+    reads,
     walk,
     writes,
 )
@@ -70,9 +74,28 @@ def functions_once(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such arrays; see the module."""
-    while any(map(_is_dear, walk(function.body))) and (found := _Functions(function, listener).moved()) is not None:
+    return _moved(function, _is_dear, listener)
+
+
+def quotients_once(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such arrays of quotients, too; of what is generated, where sums are divided by a number."""
+    return _moved(function, _is_quotient, listener)
+
+
+def _moved(function: Function, dear: Callable[[Stmt], bool], listener: Listener | None) -> Function:
+    while any(map(dear, walk(function.body))):
+        found = _Functions(function, dear, listener).moved()
+        if found is None:
+            break
         function = replace(found, body=distinct(found.body))
     return function
+
+
+def _is_quotient(stmt: Stmt) -> bool:
+    """Whether a statement computes what takes as long as a few loads."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "/"
 
 
 def _is_dear(stmt: Stmt) -> bool:
@@ -81,6 +104,10 @@ def _is_dear(stmt: Stmt) -> bool:
         return False
     power = stmt.value.fn == "**" and not (isinstance(stmt.value.args[1], Const) and _is_whole(stmt.value.args[1]))
     return power or stmt.value.fn in _FUNCTIONS
+
+
+def _is_root(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ("np.sqrt", "math.sqrt")
 
 
 def _is_whole(exponent: Const) -> bool:
@@ -99,8 +126,10 @@ class _Kept:
 
 
 class _Functions:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function, dear: Callable[[Stmt], bool], listener: Listener | None) -> None:
         self.function = function
+        self.dear = dear
+        self.functions = dear is _is_dear
         self.listener = listener
         self.trips = Trips(function)
         self.regions = self.trips.regions
@@ -111,7 +140,7 @@ class _Functions:
     def moved(self) -> Function | None:
         """The function with one value computed earlier; None if there is none."""
         for stmt in walk(self.function.body):
-            if isinstance(stmt, Assign) and _is_dear(stmt) and (found := self.kept(stmt)) is not None:
+            if isinstance(stmt, Assign) and self.dear(stmt) and (found := self.kept(stmt)) is not None:
                 changes = {id(found.loop): self.split(found)}
                 return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
         return None
@@ -147,7 +176,28 @@ class _Functions:
         type_ = self.function.types[value.target]
         if sizes is None or not isinstance(type_, Scalar) or type_.dtype not in ("float64", "float32"):
             return None
-        return _Kept(loop, between, value, known.needed([value]), sizes)
+        stmts = known.needed([value])
+        computing = [one for one in known.inside if id(one) in stmts]
+        if not self.functions and not self.worth_it(between, computing):
+            return None
+        return _Kept(loop, between, value, stmts, sizes)
+
+    def worth_it(self, between: tuple[For, ...], computing: list[Stmt]) -> bool:
+        """Whether loads of a quotient are faster than the quotient."""
+        counted = {inner.var for inner in between}
+        # LLVM takes what no loop changes out itself, and a loop whose trips wait for one another does not wait for this
+        needed = {name for one in computing for name in reads(one)}
+        if not counted <= needed or not self.runs_on_vectors(between[-1]):
+            return False
+        if len(between) == 1:
+            return True
+        # a table is read from memory: for one quotient that takes as long; it is as large as an array that is there
+        slow = [one for one in computing if _is_quotient(one) or _is_root(one)]
+        return len(slow) > 1 and any(is_element_load(one) and counted.issubset(reads(one)) for one in computing)
+
+    def runs_on_vectors(self, loop: For) -> bool:
+        """Whether LLVM may take several trips of a loop at a time."""
+        return not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.trips.commute(loop)
 
     def counts_up(self, loop: For) -> bool:
         start = loop.start.value if isinstance(loop.start, Const) else None
@@ -187,7 +237,9 @@ class _Functions:
             why = "every trip of {1} would compute the same"
             what = "`{0}` is computed once, before the loop"
             self.listener.decide(value.span, "functions", what, why, self.named(found), loop.span)
-        array = self.fresh(f"{value.target}_once", Array(type_.dtype, len(found.between)))
+        # a temporary says nothing
+        name = "quotient" if value.target.startswith("t_") and not self.functions else f"{value.target}_once"
+        array = self.fresh(name, Array(type_.dtype, len(found.between)))
         at = tuple(Name(inner.var) for inner in found.between)
         computing = _stored(kept(loop.body, found.stmts - set(map(id, found.sizes))), value.target, array, at)
         anew = {
@@ -209,7 +261,7 @@ class _Functions:
 
     def named(self, found: _Kept) -> str:
         """A function that is computed."""
-        dear = [one for one in walk(found.loop.body) if id(one) in found.stmts and _is_dear(one)]
+        dear = [one for one in walk(found.loop.body) if id(one) in found.stmts and self.dear(one)]
         return dear[-1].value.fn  # type: ignore[union-attr]
 
     def extent(self, inner: For, anew: dict[str, str], some: Name | None, before: list[Stmt]) -> Atom:
