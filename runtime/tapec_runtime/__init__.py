@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
+    from tapec_runtime.lookups import lie_behind
     from tapec_runtime.powers import power
     from tapec_runtime.products import product
     from tapec_runtime.remainders import remainder
@@ -51,6 +52,7 @@ __all__ = [
     "factorised_lower",
     "independent",
     "lgamma",
+    "lie_behind",
     "log",
     "log1p",
     "maximum",
@@ -96,6 +98,7 @@ _LAZY = {
     "factorised_lower": "factors",
     "independent": "independence",
     "lgamma": "gamma_function",
+    "lie_behind": "lookups",
     "log": "exp_log",
     "log1p": "exp_log",
     "maximum": "extremes",

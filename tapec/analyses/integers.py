@@ -17,6 +17,7 @@ carries (`half` in `half = 2 * half`) has one value in the trip in which it is a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from math import gcd
 
 from tapec.analyses.inequalities import contradict
@@ -47,20 +48,23 @@ class Integers:
 
     # questions
 
-    def never_negative(self, number: Sum | None, here: Region | None = None, beside: Sum = _ZERO) -> bool:
+    def never_negative(
+        self, number: Sum | None, here: Region | None = None, beside: Sum = _ZERO, given: tuple[Sum, ...] = ()
+    ) -> bool:
         """Whether an integer is proved not to be below zero.
 
         here    where it is used, if that is known
         beside  another integer that has a value then
+        given   integers that are not below zero then
         """
         if number is None or not self.stands(number, here) or not self.stands(beside, here):
             return False
         if not number.terms:
             return number.number >= 0
-        key = ("least", number, here, beside)
+        key = ("least", number, here, beside, given)
         if key not in self._answers:
             less = number.times(-1).plus(_ONE, -1)
-            known = self.known([number, beside], here)
+            known = [*given, *self.known([number, beside, *given], here)]
             self._answers[key] = contradict([less, *_with_products(less, known)])
         return self._answers[key]
 
@@ -249,6 +253,8 @@ class Integers:
         match value.fn:
             case "dim":
                 return [itself]
+            case "load":
+                return self._looked_up(value, defs[0])
             case "max":
                 return [itself.plus(arg, -1) for arg in args if arg is not None]
             case "min":
@@ -258,6 +264,34 @@ class Integers:
                     rest = args[0].plus(itself, -args[1].number) if value.fn == "//" else itself
                     return [rest, Sum(number=args[1].number - 1).plus(rest, -1)]
         return []
+
+    def _looked_up(self, load: Op, made: Assign) -> list[Sum]:
+        """The same of a place that is looked up in a row of a parameter, where those of its rows are known."""
+        array, *index = load.args
+        below = self.regions.below.get(array.id) if isinstance(array, Name) else None
+        row = self.bound(index[0], made) if below is not None else None
+        if below is None or not self.never_negative(row, self.regions.of[id(made)]):
+            return []
+        assert row is not None
+        itself = Sum.of(made.target)
+        least = row.plus(Sum(number=below.number - 1)).plus(itself, -1)
+        for parameter, axis, factor in below.extents:
+            extent = self._extents.get((parameter, axis))
+            if extent is None:
+                return [itself]
+            least = least.plus(Sum.of(extent), factor)
+        return [itself, least]
+
+    @cached_property
+    def _extents(self) -> dict[tuple[str, int], str]:
+        """Names of extents of parameters."""
+        found: dict[tuple[str, int], str] = {}
+        for name, defs in self.regions.defs.items():
+            match defs:
+                case [Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))))]:
+                    if array in self.regions.params:
+                        found.setdefault((array, axis), name)
+        return found
 
     def _within(self, loop: For, step: Sum, up: bool) -> list[Sum]:
         """Between which bounds a loop's variable is in its trips, which count up or down."""

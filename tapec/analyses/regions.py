@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tapec.errors import Span
 from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, writes
+from tapec.syntax.types import Array, Below
 
 
 @dataclass(eq=False)
@@ -55,6 +56,7 @@ class Regions:
     place[id(stmt)]  position in program order
     home[name]       see the module
     defs[name]       the statements that assign a name; parameters have none
+    below[name]      what the places in a parameter are below, where that is known
     """
 
     root: Region
@@ -64,6 +66,7 @@ class Regions:
     home: dict[str, Region] = field(default_factory=dict)
     defs: dict[str, list[Stmt]] = field(default_factory=dict)
     params: frozenset[str] = frozenset()
+    below: dict[str, Below] = field(default_factory=dict)
 
     def merged(self, name: str) -> bool:
         """Whether a name is assigned at more than one place."""
@@ -92,6 +95,9 @@ def regions(function: Function) -> Regions:
     for param in function.params:
         result.home[param] = root
         result.defs[param] = []
+        type_ = function.types.get(param)
+        if isinstance(type_, Array) and type_.below is not None:
+            result.below[param] = type_.below
     _visit(result, root)
     return result
 

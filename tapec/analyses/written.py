@@ -1,4 +1,4 @@
-"""Which elements of a vector a block has written before it reads them: whether it needs none of what was there.
+"""Which rows of an array a block has written before it reads them: whether it needs none of what was there.
 
     p[0] = 0.0                          [0, 1)
     for i in range(1, n - 1):           [0, i) in a trip
@@ -6,7 +6,8 @@
     for i in range(n - 2, 0, -1):       [0, n - 1)
         x[i] = p[i] * x[i + 1]
 
-Subscripts are sums (`analyses/integers.py`) that are never negative, and loops count by one.
+Subscripts are sums (`analyses/integers.py`) that are never negative, and loops count by one.  Rows of a vector are its
+elements; those of other arrays are written by loops over all their elements.
 """
 
 from __future__ import annotations
@@ -37,28 +38,37 @@ from tapec.syntax.linear import Sum
 
 @dataclass(frozen=True)
 class Stretch:
-    """The elements from `low` to the one before `high`; none if that is not above."""
+    """The rows from `low` to the one before `high`; none if that is not above."""
 
     low: Sum
     high: Sum
 
 
 Stretches = tuple[Stretch, ...]
+# rows that may be missing where nearly all are written
+_REST = 4
 # with more of them, what is joined is not looked for
 _MOST = 12
 
 
 class Written:
-    """What blocks of a function write of one vector."""
+    """What blocks of a function write of one array, which is made with `extents`."""
 
-    def __init__(self, array: str, integers: Integers) -> None:
+    def __init__(self, array: str, integers: Integers, extents: tuple[Expr, ...]) -> None:
         self.array = array
+        self.extents = extents
         self.integers = integers
         self.regions = integers.regions
 
-    def before_reading(self, block: Block) -> bool:
-        """Whether a block reads no element that it has not written before."""
-        return self._after(block, ()) is not None
+    def before_reading(self, block: Block, nearly_all: bool = False) -> bool:
+        """Whether a block reads no row that it has not written before, and writes all but a few if `nearly_all`."""
+        written = self._after(block, ())
+        return written is not None and (not nearly_all or any(map(self._is_most, written)))
+
+    def _is_most(self, written: Stretch) -> bool:
+        extent = self.integers.sum(self.extents[0])
+        rest = None if extent is None else extent.plus(written.high, -1).plus(written.low)
+        return rest is not None and not rest.terms and rest.number <= _REST
 
     def _after(self, block: Block, known: Stretches) -> Stretches | None:
         """What is written behind a block; None if it reads something else."""
@@ -73,21 +83,22 @@ class Written:
         if not any(self.array in (*reads(one), *writes(one)) for one in walk((stmt,))):
             return known
         match stmt:
-            case Store(array=self.array, index=(index,), accumulate=accumulate, value=value):
+            case Store(array=self.array, index=(index, *_), accumulate=accumulate, value=value):
                 place = self._place(index, stmt)
                 if place is None or value == Name(self.array) or (accumulate and not self._covers(known, place, stmt)):
                     return None
-                return self._joined((*known, Stretch(place, _next(place))), stmt)
+                return self._with_row(stmt, known)
             case Assign(value=Op(fn="dim")):
                 return known
-            case Assign(value=Op(fn="load", args=(Name(id=self.array), index))):
+            case Assign(value=Op(fn="load", args=(Name(id=self.array), index, *_))):
                 read = self._place(index, stmt)
                 return known if read is not None and self._covers(known, read, stmt) else None
             case If(body=body, orelse=orelse):
                 ways = self._after(body, known), self._after(orelse, known)
                 return None if None in ways else known
             case For():
-                return self._loop(stmt, known)
+                behind = self._loop(stmt, known)
+                return None if behind is None else self._with_row(stmt, behind)
             case Loop(body=body):
                 return None if self._after(body, known) is None else known
         return None
@@ -99,7 +110,7 @@ class Written:
             forward = loop.step == Const(1)
             made = {loop.var, *written_in(loop.body)}
             for stmt in loop.body:
-                place = self._place(stmt.index[0], stmt) if self._is_store(stmt) else None  # type: ignore[union-attr]
+                place = self._row(stmt)
                 # by one from trip to trip, and with nothing else that a trip sets
                 rest = None if place is None else place.plus(Sum.of(loop.var), -1)
                 if place is None or rest is None or rest.names() & made:
@@ -112,16 +123,50 @@ class Written:
                 here, behind = self._joined((*here, so_far), stmt), self._joined((*behind, all_), loop)
         return None if self._after(loop.body, here) is None else behind
 
-    def _is_store(self, stmt: Stmt) -> bool:
-        return isinstance(stmt, Store) and stmt.array == self.array and len(stmt.index) == 1 and not stmt.accumulate
+    def _with_row(self, stmt: Stmt, known: Stretches) -> Stretches:
+        """What is written, with the row that a statement writes all of, if there is one."""
+        place = self._row(stmt)
+        return known if place is None else self._joined((*known, Stretch(place, _next(place))), stmt)
+
+    def _row(self, stmt: Stmt) -> Sum | None:
+        """The row that a store, or loops over its elements, write all of."""
+        along: list[str] = []
+        while isinstance(stmt, For) and len(along) + 1 < len(self.extents):
+            (extent,) = self.extents[len(along) + 1 : len(along) + 2]
+            inner = [one for one in stmt.body if self._writes(one)]
+            if (stmt.start, stmt.stop, stmt.step) != (Const(0), extent, Const(1)) or may_leave(stmt.body) or not inner:
+                return None
+            along.append(stmt.var)
+            stmt = inner[-1]
+        whole = len(along) + 1 == len(self.extents)
+        if not whole or not isinstance(stmt, Store) or stmt.array != self.array or stmt.accumulate:
+            return None
+        place = self._place(stmt.index[0], stmt)
+        own = stmt.index[1:] == tuple(map(Name, along))
+        return place if own and place is not None and not place.names() & set(along) else None
+
+    def _writes(self, stmt: Stmt) -> bool:
+        return any(isinstance(one, Store) and one.array == self.array for one in walk((stmt,)))
 
     def _place(self, index: Expr, user: Stmt) -> Sum | None:
-        """A subscript that counts from the front."""
+        """A subscript that counts from the front, where there is such an element."""
         place = self.integers.bound(index, user)
-        return place if self.integers.never_negative(place, self.regions.of[id(user)]) else None
+        here = self.regions.of[id(user)]
+        if place is None or self.integers.never_negative(place, here):
+            return place
+        return place if self.integers.never_negative(place, here, given=self._inside(place, user)) else None
+
+    def _inside(self, place: Sum, user: Stmt) -> tuple[Sum, ...]:
+        """What is not below zero if there is an element of a subscript."""
+        extent = self.integers.bound(self.extents[0], user)
+        return () if extent is None else (place.plus(extent), extent.plus(place, -1).plus(Sum(number=-1)))
 
     def _covers(self, known: Stretches, place: Sum, user: Stmt) -> bool:
-        return any(self._at_most(one.low, place, user) and self._at_most(_next(place), one.high, user) for one in known)
+        given = self._inside(place, user)
+        return any(
+            self._at_most(one.low, place, user, given) and self._at_most(_next(place), one.high, user, given)
+            for one in known
+        )
 
     def _joined(self, known: Stretches, user: Stmt) -> Stretches:
         """The stretches, and those that two of them make up together."""
@@ -133,9 +178,9 @@ class Written:
                     found.append(both)
         return tuple(found)
 
-    def _at_most(self, one: Sum, other: Sum, user: Stmt) -> bool:
-        """Whether one number is at most another one, where both have a value."""
-        return self.integers.never_negative(other.plus(one, -1), self.regions.of[id(user)], one)
+    def _at_most(self, one: Sum, other: Sum, user: Stmt, given: tuple[Sum, ...] = ()) -> bool:
+        """Whether one number is at most another one, where both have a value, and `given` are not below zero."""
+        return self.integers.never_negative(other.plus(one, -1), self.regions.of[id(user)], one, given)
 
 
 def _next(place: Sum) -> Sum:

@@ -24,6 +24,7 @@ from tapec.optimise.extents.checks import check_once
 from tapec.optimise.extents.demanded import demanded_extents
 from tapec.optimise.extents.extents import known_extents
 from tapec.optimise.extents.forms import Equal, Form, Forms, alone, either
+from tapec.optimise.extents.lookups import looked_up_behind
 from tapec.optimise.extents.same_extents import extents_of_one_size
 from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
 from tapec.optimise.extents.stretched import copy_stretched
@@ -92,6 +93,7 @@ from tapec.optimise.vectors.tabled import tabulate
 from tapec.optimise.vectors.unsigned import drop_signs
 from tapec.optimise.vectors.vectors import tell_vectors
 from tapec.optimise.vectors.wide import widen
+from tapec.optimise.vectors.written_out import write_out_short
 from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Block, Function, walk
 from tapec.transforms.ssa import to_ssa
@@ -191,7 +193,7 @@ SPEED: tuple[Pass, ...] = (
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
 # what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
-SIDE_BY_SIDE: tuple[Pass, ...] = (coalesce_carried, in_lanes, split_chains)
+SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, split_chains)
 ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (
@@ -276,6 +278,10 @@ def forms(
     if found is not None and listener is not None:
         tell_form(found.special[0], listener)
     form = Form(function) if found is None else found.special[0]
+    if found is None:
+        behind = looked_up_behind(_run((*CLEAN, *CLEAN), function, constants, None), listener)
+        if behind is not None:
+            return Forms((behind,), function)
     if not any(map(is_product, walk(function.body))):
         return found
     first = (*CLEAN, extents_of_slices, *CLEAN)

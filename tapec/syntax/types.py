@@ -22,13 +22,25 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
+class Below:
+    """What places in row `k` of an array are below, none of them being negative: `k` plus a number plus extents.
+
+    extents  those of parameters: the name of one, an axis, and a factor
+    """
+
+    number: int = 0
+    extents: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Array:
-    """An array; `layout` is "C", "F" or "A" as in Numba."""
+    """An array; `layout` is "C", "F" or "A" as in Numba, and `below` what is known of a parameter's integers."""
 
     dtype: str
     ndim: int
     layout: str = "C"
     readonly: bool = False
+    below: Below | None = None
 
     @property
     def is_float(self) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt
+from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt, Store, reads
 from tapec.syntax.types import FLOAT64, Scalar
 from tapec.transforms.emitter import Emitter
 
@@ -40,11 +40,11 @@ def with_reciprocals(items: Sequence[Any], region: Region, regions: Regions, emi
         home = regions.home.get(divisor)
         return uses[divisor] > 1 or home is None or not home.inside(loops[0])
 
-    inverses: dict[str, Name] = {}
+    inverses = _known(items, region, regions, emitter)
     out: list[Any] = []
     for item in items:
         divisor = _divisor(item, emitter)
-        if divisor is None or not worth(divisor):
+        if divisor is None or not (divisor in inverses or worth(divisor)):
             out.append(item)
             continue
         if divisor not in inverses:
@@ -53,6 +53,18 @@ def with_reciprocals(items: Sequence[Any], region: Region, regions: Regions, emi
             out += _inverse(inverses[divisor], divisor, item, emitter)
         out.append(Assign(item.target, Op("*", (item.value.args[0], inverses[divisor])), item.span))
     return out
+
+
+def _known(items: Sequence[Any], region: Region, regions: Regions, emitter: Emitter) -> dict[str, Name]:
+    """The reciprocals that a reversed block reads anyway, by what they are those of."""
+    found: dict[str, Name] = {}
+    for name in dict.fromkeys(name for item in items if isinstance(item, Assign | Store) for name in reads(item)):
+        match regions.defs.get(name):
+            case [Assign(value=Op(fn="/", args=(Const(value=1.0), Name(id=divisor)))) as made]:
+                alike = emitter.types.get(name) == emitter.types.get(divisor)
+                if alike and regions.of.get(id(made)) is region and not regions.merged(divisor):
+                    found[divisor] = Name(name)
+    return found
 
 
 def _divisor(item: Any, emitter: Emitter) -> str | None:

@@ -91,6 +91,23 @@ def test_so_is_what_an_earlier_loop_has_added_up(rng):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+def own(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        w = 1.0 / (x[i] * np.sqrt(x[i]))
+        total += w * w + np.sin(w)
+    return total
+
+
+def test_a_reciprocal_that_the_program_has_is_taken(rng):
+    text = source(own, "f8[::1]", 0)
+    assert "inverse" not in text and "w * w_bar * w" in text
+    x = 0.5 + rng.random(6)
+    with interpreted():
+        made, expected = tapec.grad(own)(x), tapec.grad(own, strict=True)(x)
+    np.testing.assert_allclose(made, expected, rtol=1e-13)
+
+
 @pytest.mark.parametrize(
     ("f", "signature", "options"),
     [

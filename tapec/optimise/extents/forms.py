@@ -6,9 +6,9 @@
     else:
         ...
 
-What is asked follows from extents of parameters alone.  All forms are one function with a branch (`either`), or one of
-them is a function by itself, which raises an error for arguments of others (`alone`): a call from Python compiles no
-form but its own, until there is a call that needs another one.
+What is asked follows from extents of parameters alone, or of places in them that are looked up (`lookups`).  All forms
+are one function with a branch (`either`), or one of them is a function by itself, which raises an error for arguments
+of others (`alone`): a call from Python compiles no form but its own, until there is a call that needs another one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from tapec.optimise.clean.coalesce import under_names
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import Assign, Const, Expr, Function, If, Name, Op, Raise, Return, Stmt, substitute
-from tapec.syntax.types import BOOL, FLOAT64, INT64
+from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
 # formulas of extents of parameters; the second one is an extent
 Equal = tuple[Expr, Expr]
@@ -32,11 +32,13 @@ class Form:
 
     equal  what has to be equal for it
     few    extents of parameters that have to be small for it
+    below  parameters whose places have to be below others for it, as their types say
     """
 
     program: Function
     equal: tuple[Equal, ...] = ()
     few: tuple[Expr, ...] = ()
+    below: tuple[str, ...] = ()
 
     def asked_of(self, partners: dict[str, str]) -> Form:
         """The form whose conditions ask other parameters for their extents."""
@@ -50,7 +52,7 @@ class Form:
         return [*(("==", extent, formula) for formula, extent in self.equal), *limits]
 
     def holds(self, shapes: Mapping[str, tuple[int, ...]], most: int) -> bool:
-        """Whether the conditions hold for parameters of these shapes."""
+        """Whether the conditions hold for parameters of these shapes; what is in them is taken to be as it should."""
         numbers = ((sign, _number(one, shapes), _number(two, shapes)) for sign, one, two in self.conditions(most))
         return all(one == two if sign == "==" else one <= two for sign, one, two in numbers)
 
@@ -121,7 +123,8 @@ def either(form: Form, other: Function, most: int, constants: frozenset[str]) ->
         other_body.append(Assign(result, two))
         results.append(Name(result))
     branch = If(Name(test), tuple(body), tuple(other_body))
-    return replace(alike, body=(*asks, branch, Return(tuple(results), last.span)), types=fresh.types)
+    types = {**fresh.types, **{name: other.types[name] for name in form.below}}
+    return replace(alike, body=(*asks, branch, Return(tuple(results), last.span)), types=types)
 
 
 def alone(function: Function, form: Form, holds: bool, most: int, constants: frozenset[str]) -> Function:
@@ -142,6 +145,20 @@ def _questions(form: Form, most: int, fresh: Fresh) -> tuple[list[Stmt], str]:
         asks.append(Assign(test, Op(sign, (flat(extent, asks, fresh), flat(formula, asks, fresh)))))
         if before:
             both = fresh("alike", BOOL)
+            asks.append(Assign(both, Op("and", (Name(before), Name(test)))))
+            test = both
+    for array in form.below:
+        type_ = form.program.types[array]
+        assert isinstance(type_, Array) and type_.below is not None
+        first: Expr = Const(type_.below.number)
+        for parameter, axis, factor in type_.below.extents:
+            extent = Op("dim", (Name(parameter), Const(axis)))
+            times = extent if factor == 1 else Op("*", (Const(factor), extent))
+            first = times if first == Const(0) else Op("+", (times, first))
+        before, test = test, fresh("behind", BOOL)
+        asks.append(Assign(test, Op("tapec_runtime.lie_behind", (Name(array), flat(first, asks, fresh)))))
+        if before:
+            both = fresh("behind", BOOL)
             asks.append(Assign(both, Op("and", (Name(before), Name(test)))))
             test = both
     return asks, test

@@ -148,7 +148,8 @@ class _Fillings:
                 return None
             inner = self.own(array, made, stmt.body)
             if inner is None:
-                if not Written(array, self.trips.dependence.integers).before_reading(stmt.body):
+                assert isinstance(made.value, Op)
+                if not Written(array, self.trips.dependence.integers, made.value.args[1:]).before_reading(stmt.body):
                     return None
                 one = self.filling(array, stmt, made)
                 inner = None if one is None else [one]

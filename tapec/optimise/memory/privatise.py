@@ -9,7 +9,8 @@
 
 Then nothing goes from trip to trip but the sum, and reverse mode can reverse each trip on its own.
 An array qualifies if every trip writes what it reads of it before, and nothing else uses it.  `hoist.py` makes it once
-again in what is generated.
+again in what is generated.  Where a trip writes row after row, and reads earlier ones (`analyses/written.py`), nothing
+else may tie the trips together: only then it is worth a shadow per trip.
 
 Of an array as long as the loop, in which each trip uses its own element alone, a trip gets an array of one element,
 which `scalars.py` turns into a number.  One of full length would have a shadow of zeros in every trip.  For the same
@@ -21,8 +22,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tapec.analyses.facts import facts
+from tapec.analyses.facts import Facts, facts
+from tapec.analyses.trips import Trips
+from tapec.analyses.written import Written
 from tapec.journal import Listener, Named
+from tapec.optimise.clean.liveness import distinct
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -83,6 +87,8 @@ def privatise(
                 own, trip = Op("empty", (dtype, Const(1))), _first_element(made.target, loop.body)
             elif _ALL in written or not _elsewhere(made.target, loop.body):
                 own = Op("empty", (dtype, *extents))
+        elif _by_rows(made, loop, function, known):
+            own = Op("empty", (dtype, *extents))
         if own is None:
             continue
         # where it is first used: what stands before has nothing to do with it
@@ -93,6 +99,18 @@ def privatise(
             about = Named(made.target, made.span), loop.span
             listener.decide(made.span, "privatise", "`{0}` belongs to a trip", why, *about)
     return replace(function, body=tuple(stmt for stmt in body if stmt is not None), types=types)
+
+
+def _by_rows(made: Assign, loop: For, function: Function, known: Facts) -> bool:
+    """Whether trips write nearly all rows of an array, each before they read it, and run in any order without it."""
+    assert isinstance(made.value, Op)
+    written = Written(made.target, known.dependence.integers, made.value.args[1:])
+    if _elsewhere(made.target, loop.body) or not written.before_reading(loop.body, nearly_all=True):
+        return False
+    alone = replace(loop, body=(made, *loop.body))
+    body = distinct(tuple(alone if stmt is loop else stmt for stmt in function.body if stmt is not made))
+    trips = Trips(replace(function, body=body))
+    return any(isinstance(stmt, For) and stmt.var == loop.var and trips.commute(stmt) for stmt in body)
 
 
 def _mentioned(stmt: Stmt) -> set[str]:

@@ -43,6 +43,8 @@ from tapec.syntax.types import Array
 
 # fewer trips than this do not fill vectors
 _FEW = 16
+# trips that do not fill a vector of 512 bits
+_SHORT = 8
 # elementary functions that cost more than to move an element or two
 CALLED = frozenset(VECTORISED) - {"np.maximum", "np.minimum", "**", "np.power", "np.pow"}
 # elements that lie apart for each call of one
@@ -71,7 +73,7 @@ def gains(lanes: Lanes, packed: Packed) -> bool:
         if not all(_neighbours(lanes, packed, access) for access in accesses):
             return False
         bounds = loop.start, loop.stop
-        if _bounds_differ(lanes, loop) or not lanes.trips.commute(loop):
+        if _bounds_differ(lanes, loop) or _is_short(loop) or not lanes.trips.commute(loop):
             slow = True
         elif _strides(lanes, loop, accesses):
             slow = True
@@ -142,6 +144,12 @@ def _bounds_differ(lanes: Lanes, loop: For) -> bool:
     """Whether a loop makes other numbers of trips in other trips of the loop around."""
     inside = written_in(lanes.loop.body)
     return any(name in inside for bound in (loop.start, loop.stop) for name in names_in(bound))
+
+
+def _is_short(loop: For) -> bool:
+    """Whether a loop is known to make too few trips for vectors."""
+    counted = literal_range(loop)
+    return counted is not None and len(counted) <= _SHORT
 
 
 def _strides(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:

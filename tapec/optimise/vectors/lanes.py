@@ -64,7 +64,7 @@ def in_lanes(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such loops in lanes; see the module.  Afterwards a name may have several values."""
-    function = with_lanes_last(function, lambda *loop: _planned(*loop) is not None)
+    function = with_lanes_last(function, lambda *loop: planned(*loop) is not None)
     trips = Trips(function)
     fresh = Fresh(function.types)
     uses = Uses(function)
@@ -101,7 +101,7 @@ def in_lanes(
     return replace(function, body=block(function.body), types=fresh.types)
 
 
-def _planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:
+def planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:
     """How a loop runs in lanes, if it can, and gains by it."""
     lanes = _possible(stmt, trips)
     if lanes is None:

@@ -1,0 +1,76 @@
+"""Write short loops out that the trips of a loop run side by side: what they add up stays in the lane.
+
+    for lane in range(lanes):                 for lane in range(lanes):
+        x_lanes[lane] = 0.0                       x = 0.0 + p[0, lane] * w[0]
+    for b in range(2):                            x += p[1, lane] * w[1]
+        for lane in range(lanes):       ->        ...
+            x = x_lanes[lane]
+            x += p[b, lane] * w[b]
+            x_lanes[lane] = x
+    ...
+
+Each trip of an inner loop is a loop over lanes of its own (`lanes.py`), which loads and stores what the lanes hand on.
+Only innermost loops of few trips, known beforehand, without branches, that hand a number on from trip to trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tapec.analyses.trips import Trips
+from tapec.optimise.clean.names import Fresh
+from tapec.optimise.clean.single import single_values
+from tapec.optimise.vectors.lanes import planned
+from tapec.syntax.core import Assign, Block, Const, For, Function, Stmt, Store, literal_range, map_blocks, walk, writes
+
+# trips, and statements of all of them, up to which a loop is written out
+_TRIPS = 4
+_STATEMENTS = 120
+
+
+def write_out_short(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """The function with such loops written out, one name per value; see the module."""
+    if not any(_trips(stmt) for stmt in walk(function.body)):
+        return function
+    trips, fresh = Trips(function), Fresh(function.types)
+
+    def block(stmts: Block) -> Block:
+        return tuple(map(statement, stmts))
+
+    def statement(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For) and planned(stmt, trips, fresh) is not None:
+            return map_blocks(stmt, written_out)
+        return map_blocks(stmt, block)
+
+    def written_out(stmts: Block) -> Block:
+        return tuple(new for stmt in stmts for new in statements(stmt))
+
+    def statements(stmt: Stmt) -> Iterator[Stmt]:
+        values = _trips(stmt)
+        if values is None or not hands_on(stmt):
+            yield map_blocks(stmt, written_out)
+            return
+        assert isinstance(stmt, For)
+        for value in values:
+            yield Assign(stmt.var, Const(value), stmt.span)
+            yield from stmt.body
+
+    def hands_on(loop: Stmt) -> bool:
+        assert isinstance(loop, For)
+        inside = set(map(id, loop.body))
+        names = (name for stmt in loop.body for name in writes(stmt))
+        return any(id(made) not in inside for name in names for made in trips.regions.defs.get(name, ()))
+
+    body = block(function.body)
+    return function if body == function.body else single_values(replace(function, body=body), constants)
+
+
+def _trips(stmt: Stmt) -> range | None:
+    """What the variable of a loop counts through, if it is one to write out."""
+    if not isinstance(stmt, For) or stmt.slots is not None:
+        return None
+    values = literal_range(stmt)
+    if values is None or len(values) > _TRIPS or len(values) * len(stmt.body) > _STATEMENTS:
+        return None
+    return values if all(isinstance(inner, Assign | Store) for inner in stmt.body) else None
