@@ -64,6 +64,7 @@ from tapec.optimise.memory.reused import reuse_memory
 from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.optimise.memory.spent import numbers_of_spent
 from tapec.optimise.memory.stacks import stacks_by_position
+from tapec.optimise.memory.turns import take_turns
 from tapec.optimise.products.columns import products_in_rows
 from tapec.optimise.products.factors import share_factors
 from tapec.optimise.products.few import FEW, of_few_elements
@@ -215,8 +216,8 @@ VECTORS: tuple[Pass, ...] = (
 )
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
-# after the passes that know what a list is
-FILLED: tuple[Pass, ...] = (stacks_by_position,)
+# after the passes that know what a list is, and which arrays are separate
+FILLED: tuple[Pass, ...] = (stacks_by_position, take_turns)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 # those that take a listener, too, and tell it what they decide
@@ -254,7 +255,7 @@ TELLING: dict[Pass, Telling] = {
         ),
         *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
         *(run_together, elements_of_slices, part_edges, select_values, add_later, multiply_matrices, turn_tall),
-        *(keep_once, keep_written_rows, reuse_memory, search_tables, drop_last_stores, widen),
+        *(keep_once, keep_written_rows, reuse_memory, take_turns, search_tables, drop_last_stores, widen),
     )
 }
 
