@@ -143,8 +143,8 @@ class _Turns:
                 case Assign(target=target, value=Op(fn=fn, args=(_, *extents))) if fn in ALLOCATIONS:
                     type_ = self.types[target]
                     known = all(isinstance(one, Name) and inside.isdisjoint(names_in(one)) for one in extents)
-                    plain = isinstance(type_, Array) and type_.ndim == 1 and type_.layout == "C" and (fn == "empty" or type_.is_float)
-                    if known and plain and self.last_a_trip(loop, stmt):
+                    vector = isinstance(type_, Array) and type_.ndim == 1 and (fn == "empty" or type_.is_float)
+                    if known and vector and self.last_a_trip(loop, stmt):
                         yield _Pair(stmt, tuple(extents))  # type: ignore[arg-type]
 
     def last_a_trip(self, loop: For, made: Assign) -> bool:
