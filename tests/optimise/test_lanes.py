@@ -496,3 +496,31 @@ def test_columns_run_side_by_side_although_loops_fill_memory_of_the_trip():
     with interpreted():
         check_derivative(columns, (np.array([0.1, -0.4, 0.3]), np.sin(np.arange(9.0)).reshape(3, 3), 3), (0, 1))
     assert "lanes" in tapec.emit(columns, (0, 1), "f8[:], f8[:, :], i8")
+
+
+def paths(x, drift):
+    """The mean of random walks, whose steps wait for one another."""
+    total = 0.0
+    for p in range(x.shape[0]):
+        s = 1.0
+        mean = 0.0
+        for t in range(x.shape[1]):
+            s *= math.exp(drift + 0.1 * x[p, t])
+            mean += s
+        total += max(mean / x.shape[1] - 1.0, 0.0)
+    return total
+
+
+@pytest.mark.parametrize("shape", [(70, 3), (16, 1), (15, 4), (3, 30), (64, 5), (0, 3)])
+def test_paths_have_a_second_form_for_few_of_them(shape):
+    x = np.sin(np.arange(shape[0] * shape[1])).reshape(shape)
+    with interpreted():
+        check_derivative(paths, (x, 0.05), (1,))
+        check_derivative(paths, (x, 0.05), (0, 1))
+
+
+def test_what_paths_read_is_copied_with_the_axis_of_lanes_last():
+    text = tapec.emit(paths, 1, "f8[:, ::1], f8")
+    assert "if x_n0 >= 16:" in text and "x_lanes[j, lane] = x[p, j]" in text
+    (note,) = [note for note in tapec.explain(paths, 1, "f8[:, ::1], f8").notes if note.by == "lanes"]
+    assert "where there are many" in str(note)

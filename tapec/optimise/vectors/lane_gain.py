@@ -11,6 +11,9 @@ elements lie apart, or if its trips need one another.  How long it is only the r
 works on memory of the trip, which is larger by a lane's width, it stays as it is; unless another loop of that length
 takes elements apart.
 
+Where the trips of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more than it
+takes to copy what the loop reads, once.  Of few trips a copy would be mostly empty, so that the loop gets a second form.
+
 Where elementary functions are called in loops that would run on vectors by themselves, what decides is how long those
 are: `short_loops` says which numbers of trips have to be small.  Vectors leave most of a short loop over.
 """
@@ -57,8 +60,11 @@ def few(loop: For) -> bool:
     return (counted is not None and len(counted) < _FEW) or not any(isinstance(stmt, For) for stmt in walk(loop.body))
 
 
-def gains(lanes: Lanes, packed: Packed) -> bool:
-    """Whether the innermost loops of a trip run faster in lanes; see the module."""
+def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
+    """Whether the innermost loops of a trip run faster in lanes; see the module.
+
+    with_copies  what a loop whose trips wait for one another reads may be copied for it alone
+    """
     loops = list(_nested(lanes.loop.body, 1))
     depth = max(level for _, level in loops)
     slow = False
@@ -70,10 +76,12 @@ def gains(lanes: Lanes, packed: Packed) -> bool:
         if not isinstance(loop, For) or id(loop) in lanes.controls:
             return False
         accesses = list(lanes.trips.accesses(loop.body))
-        if not all(_neighbours(lanes, packed, access) for access in accesses):
+        waits = not lanes.trips.commute(loop)
+        apart_ones = [access for access in accesses if not _neighbours(lanes, packed, access)]
+        if apart_ones and not (with_copies and waits and all(packed.copied(access.stmt) for access in apart_ones)):
             return False
         bounds = loop.start, loop.stop
-        if _bounds_differ(lanes, loop) or _is_short(loop) or not lanes.trips.commute(loop):
+        if waits or _bounds_differ(lanes, loop) or _is_short(loop):
             slow = True
         elif _strides(lanes, loop, accesses):
             slow = True

@@ -80,6 +80,9 @@ def in_lanes(
         if gains(lanes, packed):
             tell(stmt, "64 trips side by side")
             return Rewriting(lanes, packed, fresh).loop()
+        if gains(lanes, packed, with_copies=True):
+            tell(stmt, "64 trips side by side where there are many")
+            return short(lanes, packed, set())
         if stops := short_loops(lanes):
             tell(stmt, "64 trips side by side where its inner loops are short")
             return short(lanes, packed, stops)

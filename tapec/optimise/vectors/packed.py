@@ -81,6 +81,10 @@ class Packed:
             return None
         return self.names[copy], (*(sub for k, sub in enumerate(index) if k != copy.axis), lane)
 
+    def copied(self, access: Stmt) -> bool:
+        """Whether an access finds its element in a copy."""
+        return id(access) in self.of
+
     def repeated(self, access: Stmt) -> bool:
         """Whether an access finds its element in a copy, and each trip makes it again and again."""
         return self.of.get(id(access)) in self._repeated

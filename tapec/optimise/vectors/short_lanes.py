@@ -11,7 +11,8 @@
                                                           ...
 
 Vectors leave most of a short loop over, one element at a time; of long ones they leave little, and lanes would take
-elements that lie apart, and 64 times the memory.  How long the loops are only the run knows.
+elements that lie apart, and 64 times the memory.  How long the loops are only the run knows.  Where nothing has to be
+short, what is asked is whether there are trips enough.
 """
 
 from __future__ import annotations
