@@ -11,8 +11,8 @@ elements lie apart, or if its trips need one another.  How long it is only the r
 works on memory of the trip, which is larger by a lane's width, it stays as it is; unless another loop of that length
 takes elements apart.
 
-Where the trips of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more than it
-takes to copy what the loop reads, once.  Of few trips a copy would be mostly empty, so that the loop gets a second form.
+Where the trips of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more than
+it takes to copy what the loop reads, once.  Of few trips a copy would be mostly empty: the loop gets a second form.
 
 Where elementary functions are called in loops that would run on vectors by themselves, what decides is how long those
 are: `short_loops` says which numbers of trips have to be small.  Vectors leave most of a short loop over.
@@ -70,6 +70,7 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
     slow = False
     # bounds of loops that take elements apart, and of those over memory of the trip that would run on vectors
     apart, along = set(), set()
+    copying = 0
     for loop, level in loops:
         if level < depth:
             continue
@@ -80,6 +81,7 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
         apart_ones = [access for access in accesses if not _neighbours(lanes, packed, access)]
         if apart_ones and not (with_copies and waits and all(packed.copied(access.stmt) for access in apart_ones)):
             return False
+        copying += waits
         bounds = loop.start, loop.stop
         if waits or _bounds_differ(lanes, loop) or _is_short(loop):
             slow = True
@@ -88,7 +90,8 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
             apart.add(bounds)
         elif any(lanes.widened(access.array) for access in accesses):
             along.add(bounds)
-    return (slow or depth > 1) and along <= apart
+    # one loop alone may be a sum, or a maximum, which LLVM takes apart
+    return (slow or depth > 1) and along <= apart and (copying > 1 or not with_copies)
 
 
 def short_loops(lanes: Lanes) -> set[str]:

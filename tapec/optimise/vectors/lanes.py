@@ -80,9 +80,10 @@ def in_lanes(
         if gains(lanes, packed):
             tell(stmt, "64 trips side by side")
             return Rewriting(lanes, packed, fresh).loop()
-        if gains(lanes, packed, with_copies=True):
+        copies = Packed(lanes, fresh, once=True)
+        if gains(lanes, copies, with_copies=True):
             tell(stmt, "64 trips side by side where there are many")
-            return short(lanes, packed, set())
+            return short(lanes, copies, set())
         if stops := short_loops(lanes):
             tell(stmt, "64 trips side by side where its inner loops are short")
             return short(lanes, packed, stops)

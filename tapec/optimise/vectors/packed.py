@@ -51,9 +51,12 @@ class Made:
 
 
 class Packed:
-    """The copies of one loop: statements that make them, and where an access then finds its element."""
+    """The copies of one loop: statements that make them, and where an access then finds its element.
 
-    def __init__(self, lanes: Lanes, fresh: Fresh) -> None:
+    once  whether what a trip reads only once is copied, too
+    """
+
+    def __init__(self, lanes: Lanes, fresh: Fresh, once: bool = False) -> None:
         self.lanes = lanes
         self.fresh = fresh
         # the accesses to each copy, and whether one of them is repeated in a trip
@@ -71,7 +74,7 @@ class Packed:
         together = [{id(one.stmt) for one in group} for group in groups]
         for copy, accesses in self._accesses.items():
             ids = {id(stmt) for stmt in accesses}
-            if (copy in self._repeated or len(ids) > 1) and (not copy.added or ids in together):
+            if (once or copy in self._repeated or len(ids) > 1) and (not copy.added or ids in together):
                 self.of |= dict.fromkeys(ids, copy)
 
     def element(self, access: Stmt, index: tuple[Atom, ...], lane: Name) -> tuple[str, tuple[Atom, ...]] | None:
