@@ -82,6 +82,7 @@ from tapec.optimise.vectors.choices import choose_numbers
 from tapec.optimise.vectors.chosen import hide_choices
 from tapec.optimise.vectors.elementary import vectorise_functions
 from tapec.optimise.vectors.independent import tell_independent
+from tapec.optimise.vectors.jammed import jam_lanes
 from tapec.optimise.vectors.lanes import in_lanes
 from tapec.optimise.vectors.parallel import on_threads, sequential
 from tapec.optimise.vectors.remainders import cheap_remainders
@@ -194,7 +195,7 @@ SPEED: tuple[Pass, ...] = (
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
 # what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
-SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, split_chains)
+SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, jam_lanes, split_chains)
 ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (

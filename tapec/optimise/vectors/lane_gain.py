@@ -12,7 +12,8 @@ works on memory of the trip, which is larger by a lane's width, it stays as it i
 takes elements apart.
 
 Where the trips of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more than
-it takes to copy what the loop reads, once.  Of few trips a copy would be mostly empty: the loop gets a second form.
+it takes to copy what the loop reads, once.  Of few trips a copy would be mostly empty, and copies of long loops leave
+the cache: the loop gets a second form for them.
 
 Where elementary functions are called in loops that would run on vectors by themselves, what decides is how long those
 are: `short_loops` says which numbers of trips have to be small.  Vectors leave most of a short loop over.
@@ -92,6 +93,16 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
             along.add(bounds)
     # one loop alone may be a sum, or a maximum, which LLVM takes apart
     return (slow or depth > 1) and along <= apart and (copying > 1 or not with_copies)
+
+
+def copied_stops(lanes: Lanes, packed: Packed) -> set[str]:
+    """Names of the numbers of trips that must not be large for copies to be worth it; none if they are not anyway."""
+    if not gains(lanes, packed, with_copies=True):
+        return set()
+    inside = written_in(lanes.loop.body)
+    loops = [loop for loop, _ in _nested(lanes.loop.body, 1)]
+    stops = {loop.stop.id for loop in loops if isinstance(loop, For) and isinstance(loop.stop, Name)}
+    return stops - inside
 
 
 def short_loops(lanes: Lanes) -> set[str]:

@@ -28,9 +28,9 @@ from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.vectors.lane_buffers import with_lanes_last
-from tapec.optimise.vectors.lane_gain import few, gains, short_loops
+from tapec.optimise.vectors.lane_gain import copied_stops, few, gains, short_loops
 from tapec.optimise.vectors.packed import Packed
-from tapec.optimise.vectors.short_lanes import Uses, where_short
+from tapec.optimise.vectors.short_lanes import CACHED, SHORT, Uses, where_short
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -81,12 +81,12 @@ def in_lanes(
             tell(stmt, "64 trips side by side")
             return Rewriting(lanes, packed, fresh).loop()
         copies = Packed(lanes, fresh, once=True)
-        if gains(lanes, copies, with_copies=True):
+        if stops := copied_stops(lanes, copies):
             tell(stmt, "64 trips side by side where there are many")
-            return short(lanes, copies, set())
+            return short(lanes, copies, stops, CACHED)
         if stops := short_loops(lanes):
             tell(stmt, "64 trips side by side where its inner loops are short")
-            return short(lanes, packed, stops)
+            return short(lanes, packed, stops, SHORT)
         return (map_blocks(stmt, block),)
 
     def tell(stmt: Stmt, what: str) -> None:
@@ -94,13 +94,13 @@ def in_lanes(
             why = "they run on vectors where its inner loops do not; what a trip keeps takes 64 times the room"
             listener.decide(stmt.span, "lanes", what, why)
 
-    def short(lanes: Lanes, packed: Packed, stops: set[str]) -> Iterable[Stmt]:
+    def short(lanes: Lanes, packed: Packed, stops: set[str], most: Const) -> Iterable[Stmt]:
         types = dict(fresh.types)
         made = Rewriting(lanes, packed, fresh).loop()
         # what a trip makes has another rank in lanes
         own = {name: fresh(name, fresh.types[name]) for name in uses.only_in(lanes.loop)}
         fresh.types |= {name: types[name] for name in own}
-        return where_short(lanes.loop, made, map_blocks(lanes.loop, block), stops, own, fresh)
+        return where_short(lanes.loop, made, map_blocks(lanes.loop, block), stops, most, own, fresh)
 
     return replace(function, body=block(function.body), types=fresh.types)
 

@@ -11,8 +11,7 @@
                                                           ...
 
 Vectors leave most of a short loop over, one element at a time; of long ones they leave little, and lanes would take
-elements that lie apart, and 64 times the memory.  How long the loops are only the run knows.  Where nothing has to be
-short, what is asked is whether there are trips enough.
+elements that lie apart, and 64 times the memory.  How long the loops are only the run knows.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Nam
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
 
-# the longest loops that count as short, and the fewest lanes that are worth a copy of what they read
-_SHORT = Const(24)
+# the longest loops that count as short, those of which 64 copies stay in the cache, and the fewest lanes worth a copy
+SHORT = Const(24)
+CACHED = Const(512)
 _LANES = Const(16)
 
 
@@ -48,18 +48,25 @@ def _uses(block: Iterable[Stmt]) -> Counter[str]:
 
 
 def where_short(
-    loop: For, in_lanes: Iterable[Stmt], otherwise: Stmt, stops: set[str], own: dict[str, str], fresh: Fresh
+    loop: For,
+    in_lanes: Iterable[Stmt],
+    otherwise: Stmt,
+    stops: set[str],
+    most: Const,
+    own: dict[str, str],
+    fresh: Fresh,
 ) -> Iterator[Stmt]:
-    """The loop in lanes where its loops up to `stops` are short, and otherwise as it was.
+    """The loop in lanes where its loops up to `stops` make at most so many trips, and otherwise as it was.
 
     in_lanes  the loop in lanes
+    most      trips of the loops inside
     own       name -> its name in lanes
     """
     span = loop.span
     trips = Name(fresh("n", INT64))
     yield Assign(trips.id, Op("-", (loop.stop, loop.start)), span)
     test: Name | None = None
-    asked: list[Expr] = [Op("<=", (Name(stop), _SHORT)) for stop in sorted(stops)]
+    asked: list[Expr] = [Op("<=", (Name(stop), most)) for stop in sorted(stops)]
     for one in (*asked, Op(">=", (trips, _LANES))):
         answer = Name(fresh("t", BOOL))
         yield Assign(answer.id, one, span)

@@ -42,14 +42,40 @@ def triangular_map_jvp(w, x, w_dot):
                 image[r, lane] = 0.0
                 image_dot_sum_lanes[lane] = 0.0
                 image_sum_lanes[lane] = 0.0
-            for c in range(r + 1):
+            # for c in range(r + 1):
+            n = max(r + 1, 0) // 4 * 4
+            for c in range(0, n, 4):
                 # image[r] += w[r, c] * x[i, c]
                 t = w[r, c]
                 t_1 = w_dot[r, c]
+                c_1 = c + 1
+                t_2 = w[r, c_1]
+                t_3 = w_dot[r, c_1]
+                c_2 = c + 2
+                t_4 = w[r, c_2]
+                t_5 = w_dot[r, c_2]
+                c_3 = c + 3
+                t_6 = w[r, c_3]
+                t_7 = w_dot[r, c_3]
                 for lane in tapec_runtime.independent(range(lanes)):
-                    t_2 = x_lanes[c, lane]
-                    image_dot_sum_lanes[lane] += t_2 * t_1
-                    image_sum_lanes[lane] += t * t_2
+                    t_8 = x_lanes[c, lane]
+                    t_9 = x_lanes[c_1, lane]
+                    t_10 = t_9 * t_3
+                    image_dot_sum = image_dot_sum_lanes[lane] + t_8 * t_1 + t_10
+                    image_sum = image_sum_lanes[lane] + t * t_8 + t_2 * t_9
+                    t_11 = x_lanes[c_2, lane]
+                    t_12 = x_lanes[c_3, lane]
+                    image_dot_sum_lanes[lane] = image_dot_sum + t_11 * t_5 + t_12 * t_7
+                    image_sum_lanes[lane] = image_sum + t_4 * t_11 + t_6 * t_12
+            # for c in range(r + 1):
+            for c in range(n, r + 1):
+                # image[r] += w[r, c] * x[i, c]
+                t_13 = w[r, c]
+                t_14 = w_dot[r, c]
+                for lane in tapec_runtime.independent(range(lanes)):
+                    t_15 = x_lanes[c, lane]
+                    image_dot_sum_lanes[lane] += t_15 * t_14
+                    image_sum_lanes[lane] += t_13 * t_15
             # for c in range(r + 1):
             if 0 < r + 1:
                 # image[r] += w[r, c] * x[i, c]
@@ -59,9 +85,9 @@ def triangular_map_jvp(w, x, w_dot):
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
             for lane in range(lanes):
-                t_3 = image[r, lane]
-                t_4 = t_3 * t_3
-                t_5 = t_3 * image_dot[r, lane]
-                total += tapec_runtime.log1p(t_4)
-                total_dot += (t_5 + t_5) / (1.0 + t_4)
+                t_16 = image[r, lane]
+                t_17 = t_16 * t_16
+                t_18 = t_16 * image_dot[r, lane]
+                total += tapec_runtime.log1p(t_17)
+                total_dot += (t_18 + t_18) / (1.0 + t_17)
     return total, total_dot

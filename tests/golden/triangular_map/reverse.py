@@ -36,11 +36,29 @@ def triangular_map_value_and_grad(w, x):
             for lane in range(lanes):
                 image[r, lane] = 0.0
                 image_sum_lanes[lane] = 0.0
-            for c in range(r + 1):
+            # for c in range(r + 1):
+            n = max(r + 1, 0) // 4 * 4
+            for c in range(0, n, 4):
                 # image[r] += w[r, c] * x[i, c]
                 t = w[r, c]
+                c_1 = c + 1
+                t_1 = w[r, c_1]
+                c_2 = c + 2
+                t_2 = w[r, c_2]
+                c_3 = c + 3
+                t_3 = w[r, c_3]
+                for lane in tapec_runtime.independent(range(lanes)):
+                    image_sum = image_sum_lanes[lane] + t * x_lanes[c, lane]
+                    t_4 = t_2 * x_lanes[c_2, lane]
+                    image_sum_1 = image_sum + t_1 * x_lanes[c_1, lane] + t_4
+                    image_sum_lanes[lane] = image_sum_1 + t_3 * x_lanes[c_3, lane]
+            # for c in range(r + 1):
+            for c in range(n, r + 1):
+                # image[r] += w[r, c] * x[i, c]
+                t_5 = w[r, c]
                 for lane in range(lanes):
-                    image_sum_lanes[lane] += t * x_lanes[c, lane]
+                    t_6 = t_5 * x_lanes[c, lane]
+                    image_sum_lanes[lane] += t_6
             # for c in range(r + 1):
             if 0 < r + 1:
                 # image[r] += w[r, c] * x[i, c]
@@ -49,18 +67,18 @@ def triangular_map_value_and_grad(w, x):
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
             for lane in range(lanes):
-                t_1 = image[r, lane]
-                t_2 = t_1 * t_1
-                t_3 = t_1 * (1.0 / (1.0 + t_2))
-                image_bar[r, lane] = t_3 + t_3
-                total += tapec_runtime.log1p(t_2)
+                t_7 = image[r, lane]
+                t_8 = t_7 * t_7
+                t_9 = t_7 * (1.0 / (1.0 + t_8))
+                image_bar[r, lane] = t_9 + t_9
+                total += tapec_runtime.log1p(t_8)
         for r in range(d):
             for c in range(r + 1):
                 # image[r] += w[r, c] * x[i, c]
                 w_bar_sum = 0.0
                 for lane in range(lanes):
-                    t_4 = x_lanes[c, lane] * image_bar[r, lane]
-                    w_bar_sum += t_4
+                    t_10 = x_lanes[c, lane] * image_bar[r, lane]
+                    w_bar_sum += t_10
                 w_bar[r, c] += w_bar_sum
             # image[r] = 0.0
             for lane in range(lanes):
