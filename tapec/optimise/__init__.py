@@ -64,6 +64,7 @@ from tapec.optimise.memory.reused import reuse_memory
 from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.optimise.memory.spent import numbers_of_spent
 from tapec.optimise.memory.stacks import stacks_by_position
+from tapec.optimise.memory.stored_once import store_rows_once
 from tapec.optimise.memory.turns import take_turns
 from tapec.optimise.products.columns import products_in_rows
 from tapec.optimise.products.factors import share_factors
@@ -170,6 +171,7 @@ SPEED: tuple[Pass, ...] = (
     select_values,
     follow_paths,
     settle_stores,
+    store_rows_once,
     carry_additions,
     gather_planes,
     distribute,
