@@ -98,6 +98,8 @@ TREES = [
     ([0, 6, 4], [1, 3, 5]),
     ([0, 2, 4], [1, 3, 6]),
     ([0, -1, 4], [-7, 3, 5]),
+    ([5, 2, 4], [1, 3, 0]),
+    ([5, -6, -3], [1, 3, 0]),
     ([3], [3]),
 ]
 
@@ -115,7 +117,7 @@ def test_a_tree_has_the_gradient_that_it_has_without_forms(rng: np.random.Genera
 
 def test_one_gradient_takes_both_forms_in_turn_compiled(rng: np.random.Generator):
     fast, plain = tapec.grad(pruned), tapec.grad(pruned, opt_level=0)
-    for nodes in (TREES[0], TREES[2], TREES[1], TREES[3]):
+    for nodes in (TREES[0], TREES[5], TREES[1], TREES[6]):
         args = tree(rng, *nodes)
         np.testing.assert_allclose(fast(*args), plain(*args), rtol=1e-10, atol=1e-12)
     assert "if tapec_runtime.lie_behind(lefts, tips.shape[0])" in fast.source()
