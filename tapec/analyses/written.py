@@ -131,6 +131,7 @@ class Written:
     def _row(self, stmt: Stmt) -> Sum | None:
         """The row that a store, or loops over its elements, write all of."""
         along: list[str] = []
+        made = written_in((stmt,))
         while isinstance(stmt, For) and len(along) + 1 < len(self.extents):
             (extent,) = self.extents[len(along) + 1 : len(along) + 2]
             inner = [one for one in stmt.body if self._writes(one)]
@@ -143,7 +144,7 @@ class Written:
             return None
         place = self._place(stmt.index[0], stmt)
         own = stmt.index[1:] == tuple(map(Name, along))
-        return place if own and place is not None and not place.names() & set(along) else None
+        return place if own and place is not None and not place.names() & made else None
 
     def _writes(self, stmt: Stmt) -> bool:
         return any(isinstance(one, Store) and one.array == self.array for one in walk((stmt,)))

@@ -14,6 +14,7 @@ from tests.oracles import interpreted
 SUMS = """
 def f(A, a, w, k, n):
     a_lanes = np.empty(64)
+    a_part = a_lanes[1:]
     for j in range({start}, {stop}, {step}):
         {before}
         for i in range(n):
@@ -103,6 +104,10 @@ def test_what_trips_hand_on_stays_in_a_register():
         {"sum": "w", "first": "w"},
         {"value": "np.exp(s)"},
         {"behind": "a[j] = w"},
+        # another name for the same memory, one element on
+        {"value": "a_part[i] * w"},
+        # draws come in the order of trips
+        {"value": "np.random.random()"},
     ],
 )
 def test_others_run_one_by_one(changed):

@@ -202,3 +202,24 @@ def test_rows_are_written_before_they_are_read(changed, ahead, expected):
     loop = next(stmt for stmt in function.body if isinstance(stmt, For))
     written = Written("A", facts(function).dependence.integers, made.value.args[1:])
     assert written.before_reading(loop.body) == expected
+
+
+def test_a_row_that_changes_while_it_is_written_is_not_complete():
+    text = """
+    def f(a, a_rows, n):
+        A = np.empty((n, 3))
+        for i in range(n):
+            for k in range(3):
+                k_1 = {row}
+                A[k_1, k] = 1.0
+            r = A[i, 0]
+            a[i] = r
+        return n
+    """
+    types = {"a_rows": Array("int64", 1, below=Below(0, (("a", 0, 1),)))}
+    for row, expected in (("a_rows[k]", False), ("i + 0", True)):
+        function = read(text.replace("A[i, 0]", "A[k_1, 0]").format(row=row))
+        function = replace(function, types={**function.types, **types})
+        made, loop = (next(stmt for stmt in function.body if isinstance(stmt, kind)) for kind in (Assign, For))
+        integers = facts(function).dependence.integers
+        assert Written("A", integers, made.value.args[1:]).before_reading(loop.body) == expected

@@ -29,7 +29,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from tapec.analyses.memory import Aliases, aliases
+from tapec.analyses.memory import Aliases
+from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
 from tapec.optimise.vectors.lane_gain import CALLED
@@ -97,10 +98,11 @@ class _Jammed:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.fresh = Fresh(function.types)
+        self.trips = Trips(function)
 
-    @cached_property
+    @property
     def aliases(self) -> Aliases:
-        return aliases(self.function)
+        return self.trips.aliases
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -137,7 +139,7 @@ class _Jammed:
         inside = parts.own | parts.added | {loop.var, lanes.var}
         if not known or mentions(lanes.stop, inside) or {loop.var, lanes.var} & (parts.own | parts.added):
             return None
-        possible = self.is_set_first(parts) and self.is_apart(parts)
+        possible = self.trips.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_apart(parts)
         return parts if possible and self.shares(parts) else None
 
     def shares(self, parts: _Parts) -> bool:
@@ -168,12 +170,15 @@ class _Jammed:
         read_behind = self.classes(name for stmt in parts.stores for name in reads(stmt)) - behind
         if behind & (before | inside) or stored & (before | read_behind):
             return False
+        names: set[str] = set()
         for stmt in lanes.body:
             element = _element(stmt)
             touched = [name for name in (*reads(stmt), *writes(stmt)) if self.aliases.find(name) in stored]
             if touched and (element is None or touched != [element[0]] or element[1][-1] != Name(lanes.var)):
                 return False
-        return True
+            names.update(touched)
+        # by another name an element may be that of another lane
+        return len(self.classes(names)) == len(names)
 
     def classes(self, names: Iterable[str]) -> set[str]:
         return {self.aliases.find(name) for name in names}
