@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
+from inspect import signature
+from typing import cast
 
 from tapec.journal import Listener
 from tapec.optimise.clean.branches import straighten
@@ -223,46 +226,6 @@ IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 FILLED: tuple[Pass, ...] = (stacks_by_position, take_turns)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
-# those that take a listener, too, and tell it what they decide
-TELLING: dict[Pass, Telling] = {
-    one: one
-    for one in (
-        *(
-            join_neighbours,
-            join_inner_neighbours,
-            carry_additions,
-            *(gather_planes, gather_planes_by_trip, distribute, distribute_by_trip),
-            hoist_allocations,
-            privatise,
-            replace_small_arrays,
-            sum_in_variables,
-            unroll,
-        ),
-        *(demanded_extents, known_extents, copy_stretched, copy_joined, write_out_products, count_by_formula),
-        *(
-            refill,
-            follow_paths,
-            leave_early,
-            keep_last_taken,
-            cancel_shifts,
-            *(functions_once, quotients_once),
-            fill_once,
-            compute_once,
-            share_factors,
-            split_chains,
-            join_products,
-            tabulate,
-            call_aside,
-            select_functions,
-            compute_ahead,
-        ),
-        *(in_lanes, stage_functions, vectorise_functions, sum_before_products, turn_products, check_once, keep_columns),
-        *(run_together, elements_of_slices, part_edges, select_values, add_later, multiply_matrices, turn_tall),
-        *(keep_once, keep_written_rows, reuse_memory, take_turns, search_tables, drop_last_stores, widen),
-    )
-}
-
-
 def prepare(function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
     """Rewrite a program so that its derivative is faster, in single assignment, as the transforms expect."""
     return to_ssa(_run(PREPARE, function, constants, listener), constants)
@@ -421,14 +384,19 @@ def _run(
     for change in passes:
         if change in CLEAN and function.body == clean:
             continue
-        telling = TELLING.get(change)
-        if listener is None or telling is None:
-            made = change(function, constants)
+        if listener is not None and _tells(change):
+            made = cast("Telling", change)(function, constants, listener)
         else:
-            made = telling(function, constants, listener)
+            made = change(function, constants)
         # the object stays while the program does: analyses know it again; facts are kept by statement
         body = function.body if made.body == function.body else distinct(made.body)
         function = made if made.body is body else replace(made, body=body)
         if change is CLEAN[-1]:
             clean = body
     return function
+
+
+@cache
+def _tells(change: Pass) -> bool:
+    """Whether a pass takes a listener, too, and tells it what it decides."""
+    return "listener" in signature(change).parameters

@@ -80,6 +80,8 @@ class Op:
 
 Expr = Name | Const | Op
 Atom = Name | Const
+# an array, and subscripts of an element
+Element = tuple[str, tuple[Expr, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +351,16 @@ def map_blocks(stmt: Stmt, change: Callable[[Block], Block]) -> Stmt:
 def same(first: Block, second: Block) -> bool:
     """Whether two blocks are made of the same objects."""
     return first is second or (len(first) == len(second) and all(map(operator.is_, first, second)))
+
+
+def element_of(stmt: Stmt) -> Element | None:
+    """The element that a statement loads or stores."""
+    match stmt:
+        case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
+            return array, tuple(index)
+        case Store(array=array, index=index):
+            return array, index
+    return None
 
 
 def literal_range(loop: For) -> range | None:

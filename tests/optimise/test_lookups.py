@@ -91,7 +91,8 @@ def tree(rng: np.random.Generator, lefts: list[int], rights: list[int]) -> tuple
     return x, rates, np.array(lefts, dtype=np.int64), np.array(rights, dtype=np.int64), tips
 
 
-# in order; one that is a later node, which the site before has left; counted from the end; none at all
+# nodes in order, twice; a later node, or the node itself, which hold what the site before has left; counted from the
+# end; a later node first, and with others from the end; one leaf for both
 TREES = [
     ([0, 2, 4], [1, 3, 5]),
     ([0, 3, 5], [1, 2, 4]),

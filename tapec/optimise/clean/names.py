@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from tapec.syntax.core import For, Function, walk, writes
@@ -98,3 +99,7 @@ class Fresh:
         self._last[base] = count
         self.types[name] = type_
         return name
+
+    def anew(self, names: Iterable[str]) -> dict[str, str]:
+        """A new name for each of some names, of the same type."""
+        return {name: self(name, self.types[name]) for name in names}

@@ -140,13 +140,18 @@ def _questions(form: Form, most: int, fresh: Fresh) -> tuple[list[Stmt], str]:
     """Statements that ask whether the conditions of a form hold, and the name of the answer."""
     asks: list[Stmt] = []
     test = ""
-    for sign, extent, formula in form.conditions(most):
-        before, test = test, fresh("alike", BOOL)
-        asks.append(Assign(test, Op(sign, (flat(extent, asks, fresh), flat(formula, asks, fresh)))))
+
+    def ask(base: str, question: Op) -> None:
+        nonlocal test
+        before, test = test, fresh(base, BOOL)
+        asks.append(Assign(test, question))
         if before:
-            both = fresh("alike", BOOL)
+            both = fresh(base, BOOL)
             asks.append(Assign(both, Op("and", (Name(before), Name(test)))))
             test = both
+
+    for sign, extent, formula in form.conditions(most):
+        ask("alike", Op(sign, (flat(extent, asks, fresh), flat(formula, asks, fresh))))
     for array in form.below:
         type_ = form.program.types[array]
         assert isinstance(type_, Array) and type_.below is not None
@@ -155,12 +160,7 @@ def _questions(form: Form, most: int, fresh: Fresh) -> tuple[list[Stmt], str]:
             extent = Op("dim", (Name(parameter), Const(axis)))
             times = extent if factor == 1 else Op("*", (Const(factor), extent))
             first = times if first == Const(0) else Op("+", (times, first))
-        before, test = test, fresh("behind", BOOL)
-        asks.append(Assign(test, Op("tapec_runtime.lie_behind", (Name(array), flat(first, asks, fresh)))))
-        if before:
-            both = fresh("behind", BOOL)
-            asks.append(Assign(both, Op("and", (Name(before), Name(test)))))
-            test = both
+        ask("behind", Op("tapec_runtime.lie_behind", (Name(array), flat(first, asks, fresh))))
     return asks, test
 
 
@@ -186,7 +186,6 @@ def _number(expr: Expr, shapes: Mapping[str, tuple[int, ...]]) -> int:
         case Op(fn=fn, args=(one, other)):
             return _FORMULA[fn](_number(one, shapes), _number(other, shapes))
     raise AssertionError(f"no formula of extents: {expr}")
-
 
 
 def flat(expr: Expr, out: list[Stmt], fresh: Fresh, whole: bool = False) -> Expr:

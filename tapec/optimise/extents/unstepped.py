@@ -21,6 +21,7 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.regions import Regions
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -45,14 +46,18 @@ from tapec.syntax.types import BOOL, Array
 _EITHER = (Const(1), Const(0))
 
 
-def without_steps(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def without_steps(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such loops; see the module."""
-    return _changed(function, _Unstepped(function))
+    return _changed(function, _Unstepped(function, listener))
 
 
-def stencils_without_steps(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def stencils_without_steps(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such loops in place of those that add to several elements of an array."""
-    return _changed(function, _Stencils(function))
+    return _changed(function, _Stencils(function, listener))
 
 
 def _changed(function: Function, worker: _Unstepped) -> Function:
@@ -60,7 +65,8 @@ def _changed(function: Function, worker: _Unstepped) -> Function:
 
 
 class _Unstepped:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.regions: Regions = facts(function).regions
         self.fresh = Fresh(function.types)
         self.readers: dict[str, list[int]] = {}
@@ -137,6 +143,9 @@ class _Unstepped:
             out.append(Assign(both, Op("and", (test, Name(one))), loop.span))
             test = Name(both)
         assert test is not None
+        if self.listener is not None:
+            why = "for operands that need not be stretched"
+            self.listener.decide(loop.span, "unstepped", "has a form that can run on vectors", why)
         return [*out, If(test, (self.plain(loop),), (loop,), loop.span)]
 
     def plain(self, loop: For) -> For:

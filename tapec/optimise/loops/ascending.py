@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -31,15 +32,18 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64
 
 
-def ascend(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def ascend(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with ascending loops where order does not matter; see the module."""
-    worker = _Ascend(function)
+    worker = _Ascend(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Ascend:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
 
@@ -50,6 +54,9 @@ class _Ascend:
                 case For(body=body):
                     made = replace(stmt, body=self.block(body))
                     if stmt.step == Const(-1) and self.trips.commute(stmt):
+                        if self.listener is not None:
+                            why = "no trip uses what another one left"
+                            self.listener.decide(stmt.span, "ascending", "the reverse sweep counts upward", why)
                         first = self.one_more(stmt.stop, stmt, out)
                         made = replace(made, start=first, stop=self.one_more(stmt.start, stmt, out), step=Const(1))
                     out.append(made)

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from tapec.analyses.memory import is_memory
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.optimise.clean.names import is_adjoint
 from tapec.syntax.core import (
     Assign,
@@ -49,14 +50,17 @@ _LEAST = 2
 _SHORT = 8
 
 
-def skip_zeros(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def skip_zeros(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with additions of zero taken out; see the module.  Afterwards a name may have several values."""
-    worker = _Zeros(function)
+    worker = _Zeros(function, listener)
     return replace(function, body=worker.block(function.body))
 
 
 class _Zeros:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.uses: Counter[str] = Counter()
         for stmt in walk(function.body):
@@ -71,11 +75,17 @@ class _Zeros:
                 for name, side in self.zeros(stmt):
                     spread = self.spread(name, rest)
                     if sum(isinstance(s, Store) for s in walk(spread)) >= _LEAST:
+                        self.tell(stmt)
                         stmt = self.moved(stmt, side, spread)
                         taken = {id(s) for s in spread}
                         rest = [s for s in rest if id(s) not in taken]
             out.append(stmt)
         return tuple(out)
+
+    def tell(self, stmt: If) -> None:
+        if self.listener is not None:
+            why = "on the other side the adjoint is zero"
+            self.listener.decide(stmt.span, "zeros", "what one side spreads is added on that side alone", why)
 
     def zeros(self, stmt: If) -> list[tuple[str, bool]]:
         """The adjoints that one side sets to zero, and whether that is the second side."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.loops.nests import Nests
 from tapec.syntax.core import (
@@ -34,9 +35,11 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Scalar
 
 
-def fill_at_once(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def fill_at_once(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such arrays filled; see the module."""
-    worker = _Filled(function)
+    worker = _Filled(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -83,10 +86,11 @@ class Filling:
 
 
 class _Filled(Filling):
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
         super().__init__(function)
         self.fresh = Fresh(function.types)
         self.inside = False
+        self.listener = listener
 
     def block(self, block: Block) -> Block:
         around, self.inside = self.inside, True
@@ -110,6 +114,9 @@ class _Filled(Filling):
         stores, extents = found
         rest = self.rest(made, extents, dims) if extents != dims else []
         if extents == dims or rest:
+            if self.listener is not None:
+                why = "a loop comes to every element before anything else does"
+                self.listener.decide(made.span, "filled", "`{0}` is not set to zero first", why, Named(array))
             out[place][-1] = replace(made, value=Op("empty", zeros.args))
             # blocks inside may have changed, but loads and stores are the same objects
             out[first] = [*out[first][:-1], *rest, self.without_adding(out[first][-1], stores)]

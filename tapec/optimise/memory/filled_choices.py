@@ -20,17 +20,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.filled import Filling
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, Store, writes, written_in
 from tapec.syntax.types import INT64, Array
 
 
-def fill_choices(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def fill_choices(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such arrays filled; see the module."""
     if not any(isinstance(stmt, If) for stmt in function.body):
         return function
-    worker = _Choices(function)
+    worker = _Choices(function, listener)
     return replace(function, body=worker.filled(function.body), types=worker.fresh.types)
 
 
@@ -46,8 +49,9 @@ class _Side:
 
 
 class _Choices(Filling):
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
         super().__init__(function)
+        self.listener = listener
         self.fresh = Fresh(function.types)
 
     def filled(self, block: Block) -> Block:
@@ -72,6 +76,9 @@ class _Choices(Filling):
         stores, extents = found
         if not all(self.covers(extents, side, branch, k == 1) for k, side in enumerate(sides)):
             return block
+        if self.listener is not None:
+            why = "a loop comes to every element, whichever array the branch has chosen"
+            self.listener.decide(branch.span, "filled_choices", "`{0}` is not set to zero first", why, Named(name))
         out = list(block)
         out[first] = self.without_adding(block[first], stores)
         bodies = [

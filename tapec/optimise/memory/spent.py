@@ -21,6 +21,7 @@ from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.trips import Access, Trips
+from tapec.journal import Listener, Named
 from tapec.optimise.clean.single import single_values
 from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.syntax.core import (
@@ -42,9 +43,11 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Array
 
 
-def numbers_of_spent(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+def numbers_of_spent(
+    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with numbers for such arrays; see the module."""
-    worker = _Spent(function)
+    worker = _Spent(function, listener)
     for stmt in walk(function.body):
         if worker.waiting and isinstance(stmt, For):
             worker.look(stmt)
@@ -55,7 +58,8 @@ def numbers_of_spent(function: Function, constants: frozenset[str] = frozenset()
 
 
 class _Spent:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.types = dict(function.types)
         used = Counter(name for stmt in walk(function.body) for name in {*reads(stmt), *writes(stmt)})
@@ -87,6 +91,9 @@ class _Spent:
             if inside and not may_leave(loop.body) and self.spends(made, accesses):
                 del self.waiting[array]
                 self.found[array] = made
+                if self.listener is not None:
+                    why = "each trip spends one element"
+                    self.listener.decide(loop.span, "spent", "`{0}` became a number", why, Named(array))
                 self.first.setdefault(id(accesses[0].stmt), []).append(array)
                 if accesses[-1].kind == "store":
                     self.last.add(id(accesses[-1].stmt))

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 
 from tapec.analyses.regions import Region, Regions, regions
 from tapec.errors import Span
+from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -48,12 +49,14 @@ from tapec.syntax.types import INT64, Scalar, Stack
 _ROOM = 64
 
 
-def stacks_by_position(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def stacks_by_position(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with lists that are filled by position; see the module."""
     found = _groups(function)
     if not found:
         return function
-    return _Writer(function, found).run()
+    return _Writer(function, found, listener).run()
 
 
 @dataclass
@@ -121,7 +124,8 @@ def _side_by_side(blocks: list[Region]) -> bool:
 
 
 class _Writer:
-    def __init__(self, function: Function, found: list[tuple[_List, ...]]) -> None:
+    def __init__(self, function: Function, found: list[tuple[_List, ...]], listener: Listener | None) -> None:
+        self.listener = listener
         self.function = function
         self.fresh = Fresh(function.types)
         self.types = self.fresh.types
@@ -154,6 +158,9 @@ class _Writer:
         out: list[Stmt] = []
         for stmt in block:
             for name in self.before.get(id(stmt), ()):
+                if self.listener is not None:
+                    why = "every trip fills and empties it"
+                    self.listener.decide(_span(stmt), "stacks", "the list `{0}` keeps its memory", why, Named(name))
                 type_ = self.types[name]
                 assert isinstance(type_, Stack) and isinstance(type_.element, Scalar)
                 out.append(Assign(name, Op("room", (Const(type_.element.dtype), Const(_ROOM))), _span(stmt)))

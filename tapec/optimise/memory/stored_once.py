@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -46,15 +47,18 @@ from tapec.syntax.types import BOOL, Scalar
 _WHOLE_NUMBERS = frozenset({"+", "-", "*"})
 
 
-def store_rows_once(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def store_rows_once(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such stores before their loops; see the module."""
-    worker = _Rows(function)
+    worker = _Rows(function, listener)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 class _Rows:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.known = facts(function)
         self.fresh = Fresh(function.types)
 
@@ -94,6 +98,9 @@ class _Rows:
             alike = all(self.collect(sub, inner, made, changing, needed) for sub in subs)
             if alike and self.is_alone(store, outer) and self.stays(load, outer):
                 body = (*(stmt for stmt in inner.body if any(stmt is one for one in needed.values())), load, store)
+                if self.listener is not None:
+                    why = "every trip of {0} would keep the same"
+                    self.listener.decide(load.span, "stored_once", "kept once, before the loop", why, outer.span)
                 yield store, self.apart(replace(inner, body=body, independent=False))
 
     def collect(
@@ -140,11 +147,8 @@ class _Rows:
 
     def apart(self, loop: For) -> For:
         """The loop with names of its own."""
-        names = {
-            name: self.fresh(name, self.fresh.types[name])
-            for name in (loop.var, *written_in(loop.body))
-            if isinstance(self.fresh.types.get(name), Scalar)
-        }
+        own = (loop.var, *written_in(loop.body))
+        names = self.fresh.anew(name for name in own if isinstance(self.fresh.types.get(name), Scalar))
         (new,) = renamed((loop,), names)
         assert isinstance(new, For)
         return new

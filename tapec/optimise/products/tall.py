@@ -34,7 +34,7 @@ from tapec.optimise.loops.interchange import Interchange
 from tapec.optimise.loops.nests import Nests
 from tapec.optimise.loops.sums import sum_in_variables
 from tapec.optimise.products.small_products import is_product
-from tapec.optimise.products.tall_loops import Group, InTranspose, element_of
+from tapec.optimise.products.tall_loops import Group, InTranspose
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -48,6 +48,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    element_of,
     map_blocks,
     reads,
     walk,
@@ -177,7 +178,7 @@ class _Tall:
                     continue
                 case Assign(value=Op(fn="dim", args=(Name(id=array), Const()))) if array == made.target:
                     continue
-            element, index = element_of(stmt)
+            element, index = element_of(stmt) or (None, ())
             nest = nest_of.get(id(stmt))
             if nest is None or element != made.target or not _row_by_row(index, nest):
                 return False
@@ -185,7 +186,7 @@ class _Tall:
 
     def visit(self, nest: For, loop: For | Loop, group: Group, refused: set[str]) -> None:
         """Note what a nest needs if matrices of the group are turned; refuse them if it would lose by that."""
-        elements = [(stmt, *element_of(stmt)) for stmt in walk(nest.body)]
+        elements = [(stmt, *(element_of(stmt) or (None, ()))) for stmt in walk(nest.body)]
         met = {array for _, array, _ in elements if array in group.made}
         if not met:
             return

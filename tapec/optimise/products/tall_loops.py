@@ -12,7 +12,19 @@ from dataclasses import dataclass, field, replace
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.loops.interchange import Interchange
 from tapec.optimise.loops.nests import Nests
-from tapec.syntax.core import Assign, Block, Const, Expr, For, Name, Op, Stmt, Store, map_blocks
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    Expr,
+    For,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    element_of,
+    map_blocks,
+)
 from tapec.syntax.types import Array
 
 
@@ -76,8 +88,8 @@ class InTranspose:
 
     def element(self, stmt: Stmt) -> Stmt:
         """A statement of a nest, which finds its element in the transpose."""
-        array, index = element_of(stmt)
-        if array in self.names and array is not None:
+        array, index = element_of(stmt) or ("", ())
+        if array in self.names:
             first, second = index
             if isinstance(stmt, Store):
                 assert isinstance(first, Name | Const) and isinstance(second, Name | Const)
@@ -114,13 +126,3 @@ class InTranspose:
         name = Name(self.fresh("t", replace(type_, layout=layout)))
         out.append(Assign(name.id, Op("transpose", (array,)), near.span))
         return name
-
-
-def element_of(stmt: Stmt) -> tuple[str | None, tuple[Expr, ...]]:
-    """The array of which a statement reads or stores an element, and the subscripts."""
-    match stmt:
-        case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-            return array, tuple(index)
-        case Store(array=array, index=index):
-            return array, index
-    return None, ()

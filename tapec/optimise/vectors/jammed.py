@@ -31,6 +31,7 @@ from typing import TypeVar
 
 from tapec.analyses.memory import Aliases
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
 from tapec.optimise.vectors.lane_gain import CALLED
@@ -38,6 +39,7 @@ from tapec.syntax.core import (
     Assign,
     Block,
     Const,
+    Element,
     Expr,
     For,
     Function,
@@ -45,6 +47,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    element_of,
     literal_range,
     map_blocks,
     mentions,
@@ -60,16 +63,17 @@ from tapec.syntax.types import INT64, Scalar
 _TRIPS = 4
 _STATEMENTS = 16
 _T = TypeVar("_T")
-_Element = tuple[str, tuple[Expr, ...]]
 
 
-def jam_lanes(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+def jam_lanes(
+    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such loops, four trips at once; see the module."""
     worker = _Jammed(function)
     if not any(worker.parts(stmt) is not None for stmt in walk(function.body)):
         return function
     # what an element holds goes by the name of the value
-    worker = _Jammed(single_values(function, constants))
+    worker = _Jammed(single_values(function, constants), listener)
     body = worker.block(worker.function.body)
     return replace(worker.function, body=body, types=worker.fresh.types)
 
@@ -95,8 +99,9 @@ class _Parts:
 
 
 class _Jammed:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None = None) -> None:
         self.function = function
+        self.listener = listener
         self.fresh = Fresh(function.types)
         self.trips = Trips(function)
 
@@ -112,6 +117,9 @@ class _Jammed:
         if parts is None:
             yield map_blocks(stmt, self.block)
         else:
+            if self.listener is not None:
+                why = "what they share stays in a register"
+                self.listener.decide(parts.loop.span, "jammed", "four trips at once", why)
             yield from self.jammed(parts)
 
     # which loops
@@ -145,8 +153,8 @@ class _Jammed:
     def shares(self, parts: _Parts) -> bool:
         """Whether all trips load an element that is the same for them, and store it again."""
         changing = parts.own | {parts.loop.var}
-        stored = {_element(stmt) for stmt in parts.lanes.body if isinstance(stmt, Store)}
-        loaded = [_element(stmt) for stmt in parts.lanes.body if isinstance(stmt, Assign)]
+        stored = {element_of(stmt) for stmt in parts.lanes.body if isinstance(stmt, Store)}
+        loaded = [element_of(stmt) for stmt in parts.lanes.body if isinstance(stmt, Assign)]
         shared = [one for one in loaded if one is not None and not any(mentions(sub, changing) for sub in one[1])]
         return any(one in stored for one in shared)
 
@@ -172,7 +180,7 @@ class _Jammed:
             return False
         names: set[str] = set()
         for stmt in lanes.body:
-            element = _element(stmt)
+            element = element_of(stmt)
             touched = [name for name in (*reads(stmt), *writes(stmt)) if self.aliases.find(name) in stored]
             if touched and (element is None or touched != [element[0]] or element[1][-1] != Name(lanes.var)):
                 return False
@@ -199,7 +207,7 @@ class _Jammed:
         head, body, tail = list(parts.numbers), list(parts.lanes.body), list(parts.stores)
         for k in range(1, _TRIPS):
             trip = self.fresh(loop.var, INT64)
-            names = {name: self.fresh(name, self.fresh.types[name]) for name in sorted(parts.own)} | {loop.var: trip}
+            names = self.fresh.anew(sorted(parts.own)) | {loop.var: trip}
             head.append(Assign(trip, Op(sign, (Name(loop.var), Const(k))), span))
             head += renamed(parts.numbers, names)
             body += renamed(parts.lanes.body, names)
@@ -207,19 +215,18 @@ class _Jammed:
         together = replace(parts.lanes, body=tuple(self.in_registers(body)))
         step = Const(_TRIPS if forward else -_TRIPS)
         yield replace(loop, stop=middle, step=step, body=(*head, together, *tail))
-        own = sorted((*parts.own, loop.var, parts.lanes.var))
-        names = {name: self.fresh(name, self.fresh.types[name]) for name in own}
+        names = self.fresh.anew(sorted((*parts.own, loop.var, parts.lanes.var)))
         yield from renamed((replace(loop, start=middle),), names)
 
     def in_registers(self, body: list[Stmt]) -> list[Stmt]:
         """The statements of a lane without loads of what it knows, and stores of what it stores again."""
-        known: dict[_Element, Expr] = {}
-        last: dict[_Element, int] = {}
+        known: dict[Element, Expr] = {}
+        last: dict[Element, int] = {}
         values: dict[str, Expr] = {}
         out: list[Stmt | None] = []
         for given in body:
             (stmt,) = replaced((given,), values)
-            element = _element(stmt)
+            element = element_of(stmt)
             if element is not None and isinstance(stmt, Assign):
                 if element in known:
                     values[stmt.target] = known[element]
@@ -239,7 +246,7 @@ class _Jammed:
             out.append(stmt)
         return [stmt for stmt in out if stmt is not None]
 
-    def apart_from(self, element: _Element, known: dict[_Element, _T]) -> dict[_Element, _T]:
+    def apart_from(self, element: Element, known: dict[Element, _T]) -> dict[Element, _T]:
         """What is known of elements in other memory."""
         cls = self.aliases.find(element[0])
         return {one: value for one, value in known.items() if self.aliases.find(one[0]) != cls}
@@ -265,13 +272,3 @@ def _adds(value: Expr, name: str) -> bool:
 def _calls(stmt: Stmt) -> bool:
     """Whether a statement calls an elementary function."""
     return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in CALLED
-
-
-def _element(stmt: Stmt) -> _Element | None:
-    """The element that a statement loads or stores."""
-    match stmt:
-        case Store(array=array, index=index):
-            return array, index
-        case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-            return array, tuple(index)
-    return None

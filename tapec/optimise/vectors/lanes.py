@@ -31,6 +31,7 @@ from tapec.optimise.vectors.lane_buffers import with_lanes_last
 from tapec.optimise.vectors.lane_gain import copied_stops, few, gains, short_loops
 from tapec.optimise.vectors.packed import Packed
 from tapec.optimise.vectors.short_lanes import CACHED, SHORT, Uses, where_short
+from tapec.optimise.vectors.vectors import Obstacle, innermost, obstacle
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -76,6 +77,7 @@ def in_lanes(
         lanes = _possible(stmt, trips)
         packed = None if lanes is None else Packed(lanes, fresh)
         if lanes is None or packed is None:
+            refused(stmt, lanes)
             return (map_blocks(stmt, block),)
         if gains(lanes, packed):
             tell(stmt, "64 trips side by side")
@@ -87,7 +89,13 @@ def in_lanes(
         if stops := short_loops(lanes):
             tell(stmt, "64 trips side by side where its inner loops are short")
             return short(lanes, packed, stops, SHORT)
+        refused(stmt, lanes)
         return (map_blocks(stmt, block),)
+
+    def refused(stmt: Stmt, lanes: Lanes | None) -> None:
+        if listener is not None and isinstance(stmt, For) and _would_help(stmt, trips):
+            why = _obstacle(stmt, trips) if lanes is None else ("they would gain nothing",)
+            listener.decide(stmt.span, "lanes", "its trips do not run side by side", *why)
 
     def tell(stmt: Stmt, what: str) -> None:
         if listener is not None:
@@ -98,7 +106,7 @@ def in_lanes(
         types = dict(fresh.types)
         made = Rewriting(lanes, packed, fresh).loop()
         # what a trip makes has another rank in lanes
-        own = {name: fresh(name, fresh.types[name]) for name in uses.only_in(lanes.loop)}
+        own = fresh.anew(uses.only_in(lanes.loop))
         fresh.types |= {name: types[name] for name in own}
         return where_short(lanes.loop, made, map_blocks(lanes.loop, block), stops, most, own, fresh)
 
@@ -125,6 +133,20 @@ def _possible(stmt: Stmt, trips: Trips) -> Lanes | None:
         return None
     lanes = Lanes(stmt, trips)
     return lanes if lanes.separate() else None
+
+
+def _would_help(loop: For, trips: Trips) -> bool:
+    """Whether a loop has innermost loops that may not run on vectors."""
+    inner = [stmt for stmt, _ in innermost(loop.body)]
+    return not few(loop) and any(obstacle(one, trips) is not None for one in inner)
+
+
+def _obstacle(loop: For, trips: Trips) -> Obstacle:
+    """What keeps a loop's trips from running side by side."""
+    found = obstacle(loop, trips)
+    if found is None and not trips.commute(loop):
+        return ("a function is called, which may do anything",)
+    return found or ("inner loops, or what they work on, differ from trip to trip",)
 
 
 @dataclass

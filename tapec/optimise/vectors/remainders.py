@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from tapec.analyses.memory import ALLOCATIONS
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -36,14 +37,17 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, UINT64, Array
 
 
-def cheap_remainders(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def cheap_remainders(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such remainders; see the module."""
-    worker = _Remainders(function)
+    worker = _Remainders(function, listener)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Remainders:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
 
@@ -53,6 +57,9 @@ class _Remainders:
     def statement(self, stmt: Stmt, inside: bool) -> list[Stmt]:
         match stmt:
             case Assign(value=Op(fn="%", args=(number, divisor))) if inside and self.divides(stmt):
+                if self.listener is not None:
+                    why = "most subscripts around a ring are inside"
+                    self.listener.decide(stmt.span, "remainders", "the remainder divides only where it has to", why)
                 return [replace(stmt, value=Op("tapec_runtime.remainder", (number, divisor)))]
             case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if inside:
                 casts, subs = self.casts(array, tuple(index), stmt)

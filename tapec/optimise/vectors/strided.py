@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -51,14 +52,17 @@ _DIVISION = 4
 _DEAR = 8
 
 
-def keep_in_line(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def keep_in_line(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such loops kept from vectors; see the module."""
-    worker = _Strided(Fresh(function.types))
+    worker = _Strided(Fresh(function.types), listener)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Strided:
-    def __init__(self, fresh: Fresh) -> None:
+    def __init__(self, fresh: Fresh, listener: Listener | None) -> None:
+        self.listener = listener
         self.fresh = fresh
 
     def block(self, block: Block) -> Block:
@@ -70,10 +74,18 @@ class _Strided:
             return stmt
         if not self.gathers(stmt):
             place = self.looked_up(stmt)
-            return stmt if place is None else self.index_hidden(stmt, place)
+            if place is None:
+                return stmt
+            self.tell(stmt, "elements that are looked up would be gathered, slower than one by one")
+            return self.index_hidden(stmt, place)
+        self.tell(stmt, "elements that are rows apart would be gathered, slower than one by one")
         here = self.fresh("here", INT64)
         hidden = Assign(here, Op("tapec_runtime.unforeseen", (Name(stmt.var),)), stmt.span)
         return replace(stmt, body=(hidden, *replaced(stmt.body, {stmt.var: Name(here)})))
+
+    def tell(self, loop: For, why: str) -> None:
+        if self.listener is not None:
+            self.listener.decide(loop.span, "strided", "kept from vectors", why)
 
     def gathers(self, loop: For) -> bool:
         """Whether a loop is a sum over many elements of other rows, with little to do for each."""

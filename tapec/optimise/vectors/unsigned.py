@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -39,14 +40,17 @@ from tapec.syntax.core import (
 from tapec.syntax.types import UINT64
 
 
-def drop_signs(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+def drop_signs(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such subscripts; see the module."""
-    worker = _Signs(function)
+    worker = _Signs(function, listener)
     return replace(function, body=worker.block(function.body, None), types=worker.fresh.types)
 
 
 class _Signs:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
 
@@ -67,6 +71,8 @@ class _Signs:
 
     def cast(self, sub: Expr, stmt: Stmt) -> Assign:
         assert isinstance(sub, Name)
+        if self.listener is not None:
+            self.listener.decide(stmt.span, "unsigned", "a subscript is not asked for its sign", "it is never negative")
         return Assign(self.fresh("n", UINT64), Op("cast.uint64", (sub,)), stmt.span)
 
     def asked(self, sub: Expr, loop: For | None, stmt: Stmt) -> bool:

@@ -29,6 +29,9 @@ from tapec.syntax.core import (
     walk,
 )
 
+# a sentence, and what it is about
+Obstacle = tuple[str, *tuple[Span | Named | None, ...]]
+
 
 def tell_vectors(function: Function, listener: Listener) -> None:
     """Tell of each innermost loop of a generated function; see the module."""
@@ -53,7 +56,7 @@ def innermost(block: Block, sweep: str = "") -> Iterator[tuple[For | Loop, str]]
                 yield from innermost(inner, sweep)
 
 
-def obstacle(loop: For | Loop, trips: Trips) -> tuple[str, *tuple[Span | Named | None, ...]] | None:
+def obstacle(loop: For | Loop, trips: Trips) -> Obstacle | None:
     """What keeps a loop from running on vectors, and what that is about; None if nothing does."""
     if isinstance(loop, Loop):
         return ("how many trips it makes is not known before they have run",)

@@ -19,17 +19,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.trips import Trips
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
+from tapec.optimise.loops.unroll import TRIPS
 from tapec.optimise.vectors.lanes import planned
 from tapec.syntax.core import Assign, Block, Const, For, Function, Stmt, Store, literal_range, map_blocks, walk, writes
 
-# trips, and statements of all of them, up to which a loop is written out
-_TRIPS = 4
+# statements of all trips up to which a loop is written out
 _STATEMENTS = 120
 
 
-def write_out_short(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+def write_out_short(
+    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such loops written out, one name per value; see the module."""
     if not any(_trips(stmt) for stmt in walk(function.body)):
         return function
@@ -52,6 +55,9 @@ def write_out_short(function: Function, constants: frozenset[str] = frozenset())
             yield map_blocks(stmt, written_out)
             return
         assert isinstance(stmt, For)
+        if listener is not None:
+            why = "what it adds up then stays in the lane"
+            listener.decide(stmt.span, "written_out", "written out in lanes, {0} times", why, len(values))
         for value in values:
             yield Assign(stmt.var, Const(value), stmt.span)
             yield from stmt.body
@@ -71,6 +77,6 @@ def _trips(stmt: Stmt) -> range | None:
     if not isinstance(stmt, For) or stmt.slots is not None:
         return None
     values = literal_range(stmt)
-    if values is None or len(values) > _TRIPS or len(values) * len(stmt.body) > _STATEMENTS:
+    if values is None or len(values) > TRIPS or len(values) * len(stmt.body) > _STATEMENTS:
         return None
     return values if all(isinstance(inner, Assign | Store) for inner in stmt.body) else None
