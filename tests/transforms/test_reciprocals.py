@@ -51,13 +51,34 @@ def once(a, b):
     return total
 
 
+def carried(a, h):
+    """A divisor that the trip before has left."""
+    total, scale = 0.0, h
+    for i in range(a.shape[0]):
+        total += a[i] / scale + 3.0 * a[i] ** 2 / scale
+        scale = scale * a[i]
+    return total
+
+
 def joined(a, h):
-    """A divisor that branches leave, and trips change."""
+    """A divisor that a branch changes, and hands on."""
     total, scale = 0.0, h
     for i in range(a.shape[0]):
         if a[i] > 1.0:
             scale = scale * a[i]
         total += a[i] / scale + 3.0 * a[i] ** 2 / scale
+    return total
+
+
+def chosen(a, b):
+    """A divisor that a branch of the trip leaves."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        if a[i] > 1.0:
+            depth = a[i] * b[i]
+        else:
+            depth = 2.0 + b[i] ** 2
+        total += (a[i] / depth) ** 2 + np.sin(b[i] / depth)
     return total
 
 
@@ -91,6 +112,13 @@ def test_so_is_what_an_earlier_loop_has_added_up(rng):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+def test_so_is_what_a_branch_of_the_trip_leaves():
+    text = source(chosen, "f8[::1], f8[::1]")
+    assert text.count("inverse = 1.0 / depth") == 1 and text.count("/ depth\n") == 3
+    text = source(joined, "f8[::1], f8")
+    assert text.count("inverse = 1.0 / scale") == 1
+
+
 def own(x):
     total = 0.0
     for i in range(x.shape[0]):
@@ -112,7 +140,7 @@ def test_a_reciprocal_that_the_program_has_is_taken(rng):
     ("f", "signature", "options"),
     [
         (once, "f8[::1], f8[::1]", {}),
-        (joined, "f8[::1], f8", {}),
+        (carried, "f8[::1], f8", {}),
         (straight, "f8, f8", {}),
         (elimination, "f8[::1], f8[::1], f8[::1]", {"strict": True}),
         (elimination, "f8[::1], f8[::1], f8[::1]", {"opt_level": 1}),
@@ -128,6 +156,8 @@ def test_values_are_the_same_and_gradients_up_to_rounding(rng, dtype):
         (elimination, (0, 1, 2), [2.0 + rng.random(5), rng.random(5), rng.normal(size=5)]),
         (spaced, (0, 1), [rng.normal(size=5), 0.3]),
         (joined, (0, 1), [0.5 + rng.random(5), 0.3]),
+        (carried, (0, 1), [0.5 + rng.random(5), 0.3]),
+        (chosen, (0, 1), [0.5 + rng.random(5), 0.5 + rng.random(5)]),
     ]
     for f, wrt, args in cases:
         args = tuple(arg.astype(dtype) if isinstance(arg, np.ndarray) else dtype(arg) for arg in args)
