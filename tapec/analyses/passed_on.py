@@ -22,10 +22,16 @@ from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, I
 
 @dataclass(frozen=True)
 class Passed:
-    """What a trip of a loop began with, and the loop's body."""
+    """What a trip of a loop began with, and the loop's body.
+
+    made       what it takes for the next trip, which is `new` but in the last trip, and `first` there
+    """
 
     carried: str
     trip: Region
+    made: str
+    new: str
+    first: str
 
 
 def passed_on(function: Function, regions: Regions, integers: Integers) -> dict[str, Passed]:
@@ -35,8 +41,10 @@ def passed_on(function: Function, regions: Regions, integers: Integers) -> dict[
         if isinstance(loop, For) and loop.step in (Const(1), Const(-1)):
             asked = _Asked(loop, regions, integers)
             for copy in last_copies(loop.body):
-                if isinstance(copy.value, Name) and asked.is_apart(copy, copy.value.id):
-                    found[copy.value.id] = Passed(copy.target, asked.trip)
+                branch = _choice(copy.value.id, loop.body) if isinstance(copy.value, Name) else None
+                if isinstance(copy.value, Name) and branch is not None and asked.is_apart(copy, copy.value.id, *branch):
+                    _, first, new = branch
+                    found[copy.value.id] = Passed(copy.target, asked.trip, copy.value.id, new, first)
     return found
 
 
@@ -46,13 +54,11 @@ class _Asked:
         (self.trip,) = regions.body[id(loop)]
         self.around = regions.of[id(loop)]
 
-    def is_apart(self, copy: Assign, made: str) -> bool:
+    def is_apart(self, copy: Assign, made: str, test: Atom, first: str, new: str) -> bool:
         """Whether what ends a trip copies such an array."""
-        branch = _choice(made, self.loop.body)
         starts = [stmt for stmt in self.regions.defs[copy.target] if stmt is not copy]
-        if branch is None or len(self.regions.defs[made]) != 2 or len(starts) != 1:
+        if len(self.regions.defs[made]) != 2 or len(starts) != 1:
             return False
-        test, first, new = branch
         start = starts[0]
         if not isinstance(start, Assign) or not isinstance(start.value, Name) or not self.beside(start):
             return False

@@ -28,7 +28,8 @@ def lowered_alike(
     function: types.FunctionType, arguments: tuple[Any, ...], prepare: Prepare | None, general: Lowered
 ) -> tuple[Function, tuple[tuple[Expr, Expr], ...]] | None:
     """The function for such arguments, and which extents are equal then; None if `general` says all there is to say."""
-    if not general.stretches or general.callees or sum(1 for _ in walk(general.function.body)) > _LARGEST:
+    unclear = general.stretches or general.unsteady
+    if not unclear or general.callees or sum(1 for _ in walk(general.function.body)) > _LARGEST:
         return None
     alike = Alike()
     for _ in range(_ATTEMPTS):
@@ -38,7 +39,8 @@ def lowered_alike(
             break
     same = made.result == general.result and made.function.params == general.function.params
     constants = list(made.constants) == list(general.constants)
-    if not alike.settled or not alike.certain or not alike.sums or not same or not constants or made.stretches:
+    better = not made.stretches and (general.stretches or not made.unsteady)
+    if not alike.settled or not alike.certain or not alike.sums or not same or not constants or not better:
         return None
     equal = tuple((_formula(alike, alike.of(sum_)), _extent(alike, name)) for name, sum_ in alike.sums.items())
     return made.function, equal

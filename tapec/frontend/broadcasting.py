@@ -12,7 +12,7 @@ from typing import Any
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lengths import Alike
-from tapec.frontend.memory import dim, dim_key, id_of, is_slice, nominal, rank_of, same_from_here
+from tapec.frontend.memory import dim, dim_key, id_of, is_slice, nominal, of_parameters, rank_of, same_from_here
 from tapec.frontend.values import Complex, Lazy, Sym, Tup, Value, number
 from tapec.syntax.core import Const, Name
 from tapec.syntax.linear import Sum
@@ -202,10 +202,7 @@ def _of_parameters(ev: Evaluator, alike: Alike, array: Sym, own: int) -> Sum | N
     found = nominal(ev, array, own)
     if found is None or not found.terms:
         return None
-    axes = {name: ev.lengths.own_axes.get(name) for name in found.names()}
-    if None in axes.values():
-        return None
-    return found.with_({name: alike.extent(axis) for name, axis in axes.items() if axis is not None})
+    return of_parameters(ev, alike, found)
 
 
 def _members(ev: Evaluator, arrays: list[Sym], ndim: int, axis: int) -> list[tuple[Sym, int, tuple[Any, int]]]:

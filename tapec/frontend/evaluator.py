@@ -104,6 +104,7 @@ class Evaluator:
         self.lengths = Lengths()
         # whether operands in loops may be stretched
         self.stretches = False
+        self.unsteady = False
         self.parameters: dict[str, Sym] = {}
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.exceptions: dict[type[Exception], str] = {}

@@ -45,15 +45,15 @@ class Alike:
             sum_ = sum_.with_(self.sums)
         return sum_
 
-    def unify(self, one: Sum, other: Sum) -> None:
-        """Take two sums of extents to be equal, if one of the extents is a sum of the others then."""
+    def unify(self, one: Sum, other: Sum, numbers: bool = False) -> None:
+        """Take two sums to be equal, if one of the extents is a sum of the others then, or a number where `numbers`."""
         rest = self.of(one).plus(self.of(other), -1)
         # the later operand's extent before the earlier one's
         found = [(name, Sum.of(name).plus(rest, -sign)) for sign in (-1, 1) for name, own in rest.terms if own == sign]
         # nothing is subtracted where that can be: of such sums more is certain
         found.sort(key=lambda taken: taken[1].number < 0 or any(factor < 0 for _, factor in taken[1].terms))
         for name, sum_ in found:
-            if sum_.terms:
+            if sum_.terms or (numbers and sum_.number >= 0):
                 self.sums[name] = sum_
                 self.settled = False
                 return

@@ -68,6 +68,7 @@ class Lowered:
     heap       what lists hold in the end
     seen       attributes of objects from outside that were read: owner, name and value
     stretches  whether operands of expressions in loops may have to be stretched
+    unsteady   whether arrays that loops set anew may change their extents
     """
 
     function: Function
@@ -81,6 +82,7 @@ class Lowered:
     heap: dict[Lst, Contents] = field(default_factory=dict)
     seen: tuple[tuple[Any, str, Any], ...] = ()
     stretches: bool = False
+    unsteady: bool = False
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -249,7 +251,9 @@ def lower(
     functions = tuple(ev.functions)
     seen = tuple((owner, name, value) for (_, name), (owner, value) in ev.seen.items())
     return Lowered(
-        core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen, ev.stretches
+        *(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen),
+        stretches=ev.stretches,
+        unsteady=ev.unsteady,
     )
 
 

@@ -69,6 +69,14 @@ def _taken(ev: Evaluator, alike: Alike, axis: Axis) -> Sym | None:
     return taken
 
 
+def of_parameters(ev: Evaluator, alike: Alike, sum_: Sum) -> Sum | None:
+    """A sum by the names of parameters' extents; None if there is anything else in it."""
+    axes = {name: ev.lengths.own_axes.get(name) for name in sum_.names()}
+    if None in axes.values():
+        return None
+    return sum_.with_({name: alike.extent(axis) for name, axis in axes.items() if axis is not None})
+
+
 def total(ev: Evaluator, sum_: Sum) -> Sym:
     """An integer that is a sum of names."""
     made = number(sum_.number)

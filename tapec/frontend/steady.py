@@ -2,7 +2,8 @@
 
 A trip is lowered as if the arrays that it begins with had the extents of those before the loop.  If what it ends with
 has them then, as its text says, all trips keep them; otherwise the loop is lowered again without that for the arrays
-that differ.
+that differ.  Where they differ by extents of parameters (`h = np.tanh(w @ h)`), a form of the program takes those to be
+equal (`alike.py`).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim, dim_key, id_of, rank_of
+from tapec.frontend.lengths import Alike
+from tapec.frontend.memory import dim, dim_key, id_of, of_parameters, rank_of
 from tapec.frontend.values import Sym
 from tapec.syntax.core import Atom, Name
+from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array
 
 
@@ -24,10 +27,11 @@ class Steady:
         # of the arrays that the present attempt's trips begin with
         self.extents: dict[tuple[str, int], Atom] = {}
         self.keys: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
+        self.heads: dict[tuple[Any, ...], str] = {}
 
     def again(self) -> None:
         """Begin another attempt."""
-        self.extents, self.keys = {}, {}
+        self.extents, self.keys, self.heads = {}, {}, {}
 
     def begin(self, ev: Evaluator, path: tuple[Any, ...], head: str, first: Sym) -> None:
         """Take an array that trips begin with for one of the extents of the first of them."""
@@ -42,13 +46,33 @@ class Steady:
             self.extents[head, axis] = ev.dims[head, axis] = dim(ev, first, axis).atom
             ev.dim_keys[head, axis] = key
         self.keys[path] = keys
+        self.heads[path] = head
 
     def holds(self, ev: Evaluator, path: tuple[Any, ...], last: Sym) -> bool:
         """Whether an array that a trip ends with has the extents that it was taken to have, if it was."""
         if path not in self.keys or self.keys[path] == [_key(ev, last, axis) for axis in range(len(self.keys[path]))]:
             return True
         self.changing.add(path)
+        ev.unsteady = True
+        if ev.lengths.alike is not None:
+            self.take(ev, ev.lengths.alike, path, last)
         return False
+
+    def take(self, ev: Evaluator, alike: Alike, path: tuple[Any, ...], last: Sym) -> None:
+        """Take a trip's array to have the extents of the one before in the next form, if parameters decide that."""
+        head = self.heads[path]
+        pairs: list[tuple[Sum, Sum]] = []
+        for axis in range(len(self.keys[path])):
+            begun, ended = self.extents[head, axis], ev.dims.get((id_of(last), axis))
+            if begun == ended:
+                continue
+            first = of_parameters(ev, alike, ev.lengths.sum(begun))
+            second = None if ended is None else of_parameters(ev, alike, ev.lengths.sum(ended))
+            if first is None or second is None:
+                return
+            pairs.append((first, second))
+        for first, second in pairs:
+            alike.unify(first, second, numbers=True)
 
 
 def _key(ev: Evaluator, array: Sym, axis: int) -> tuple[Any, int] | None:

@@ -28,7 +28,7 @@ from tapec.optimise.extents.demanded import demanded_extents
 from tapec.optimise.extents.extents import known_extents
 from tapec.optimise.extents.forms import Equal, Form, Forms, alone, either
 from tapec.optimise.extents.lookups import looked_up_behind
-from tapec.optimise.extents.same_extents import extents_of_one_size
+from tapec.optimise.extents.same_extents import extents_of_kept, extents_of_one_size
 from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
 from tapec.optimise.extents.stretched import copy_stretched
 from tapec.optimise.extents.unstepped import stencils_without_steps, without_steps
@@ -165,6 +165,8 @@ PREPARE: tuple[Pass, ...] = (
     *CLEAN,
     breaks_last,
 )
+# code as the transforms leave it
+GENERATED: tuple[Pass, ...] = (values_alone, *CLEAN, extents_of_kept, *CLEAN)
 SPEED: tuple[Pass, ...] = (
     keep_once,
     skip_zeros,
@@ -325,7 +327,7 @@ def _formed(forms: Forms, constants: frozenset[str], options: Options, listener:
             continue
         told = listener if k == 0 else None
         # extents of what is made, such as a product, are then extents of parameters
-        program = with_equal(_run((values_alone, *CLEAN), form.program, constants, told), form.equal)
+        program = with_equal(_run(GENERATED, form.program, constants, told), form.equal)
         form = replace(form, program=_as_fast(program, constants, options, told, bool(form.few)))
         made = alone(form.program, form, True, FEW, constants) if made is None else either(form, made, FEW, constants)
     assert made is not None
@@ -355,7 +357,7 @@ def _as_fast(
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
     if options.parallel:
         speed = tuple(ON_THREADS.get(one, one) for one in speed)
-    first = (values_alone, *CLEAN, *(speed if options.fast else ()))
+    first = (*GENERATED, *speed) if options.fast else GENERATED
     function = _run(first, sequential(function), constants, listener)
     if listener is not None:
         # before loops are shared out: what is proved of all trips holds for those of a thread

@@ -63,10 +63,11 @@ def looked_up(v, x, rows, columns):
 
 
 def repeated(w, x):
-    y = x
+    total = 0.0
     for j in range(w.shape[0]):
-        y = np.tanh(y @ w[j].T)
-    return y.sum()
+        y = np.tanh(x @ w[j].T)
+        total += y.sum()
+    return total
 
 
 def walked(x, steps):

@@ -101,9 +101,53 @@ def complex_pair(x, steps):
     return np.sum((pair[0] * pair[1]).real)
 
 
+def layers(w, x):
+    h = x
+    for k in range(w.shape[0]):
+        h = np.tanh(h @ w[k])
+    return np.sum(h * h)
+
+
+def power(a, steps):
+    p = np.eye(3)
+    total = 0.0
+    for _ in range(steps):
+        p = p @ a
+        total += p[0, 0]
+    return total + np.sum(p * p)
+
+
+def narrowing(a, x, steps):
+    v = x
+    for _ in range(steps):
+        v = a @ v
+        v = v / np.sqrt(np.sum(v * v) + 1.0)
+    return np.sum(v * v * v)
+
+
+def exchanged(u, v, steps):
+    for _ in range(steps):
+        for i in range(1, v.size - 1):
+            u[i] = 2.0 * v[i] * u[i] - v[i + 1]
+        u, v = v, u
+    return np.sum(u * v[0])
+
+
 @pytest.mark.parametrize(
     ("program", "args"),
     [
+        # as the form has it, and not so, which is no error where there is one trip
+        (layers, (arr(3, 2, 2), arr(4, 2))),
+        (layers, (arr(1, 2, 3), arr(4, 2))),
+        (layers, (arr(0, 2, 3), arr(4, 1))),
+        (power, (arr(3, 3), 4)),
+        (power, (arr(3, 2), 1)),
+        (power, (arr(2, 5), 0)),
+        (narrowing, (arr(3, 3), arr(3), 4)),
+        (narrowing, (arr(2, 3), arr(3), 1)),
+        (narrowing, (arr(1, 3), arr(3), 1)),
+        (exchanged, (arr(4), arr(4), 3)),
+        (exchanged, (arr(5), arr(4), 1)),
         (films, (arr(3) + 2.0, arr(3))),
         (shorter, (arr(5), 4)),
         (complex_pair, (arr(3), 3)),
@@ -154,6 +198,21 @@ def test_the_usual_case_has_a_form_of_its_own():
     assert "if v.shape[0] == u.shape[0] and v.shape[1] == u.shape[1]:" in asked
     assert "stack" not in asked and "broadcast" not in asked
     assert "broadcast" in rest
+
+
+@pytest.mark.parametrize(
+    ("program", "wrt", "signature", "asked"),
+    [
+        (layers, (0, 1), (float64[:, :, ::1], MATRIX), ["w.shape[2] == x.shape[1]"]),
+        (power, 0, (MATRIX, int64), ["a.shape[1] == 3"]),
+        (narrowing, (0, 1), (MATRIX, float64[::1], int64), ["a.shape[0] == x.shape[0]"]),
+        (exchanged, (0, 1), (float64[::1], float64[::1], int64), ["v.shape[0] == u.shape[0]"]),
+    ],
+)
+def test_arrays_that_trips_hand_on_have_a_form_in_which_they_keep_their_extents(program, wrt, signature, asked):
+    text = tapec.emit(program, wrt=wrt, signature=signature)
+    first, _, rest = text.partition("\n    else:\n")
+    assert rest and all(one in first for one in asked), first
 
 
 def test_slices_of_one_matrix_say_how_many_columns_it_has():

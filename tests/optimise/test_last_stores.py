@@ -140,3 +140,74 @@ def test_gradients_are_right(rng):
     check(entropy, (rng.normal(size=5),))
     check(chosen, (rng.normal(size=5), True), wrt=(0,))
     assert "the last values of `e_bar` are not stored" in str(tapec.explain(entropy, signature="f8[::1]"))
+
+
+HANDED_ON = """
+def f(A, n, m):
+    a_first = np.zeros(m)
+    some = n > 0
+    if some:
+        a_filled = np.empty(m)
+        a_start = a_filled
+    else:
+        a_start = a_first
+    for i in range(m):
+        a_start[i] = 1.0
+    a_carried = a_start
+    top = n - 1
+    for k in range(top, -1, -1):
+        last = k == 0
+        if last:
+            a_made = a_first
+        else:
+            a_new = np.zeros(m)
+            a_made = a_new
+        {begun}
+        for i in range(m):
+            t = a_carried[i]
+            a_carried[{place}] = 0.0
+            u = A[k, i]
+            v = t * u
+            a_made[i] += v
+        {ended}
+        a_carried = a_made
+    {left}
+    return a_first
+"""
+PLAIN = {"begun": "A[0, 0] = 2.0", "place": "i", "ended": "A[0, 0] = 3.0", "left": "A[0, 0] = 4.0"}
+
+
+def test_what_a_trip_gives_up_is_not_stored():
+    assert "a_carried[i] = 0.0" not in changed(HANDED_ON.format(**PLAIN))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"begun": "a_view = a_carried[1:]", "ended": "s = a_view[0]; A[0, 1] = s"},
+        {"ended": "s = a_carried[0]; A[0, 1] = s"},
+        {"place": "0"},
+        {"begun": "a_kept = a_carried", "left": "s = a_kept[0]; A[0, 1] = s"},
+        {"left": "s = a_start[0]; A[0, 1] = s"},
+        {"left": "s = a_filled[0]; A[0, 1] = s"},
+        {"ended": "s = a_start[0]; A[0, 1] = s"},
+        {"ended": "s = a_carried[0]; print(s)"},
+    ],
+)
+def test_what_somebody_reads_later_is(other):
+    assert "] = 0.0" in changed(HANDED_ON.format(**(PLAIN | other)))
+
+
+def chained(w, x, n):
+    h = x
+    total = 0.0
+    for k in range(n):
+        h = np.sin(h) * w[k] + h[::-1]
+        total += h[0]
+    return total + (h * h).sum()
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 5])
+def test_gradients_of_arrays_handed_on(trips):
+    w, x = np.linspace(0.5, 1.0, 15).reshape(5, 3), np.array([0.3, -0.2, 0.7])
+    check(chained, (w, x, trips))

@@ -21,8 +21,8 @@ from dataclasses import replace
 from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS
 from tapec.analyses.regions import Regions
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Stmt, map_blocks
-from tapec.syntax.types import Array
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Push, Stmt, map_blocks, walk
+from tapec.syntax.types import Array, Scalar
 
 
 def extents_of_one_size(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -31,13 +31,30 @@ def extents_of_one_size(function: Function, _constants: frozenset[str] = frozens
     return replace(function, body=worker.block(function.body))
 
 
-class Extents:
-    """Knows the extents of such variables."""
+def extents_of_kept(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
+    """The function of a gradient with the extents known of what lists keep, too, and of arrays that are set once."""
+    if not any(isinstance(stmt, Push) for stmt in walk(function.body)):
+        return function
+    worker = Extents(function, facts(function).regions, kept=True)
+    return replace(function, body=worker.block(function.body))
 
-    def __init__(self, function: Function, found: Regions) -> None:
+
+class Extents:
+    """Knows the extents of such variables.
+
+    kept  whether lists of arrays count, too, and arrays that are set once, of which other passes know before
+          a function is differentiated
+    """
+
+    def __init__(self, function: Function, found: Regions, kept: bool = False) -> None:
         self.params = frozenset(function.params)
         self.types = function.types
         self.regions = found
+        self.kept = kept
+        self.pushed: dict[str, list[Expr]] = {}
+        for stmt in walk(function.body) if kept else ():
+            if isinstance(stmt, Push):
+                self.pushed.setdefault(stmt.stack, []).append(stmt.value)
 
     def block(self, block: Block) -> Block:
         return tuple(map(self.statement, block))
@@ -45,12 +62,18 @@ class Extents:
     def statement(self, stmt: Stmt) -> Stmt:
         match stmt:
             case Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=int(axis))))):
-                # of an array that is set once, other passes know
-                extent = self.extent(array, axis) if len(self.regions.defs.get(array, ())) > 1 else None
-                return stmt if extent is None else replace(stmt, value=extent)
+                several = len(self.regions.defs.get(array, ())) > 1
+                extent = self.extent(array, axis) if several or self.kept else None
+                known = extent is not None and self.is_known(extent, stmt)
+                return replace(stmt, value=extent) if extent is not None and known else stmt
         return map_blocks(stmt, self.block)
 
-    def extent(self, array: str, axis: int) -> Atom | None:
+    def is_known(self, extent: Expr, stmt: Stmt) -> bool:
+        """Whether a number is known where a statement stands."""
+        defs = self.regions.defs.get(extent.id, ()) if isinstance(extent, Name) else ()
+        return all(self.regions.place[id(made)] < self.regions.place[id(stmt)] for made in defs)
+
+    def extent(self, array: str, axis: int) -> Expr | None:
         """The one number that all arrays that a name may stand for have as an extent."""
         found: set[Atom] = set()
         asked: list[tuple[str, int]] = []
@@ -59,8 +82,16 @@ class Extents:
             name, place = pending.pop()
             if name not in self.regions.defs or name in self.params:
                 asked.append((name, place))
+            for value in self.pushed.get(name, ()):
+                if not isinstance(value, Name):
+                    return None
+                if (value.id, place) not in seen:
+                    seen.add((value.id, place))
+                    pending.append((value.id, place))
             for made in self.regions.defs.get(name, ()):
                 match made:
+                    case Assign(value=Op(fn="stack")) if name in self.pushed:
+                        continue
                     case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS and self.stands(args[place + 1]):
                         extent = args[place + 1]
                         assert isinstance(extent, Name | Const)
@@ -75,6 +106,9 @@ class Extents:
                 if source not in seen:
                     seen.add(source)
                     pending.append(source)
+        if self.kept and not found and len(asked) == 1 and not self.regions.defs.get(asked[0][0]):
+            ((parameter, place),) = asked
+            return Op("dim", (Name(parameter), Const(place)))
         if len(found) != 1:
             return None
         (one,) = found
@@ -85,11 +119,20 @@ class Extents:
         match value:
             case Name(id=array) | Op(fn="copy", args=(Name(id=array),)):
                 return array, axis
+            case Op(fn="view", args=(Name(id=array), *subs)) if all(self.is_number(sub) for sub in subs):
+                return array, axis + len(subs)
+            case Op(fn="pop", args=(Name(id=stack),)):
+                return stack, axis
             case Op(fn="transpose", args=(Name(id=array),)):
                 return array, self.rank(array) - 1 - axis
             case Op(fn="np.dot", args=(Name(id=left), Name(id=right))):
                 return (left, 0) if axis == 0 and self.rank(left) == 2 else (right, self.rank(right) - 1)
         return None
+
+    def is_number(self, sub: Expr) -> bool:
+        """Whether a subscript takes one element of an axis."""
+        scalar = isinstance(sub, Name) and isinstance(self.types.get(sub.id), Scalar)
+        return scalar or (isinstance(sub, Const) and isinstance(sub.value, int))
 
     def rank(self, array: str) -> int:
         type_ = self.types[array]

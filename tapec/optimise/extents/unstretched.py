@@ -75,7 +75,7 @@ def tell_form(form: Form, listener: Listener) -> None:
     """Tell a listener what the first form of a program asks; all that is told of the program is about that form."""
     where = next((stmt.span for stmt in form.program.body if stmt.span is not None), None)
     asked = " and ".join(f"`{{{2 * k}}} == {{{2 * k + 1}}}`" for k in range(len(form.equal)))
-    why = f"one for {asked}, which is asked at the start and told of here; in the other operands may be stretched"
+    why = f"one for {asked}, which is asked at the start and told of here; in the other one extents may differ"
     extents = (formula for pair in form.equal for formula in pair[::-1])
     listener.decide(where, "unstretched", "the gradient has two forms", why, *extents)
 

@@ -7,6 +7,16 @@
 Loops that have been joined leave such stores: the one before them had been read by the other.  The array is made in the
 block of the loop, has one name, and is used by element only; in the loop every use is of one element, that of the trip.
 No other trip uses it: subscripts below zero, which mean elements from the end, are refused.
+
+So are stores into an array that a trip has taken over from the one before, and gives up for one that it has made:
+
+    for k in range(n - 1, -1, -1):            for k in range(n - 1, -1, -1):
+        made = first if k == 0 else ...           made = first if k == 0 else ...
+        for i in range(m):                        for i in range(m):
+            t = carried[i]            ->              t = carried[i]
+            carried[i] = 0.0                          made[i] += t * y[k, i]
+            made[i] += t * y[k, i]                carried = made
+        carried = made
 """
 
 from __future__ import annotations
@@ -15,7 +25,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TypeGuard
 
+from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS, aliases, is_memory
+from tapec.analyses.passed_on import Passed
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
@@ -24,11 +36,14 @@ from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
+    Call,
     Const,
     For,
     Function,
     Name,
     Op,
+    Push,
+    Return,
     Stmt,
     Store,
     changed,
@@ -60,9 +75,10 @@ class _LastStores:
         self.alone = {name for name in function.types if names[known.find(name)] == 1}
         self.defined = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.used = _uses(function.body)
+        self.passed = tuple(facts(function).passed_on.values())
 
     def block(self, block: Block) -> Block:
-        out = [map_blocks(stmt, self.block) for stmt in block]
+        out = [self.given_up(stmt, map_blocks(stmt, self.block)) for stmt in block]
         made = [stmt.target for stmt in block if self.makes(stmt)]
         if made:
             used = _uses(block)
@@ -73,6 +89,50 @@ class _LastStores:
                 if isinstance(loop, For) and used[array] == self.used[array]:
                     out[last[array]] = self.nest(loop, array, ())
         return tuple(out)
+
+    def given_up(self, loop: Stmt, new: Stmt) -> Stmt:
+        """A loop, `new` by now, without stores into what its trips give up."""
+        for one in self.passed:
+            if one.trip.owner is not loop or not isinstance(new, For):
+                continue
+            met = [place for place, stmt in enumerate(new.body) if _meets(stmt, one.carried)]
+            # the last statement that names it sets it to what the trip has made
+            last = new.body[met[-2]] if len(met) > 1 else None
+            if isinstance(last, For) and self.is_left(one):
+                body = list(new.body)
+                body[met[-2]] = self.nest(last, one.carried, ())
+                new = replace(new, body=tuple(body))
+        return new
+
+    def is_left(self, passed: Passed) -> bool:
+        """Whether nobody reads what a trip has given up: there is no view of it, and no other name."""
+        regions, place, made = self.trips.regions, self.trips.regions.place, passed.made
+        loop = passed.trip.owner
+        known = self.trips.aliases
+        members = {name for name in self.function.types if known.find(name) == known.find(passed.carried)}
+        if not members.isdisjoint(self.function.params):
+            return False
+        begun = min(place[id(stmt)] for stmt in regions.defs[made])
+        for stmt in walk(self.function.body):
+            named = members.intersection((*reads(stmt), *writes(stmt)))
+            if not named or _is_extent(stmt):
+                continue
+            if isinstance(stmt, Assign) and stmt.target in members:
+                whole = isinstance(stmt.value, Op) and stmt.value.fn in ALLOCATIONS
+                if not whole and (not isinstance(stmt.value, Name) or stmt.value.id == passed.carried):
+                    return False
+                continue
+            if isinstance(stmt, Call | Push | Return) and not named <= {passed.first}:
+                return False
+            inside = regions.of[id(stmt)].inside(passed.trip)
+            if passed.new in named and regions.of[id(stmt)] is not regions.home[passed.new]:
+                return False
+            if made in named and inside and place[id(stmt)] < begun:
+                return False
+            others = named - {passed.carried, made, passed.new, passed.first}
+            if others and place[id(stmt)] > place[id(loop)]:
+                return False
+        return True
 
     def makes(self, stmt: Stmt) -> TypeGuard[Assign]:
         """Whether a statement makes an array that has no other name, and no other statement sets it."""

@@ -2,70 +2,139 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def wave_buffers_value_and_grad(u, v, steps):
     """The value of `wave_buffers` and its gradient with respect to `u`."""
-    # forward sweep
-    n = u.shape[0]
-    old = np.empty(n)
-    # old = u.copy()
-    for i in range(n):
-        old[i] = u[i]
-    v_n0 = v.shape[0]
-    now = np.empty(v_n0)
-    # now = v.copy()
-    for i in range(v_n0):
-        now[i] = v[i]
-    now_bar_2 = np.zeros(v_n0)
-    # for _ in range(steps):
-    now_bar = now_bar_2
-    old_bar_2 = np.zeros(n)
-    old_bar = old_bar_2
-    t_store = np.empty(max(steps, 0), dtype=np.int64)
-    for k in range(steps):
-        # for i in range(1, now.size - 1):
-        t = now.shape[0] - 1
-        t_store[k] = t
-        for i in range(1, t):
-            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-            t_1 = 2.0 * now[i]
-            t_2 = 0.2 * (now[i - 1] - t_1 + now[i + 1])
-            old[i] = t_1 - old[i] + t_2
-        now_1 = now
-        now = old
-        old = now_1
-        now_bar_1 = now_bar
-        now_bar = old_bar
-        old_bar = now_bar_1
-    # return np.sum(now * now)
-    total = 0.0
-    for i in range(now.shape[0]):
-        t_3 = now[i]
-        now_bar[i] += t_3 + t_3
-        total += t_3 * t_3
+    tapec_runtime.wide_vectors()
+    if u.shape[0] == v.shape[0]:
 
-    # reverse sweep
-    # for _ in range(steps):
-    for k in range(steps - 1, -1, -1):
+        # forward sweep
+        n = v.shape[0]
+        old = np.empty(n)
+        # old = u.copy()
+        for i in range(n):
+            old[i] = u[i]
+        now = np.empty(n)
+        # now = v.copy()
+        for i in range(n):
+            now[i] = v[i]
+        now_bar_2 = np.zeros(n)
+        # for _ in range(steps):
+        now_bar = now_bar_2
+        old_bar_2 = np.zeros(n)
+        old_bar = old_bar_2
+        for k in range(steps):
+            # for i in range(1, now.size - 1):
+            for i in range(1, n - 1):
+                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+                t = 2.0 * now[i]
+                t_1 = 0.2 * (now[i - 1] - t + now[i + 1])
+                old[i] = t - old[i] + t_1
+            now_1 = now
+            now = old
+            old = now_1
+            now_bar_1 = now_bar
+            now_bar = old_bar
+            old_bar = now_bar_1
+        # return np.sum(now * now)
+        total = 0.0
+        for i in range(n):
+            t_2 = now[i]
+            now_bar[i] += t_2 + t_2
+            total += t_2 * t_2
+
+        # reverse sweep
         # for i in range(1, now.size - 1):
-        for i in range(1, t_store[k]):
-            # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-            t_4 = now_bar[i]
-            t_5 = 0.2 * t_4
-            old_bar[i + 1] += t_5
-            old_bar[i - 1] += t_5
-            now_bar[i] = -t_4
-            old_bar[i] += 2.0 * (t_4 - t_5)
-        old_bar_1 = old_bar
-        old_bar = now_bar
-        now_bar = old_bar_1
-    # now = v.copy()
-    for i in range(v_n0):
-        now_bar_2[i] = 0.0
-    u_bar = np.empty(n)
-    # old = u.copy()
-    for i in range(n):
-        u_bar[i] = old_bar_2[i]
+        n_1 = tapec_runtime.unforeseen(n if n - 1 > 1 else 0)
+        t_4_kept = np.zeros(max(n - 1, 0) + 3)
+        # for _ in range(steps):
+        for k in range(steps - 1, -1, -1):
+            # for i in range(1, now.size - 1):
+            for i in tapec_runtime.independent(range(1, n - 1)):
+                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+                t_3 = now_bar[i]
+                t_4 = 0.2 * t_3
+                t_4_kept[i + 1] = t_4
+                now_bar[i] = -t_3
+                old_bar[i] += 2.0 * (t_3 - t_4)
+            # for i in range(1, now.size - 1):
+            for i in range(n_1):
+                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+                old_bar[i] += t_4_kept[i] + t_4_kept[i + 2]
+            old_bar_1 = old_bar
+            old_bar = now_bar
+            now_bar = old_bar_1
+        # now = v.copy()
+        for i in range(n):
+            now_bar_2[i] = 0.0
+        u_bar = np.empty(n)
+        # old = u.copy()
+        for i in range(n):
+            u_bar[i] = old_bar_2[i]
+    else:
+
+        # forward sweep
+        n_2 = u.shape[0]
+        old = np.empty(n_2)
+        # old = u.copy()
+        for i in range(n_2):
+            old[i] = u[i]
+        v_n0 = v.shape[0]
+        now = np.empty(v_n0)
+        # now = v.copy()
+        for i in range(v_n0):
+            now[i] = v[i]
+        now_bar_3 = np.zeros(v_n0)
+        # for _ in range(steps):
+        now_bar = now_bar_3
+        old_bar_3 = np.zeros(n_2)
+        old_bar = old_bar_3
+        t_store = np.empty(max(steps, 0), dtype=np.int64)
+        for k in range(steps):
+            # for i in range(1, now.size - 1):
+            t_5 = now.shape[0] - 1
+            t_store[k] = t_5
+            for i in range(1, t_5):
+                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+                t_6 = 2.0 * now[i]
+                t_7 = 0.2 * (now[i - 1] - t_6 + now[i + 1])
+                old[i] = t_6 - old[i] + t_7
+            now_1 = now
+            now = old
+            old = now_1
+            now_bar_1 = now_bar
+            now_bar = old_bar
+            old_bar = now_bar_1
+        # return np.sum(now * now)
+        total = 0.0
+        for i in range(now.shape[0]):
+            t_8 = now[i]
+            now_bar[i] += t_8 + t_8
+            total += t_8 * t_8
+
+        # reverse sweep
+        # for _ in range(steps):
+        for k in range(steps - 1, -1, -1):
+            # for i in range(1, now.size - 1):
+            for i in range(1, t_store[k]):
+                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+                t_9 = now_bar[i]
+                t_10 = 0.2 * t_9
+                old_bar[i + 1] += t_10
+                old_bar[i - 1] += t_10
+                now_bar[i] = -t_9
+                old_bar[i] += 2.0 * (t_9 - t_10)
+            old_bar_1 = old_bar
+            old_bar = now_bar
+            now_bar = old_bar_1
+        # now = v.copy()
+        for i in range(v_n0):
+            now_bar_3[i] = 0.0
+        u_bar = np.empty(n_2)
+        # old = u.copy()
+        for i in range(n_2):
+            u_bar[i] = old_bar_3[i]
     return total, (u_bar,)
