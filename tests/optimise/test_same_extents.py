@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.optimise.extents.same_extents import extents_of_one_size
+from tapec.optimise.extents.same_extents import extents_of_kept, extents_of_one_size
+from tapec.syntax.core import Assign, Call, For, Name, Op, Stmt
 from tests import oracles
 from tests.optimise.reading import check, read
 
@@ -125,3 +128,60 @@ def test_a_stencil_on_two_buffers_keeps_no_lists():
     np.testing.assert_allclose(gradients[0], wanted[0], rtol=1e-12)
     assert gradients[1] == pytest.approx(wanted[1], rel=1e-12)
     assert "append" not in tapec.emit(heat, (0, 1), "f8[::1], f8, i8")
+
+
+KEPT = """
+def f(a, A, n):
+    k1 = a.shape[0]
+    one_stack = stack()
+    two_stack = stack()
+    for i in range(n):
+        a1 = np.empty(k1)
+        one_stack.append(a1)
+        two_stack.append({other})
+    for i in range(n):
+        a3 = {taken}.pop()
+        k = a3.shape[0]
+        n1 = {asked}.shape[0]
+    return k, n1
+"""
+
+
+def of_lists(text: str, *more: Stmt) -> list[str]:
+    """What the last loop says that `k` and `n1` are."""
+    function = read(text)
+    *body, last = (
+        replace(s, value=Op("stack", ())) if isinstance(s, Assign) and s.value == Op("np.stack", ()) else s
+        for s in function.body
+    )
+    changed = extents_of_kept(replace(function, body=(*body, *more, last)))
+    loop = [stmt for stmt in changed.body if isinstance(stmt, For)][-1]
+    return [printer.expression(stmt.value) for stmt in loop.body if isinstance(stmt, Assign) and stmt.target != "a3"]
+
+
+@pytest.mark.parametrize(
+    ("other", "taken", "asked", "known"),
+    [
+        ("a1", "one_stack", "a3", ["k1", "k1"]),
+        ("a", "two_stack", "a1", ["a.shape[0]", "k1"]),
+        # of a parameter that nobody has asked before
+        ("A", "two_stack", "A", ["A.shape[0]", "A.shape[0]"]),
+    ],
+)
+def test_what_lists_keep(other, taken, asked, known):
+    assert of_lists(KEPT.format(other=other, taken=taken, asked=asked)) == known
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more"),
+    [
+        ("    return", "    three_stack = one_stack\n    return", ()),
+        ("    return", "    return", (Call((), "helper", (Name("one_stack"),), None, (0,)),)),
+        ("a1 = np.empty(k1)", "a1 = np.empty(i)", ()),
+        ("two_stack.append(a)", "one_stack.append(A)", ()),
+    ],
+)
+def test_lists_of_other_names_or_of_arrays_that_differ_are_left_alone(old, new, more):
+    text = KEPT.format(other="a", taken="one_stack", asked="a3")
+    assert old in text
+    assert of_lists(text.replace(old, new), *more) == ["a3.shape[0]"] * 2

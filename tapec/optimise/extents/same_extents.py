@@ -21,8 +21,23 @@ from dataclasses import replace
 from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS
 from tapec.analyses.regions import Regions
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Push, Stmt, map_blocks, walk
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Call,
+    Const,
+    Expr,
+    Function,
+    Name,
+    Op,
+    Push,
+    Stmt,
+    map_blocks,
+    reads,
+    walk,
+)
+from tapec.syntax.types import Array, Scalar, Stack
 
 
 def extents_of_one_size(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -52,9 +67,16 @@ class Extents:
         self.regions = found
         self.kept = kept
         self.pushed: dict[str, list[Expr]] = {}
+        # lists that are filled in other ways than by what is pushed under their own name
+        self.open: set[str] = {name for name in function.params if isinstance(function.types.get(name), Stack)}
         for stmt in walk(function.body) if kept else ():
-            if isinstance(stmt, Push):
-                self.pushed.setdefault(stmt.stack, []).append(stmt.value)
+            match stmt:
+                case Push(stack=stack, value=value):
+                    self.pushed.setdefault(stack, []).append(value)
+                case Call():
+                    self.open.update(name for name in reads(stmt) if isinstance(function.types.get(name), Stack))
+                case Assign(target=target, value=Name(id=other)) if isinstance(function.types.get(target), Stack):
+                    self.open |= {target, other}
 
     def block(self, block: Block) -> Block:
         return tuple(map(self.statement, block))
@@ -80,6 +102,8 @@ class Extents:
         pending, seen = [(array, axis)], {(array, axis)}
         while pending:
             name, place = pending.pop()
+            if name in self.open:
+                return None
             if name not in self.regions.defs or name in self.params:
                 asked.append((name, place))
             for value in self.pushed.get(name, ()):
