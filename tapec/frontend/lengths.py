@@ -53,7 +53,7 @@ class Alike:
         # nothing is subtracted where that can be: of such sums more is certain
         found.sort(key=lambda taken: taken[1].number < 0 or any(factor < 0 for _, factor in taken[1].terms))
         for name, sum_ in found:
-            if sum_.terms or (numbers and sum_.number >= 0):
+            if sum_.terms or (numbers and sum_.number > 0):
                 self.sums[name] = sum_
                 self.settled = False
                 return

@@ -269,3 +269,25 @@ def test_both_forms_give_what_the_program_gives_without_them(rng: np.random.Gene
             np.testing.assert_allclose(value, expected, rtol=1e-12)
             for one, other in zip(gradients, plain, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12, err_msg=str(case))
+
+
+def longer(x, steps):
+    y = x
+    for _ in range(steps):
+        y = np.concatenate((y, x))
+    return np.sum(y * y)
+
+
+def doubled(x, steps):
+    y = x * 2.0
+    for _ in range(steps):
+        y = np.concatenate((y, y))
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("program", [longer, doubled])
+def test_arrays_that_grow_have_no_form_for_none(program):
+    assert "shape[0] == 0" not in tapec.emit(program, signature=(float64[::1], int64))
+    with interpreted():
+        check(program, (arr(3), 3))
+        check(program, (arr(0), 2))
