@@ -102,7 +102,7 @@ class Evaluator:
         self.roots: dict[str, frozenset[str]] = {}
         self.dim_keys: dict[tuple[str, int], tuple[Any, int]] = {}
         self.lengths = Lengths()
-        # whether operands in loops may be stretched
+        # whether operands in loops may be stretched, and arrays that loops set anew may change their extents
         self.stretches = False
         self.unsteady = False
         self.parameters: dict[str, Sym] = {}

@@ -198,6 +198,38 @@ def test_what_somebody_reads_later_is(other):
     assert "] = 0.0" in changed(HANDED_ON.format(**(PLAIN | other)))
 
 
+AROUND = """
+def f(A, n, k_m):
+    a_first = np.zeros(k_m)
+    {outside}
+    n_top = n - 1
+    for j in range(n):
+        {inside}
+        s = a_start[0]
+        A[1, 1] += s
+        a_carried = a_start
+        for k in range(n_top, -1, -1):
+            c = k == 0
+            if c:
+                a_made = a_first
+            else:
+                a_new = np.zeros(k_m)
+                a_made = a_new
+            for i in range(k_m):
+                t = a_carried[i]
+                a_carried[i] = 0.0
+                a_made[i] += t
+            a_carried = a_made
+    return a_first
+"""
+
+
+@pytest.mark.parametrize(("place", "stays"), [("outside", True), ("inside", False)])
+def test_a_loop_around_may_read_what_it_has_made_before(place, stays):
+    text = AROUND.format(**({"outside": "", "inside": ""} | {place: "a_start = np.zeros(k_m)"}))
+    assert ("= 0.0" in changed(text)) == stays
+
+
 def chained(w, x, n):
     h = x
     total = 0.0

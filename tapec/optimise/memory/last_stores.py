@@ -108,8 +108,9 @@ class _LastStores:
         """Whether nobody reads what a trip has given up: there is no view of it, and no other name."""
         regions, place, made = self.trips.regions, self.trips.regions.place, passed.made
         loop = passed.trip.owner
-        known = self.trips.aliases
-        members = {name for name in self.function.types if known.find(name) == known.find(passed.carried)}
+        around = regions.of[id(loop)]
+        members = facts(self.function).members[self.trips.aliases.find(passed.carried)]
+        own = {passed.carried, made, passed.new, passed.first}
         if not members.isdisjoint(self.function.params):
             return False
         begun = min(place[id(stmt)] for stmt in regions.defs[made])
@@ -121,6 +122,9 @@ class _LastStores:
                 whole = isinstance(stmt.value, Op) and stmt.value.fn in ALLOCATIONS
                 if not whole and (not isinstance(stmt.value, Name) or stmt.value.id == passed.carried):
                     return False
+                # a loop around would find what it was before
+                if stmt.target not in own and not regions.of[id(stmt)].inside(around):
+                    return False
                 continue
             if isinstance(stmt, Call | Push | Return) and not named <= {passed.first}:
                 return False
@@ -129,8 +133,7 @@ class _LastStores:
                 return False
             if made in named and inside and place[id(stmt)] < begun:
                 return False
-            others = named - {passed.carried, made, passed.new, passed.first}
-            if others and place[id(stmt)] > place[id(loop)]:
+            if named - own and place[id(stmt)] > place[id(loop)]:
                 return False
         return True
 
