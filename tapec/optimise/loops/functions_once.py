@@ -242,11 +242,7 @@ class _Functions:
         array = self.fresh(name, Array(type_.dtype, len(found.between)))
         at = tuple(Name(inner.var) for inner in found.between)
         computing = _stored(kept(loop.body, found.stmts - set(map(id, found.sizes))), value.target, array, at)
-        anew = {
-            one: self.fresh(one, self.fresh.types[one])
-            for stmt in (*found.sizes, *walk(computing))
-            for one in writes(stmt)
-        }
+        anew = self.fresh.anew(one for stmt in (*found.sizes, *walk(computing)) for one in writes(stmt))
         before: list[Stmt] = [*renamed(tuple(found.sizes), anew)]
         some: Name | None = None
         if not literal_range(loop):

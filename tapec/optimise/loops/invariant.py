@@ -206,11 +206,7 @@ class _Fillings:
             about = Named(array, made.span), loop.span
             self.listener.decide(made.span, "invariant", "`{0}` is filled once, before the loop", why, *about)
         filling = kept(loop.body, found.stmts - {id(stmt) for stmt in (*sizes, made)})
-        anew = {
-            one: self.fresh(one, self.fresh.types[one])
-            for stmt in (*sizes, *walk(filling))
-            for one in writes(stmt)
-        }
+        anew = self.fresh.anew(one for stmt in (*sizes, *walk(filling)) for one in writes(stmt))
         anew[array] = name
         filled = renamed(filling, anew)
         if literal_range(loop):

@@ -133,7 +133,7 @@ class _Values:
             why = "every trip of {1} would compute the same"
             self.listener.decide(span, "once", what, why, Named(about, self.trips.regions.line_of(about)), loop.span)
         computing = kept(loop.body, found)
-        anew = {one: self.fresh(one, self.fresh.types[one]) for stmt in walk(computing) for one in writes(stmt)}
+        anew = self.fresh.anew(one for stmt in walk(computing) for one in writes(stmt))
         computed = renamed(computing, anew)
         own = anew[name]
         out: list[Stmt] = [*computed]

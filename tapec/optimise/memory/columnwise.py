@@ -35,6 +35,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     blocks,
+    element_of,
     map_blocks,
     reads,
     walk,
@@ -134,13 +135,10 @@ class Matrices:
                     self.walked(inner, loop, depth)
 
     def element(self, stmt: Stmt, loop: For, depth: int) -> None:
-        match stmt:
-            case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-                subs = tuple(index)
-            case Store(array=array, index=index):
-                subs = index
-            case _:
-                return
+        named = element_of(stmt)
+        if named is None:
+            return
+        array, subs = named
         walks = [self.follows(sub, loop) for sub in subs]
         if array in self.lines and len(walks) == 1:
             walks.insert(1 if self.lines[array] else 0, False)

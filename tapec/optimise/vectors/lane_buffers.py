@@ -19,7 +19,20 @@ from dataclasses import replace
 from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.columnwise import Matrices, Turned
-from tapec.syntax.core import Assign, Block, Expr, For, Function, Name, Op, Stmt, Store, blocks, names_in, walk
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Expr,
+    For,
+    Function,
+    Name,
+    Op,
+    Stmt,
+    blocks,
+    element_of,
+    names_in,
+    walk,
+)
 
 # whether a loop of a function runs in lanes
 Runs = Callable[[For, Trips, Fresh], bool]
@@ -62,11 +75,9 @@ def _in_lanes(function: Function, trips: set[str], runs: Runs) -> bool:
 def _accesses(block: Block, around: tuple[For, ...]) -> Iterator[_Access]:
     """The elements that a block asks for or stores, and the counted loops around each."""
     for stmt in block:
-        match stmt:
-            case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-                yield array, tuple(index), around
-            case Store(array=array, index=index):
-                yield array, index, around
+        element = element_of(stmt)
+        if element is not None:
+            yield *element, around
         for inner in blocks(stmt):
             yield from _accesses(inner, (*around, stmt) if isinstance(stmt, For) else around)
 

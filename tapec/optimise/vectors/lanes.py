@@ -47,6 +47,7 @@ from tapec.syntax.core import (
     Store,
     blocks,
     changed,
+    element_of,
     map_blocks,
     names_in,
     reads,
@@ -279,12 +280,8 @@ class Rewriting:
     def reads(self, stmt: Stmt) -> Iterator[str]:
         """The names that a statement reads, with the subscripts of the rows whose elements it names."""
         yield from reads(stmt)
-        found = None
-        match stmt:
-            case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
-                found = self.lanes.element(array, tuple(index))
-            case Store(array=array, index=index):
-                found = self.lanes.element(array, index)
+        named = element_of(stmt)
+        found = None if named is None else self.lanes.element(*named)
         if found is not None:
             yield from (name for sub in found[1] for name in names_in(sub))
 
