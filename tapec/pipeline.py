@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,10 +22,10 @@ from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
 from tapec.optimise import alone_for, forms, prepare, tidy
 from tapec.optimise.clean.defined import define_copied
-from tapec.optimise.extents.forms import Forms
+from tapec.optimise.extents.forms import OTHER_FORM, Forms
 from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
-from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Return, Stmt, map_blocks
+from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Raise, Return, Stmt, map_blocks, walk
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments
@@ -107,8 +107,11 @@ def _build(
             first, equal = alike
             alike = replace(first, body=(*separate_arguments(first, lowered.roots, whole), *first.body)), equal
         several = forms(core, constants, alike, listener)
+    shapes = None
+    if given is not None and kind in ("grad", "value_and_grad"):
+        shapes = structure.shapes(given)
     if several is not None:
-        several = several if given is None else alone_for(several, structure.shapes(given))
+        several = several if shapes is None else alone_for(several, shapes)
         core = several.first
     if options.fast:
         core = prepare(core, constants, listener)
@@ -177,7 +180,7 @@ def _build(
 
         first = several.first
         several = several.of(derived)
-    return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several)
+    return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several, shapes=shapes)
 
 
 def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
@@ -342,11 +345,13 @@ def _finish(
     seeds: tuple[str, ...] = (),
     pairs: list[tuple[int, int]] | None = None,
     several: Forms | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns.
 
     pairs    positions of seeds that are the parts of one complex number; by default those of the results
     several  the forms of which `core` is the first one
+    shapes   those of parameters, where the form for them may be made alone
     """
     stage(listener, "optimising")
     pairs = _complex_results(lowered) if pairs is None and seeds else pairs or []
@@ -358,7 +363,7 @@ def _finish(
     if several is not None:
         several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
         several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
-    core = tidy(core, frozenset(taken).difference(core.params), options, listener, several)
+    core = tidy(core, frozenset(taken).difference(core.params), options, listener, several, shapes)
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken
@@ -375,4 +380,6 @@ def _finish(
     text = "\n".join(lines) + "\n"
     namespace = {**structure.namespace, **lowered.constants}
     only = None if several is None else several.only
+    if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_FORM for stmt in walk(core.body)):
+        only = 0
     return Program(core.name, text, namespace, core, lowered, labels, tuple(seeds), form=only)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from inspect import signature
 from typing import cast
 
@@ -299,8 +299,11 @@ def tidy(
     options: Options = DEFAULT,
     listener: Listener | None = None,
     forms: Forms | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Function:
     """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
+
+    shapes  those of parameters: what does not hold for them may raise `OtherForm` before anything is written
 
     Of a function that is the first of several `forms`, all that are asked for are made one function.
 
@@ -310,17 +313,23 @@ def tidy(
     if options.level == 0:
         return drop_dead(function, constants)
     if forms is None:
-        function = _as_fast(function, constants, options, listener)
+        function = _as_fast(function, constants, options, listener, shapes)
     else:
-        function = _formed(forms, constants, options, listener)
+        function = _formed(forms, constants, options, listener, shapes)
     return _run(READABLE, function, constants, listener)
 
 
-def _formed(forms: Forms, constants: frozenset[str], options: Options, listener: Listener | None) -> Function:
+def _formed(
+    forms: Forms,
+    constants: frozenset[str],
+    options: Options,
+    listener: Listener | None,
+    shapes: Mapping[str, tuple[int, ...]] | None,
+) -> Function:
     """The forms that are asked for as one function, made fast."""
     made = None
     if forms.asks_for(len(forms.special)):
-        made = _as_fast(forms.other, constants, options, None, rare=True)
+        made = _as_fast(forms.other, constants, options, None, shapes, rare=True)
     for k, form in reversed(tuple(enumerate(forms.special))):
         if not forms.asks_for(k):
             made = made and alone(made, form, False, FEW, constants)
@@ -328,7 +337,7 @@ def _formed(forms: Forms, constants: frozenset[str], options: Options, listener:
         told = listener if k == 0 else None
         # extents of what is made, such as a product, are then extents of parameters
         program = with_equal(_run(GENERATED, form.program, constants, told), form.equal)
-        form = replace(form, program=_as_fast(program, constants, options, told, bool(form.few)))
+        form = replace(form, program=_as_fast(program, constants, options, told, shapes, bool(form.few)))
         made = alone(form.program, form, True, FEW, constants) if made is None else either(form, made, FEW, constants)
     assert made is not None
     return made
@@ -339,6 +348,7 @@ def _as_fast(
     constants: frozenset[str],
     options: Options,
     listener: Listener | None,
+    shapes: Mapping[str, tuple[int, ...]] | None,
     few: bool = False,
     rare: bool = False,
 ) -> Function:
@@ -365,7 +375,9 @@ def _as_fast(
     if options.parallel:
         function = on_threads(function, options.strict, listener)
     if options.fast and options.memory is None:
-        function = _run(SIDE_BY_SIDE, function, constants, listener)
+        lanes = partial(in_lanes, shapes=shapes)
+        side_by_side = tuple(lanes if one is in_lanes else one for one in SIDE_BY_SIDE)
+        function = _run(side_by_side, function, constants, listener)
     if options.level > 1:
         function = _run(ALLOCATED, function, constants, listener)
     if options.fast and options.math == "fast":

@@ -99,3 +99,57 @@ def test_what_has_one_form_only_is_that():
     made = program(square, args, args)
     assert made.form is None
     assert made.text == program(square, args, None).text
+
+
+def rows_and_weights(x, y):
+    total = 0.0
+    for row, weight in zip(x, y, strict=False):
+        part = 0.0
+        for z in row:
+            part += np.exp(z)
+        total += np.log(part) * weight
+    return total
+
+
+def test_loops_that_run_in_lanes_where_others_are_short_have_one_form_for_given_arguments():
+    # few trips side by side, and many of short and of long loops
+    short, *others = (stacks((n, m), (n,)) for n, m in ((20, 5), (3, 5), (20, 30)))
+    with oracles.interpreted(), np.errstate(all="ignore"):
+        all_forms = jit.load(program(rows_and_weights, short, None))
+        for given, refused in ((short, others), (others[0], [short]), (others[1], [short])):
+            made = program(rows_and_weights, given, given)
+            assert made.form == 0
+            assert ("lane" in made.text) == (given is short)
+            function = jit.load(made)
+            for args in (short, *others):
+                if any(args is one for one in refused):
+                    with pytest.raises(tapec_runtime.OtherForm):
+                        function(*args)
+                else:
+                    assert repr(function(*args)) == repr(all_forms(*args))
+
+
+def test_lengths_that_do_not_follow_from_extents_of_parameters_leave_all_forms():
+    def by_count(x, count):
+        total = 0.0
+        for i in range(x.shape[0]):
+            part = 0.0
+            for j in range(count):
+                part += np.exp(x[i, j] - part)
+            total += np.log(part)
+        return total
+
+    args = (*stacks((20, 5)), 5)
+    types = tuple(numba.typeof(arg) for arg in args)
+    made = build(by_count, arguments(types, ["x", "count"]), "value_and_grad", 0, given=args)
+    assert made.form is None
+    assert "lane" in made.text
+    assert "OtherForm" not in made.text
+
+
+def test_derivatives_that_are_kept_in_one_form_only_have_all_of_them():
+    args = stacks((20, 5), (20,))
+    types = tuple(numba.typeof(arg) for arg in args)
+    made = build(rows_and_weights, arguments(types, ["x", "y"]), "augmented", 0, given=args)
+    assert made.form is None
+    assert "OtherForm" not in made.text

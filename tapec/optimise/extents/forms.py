@@ -14,14 +14,16 @@ of others (`alone`): a call from Python compiles no form but its own, until ther
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tapec.optimise.clean.coalesce import under_names
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Const, Expr, Function, If, Name, Op, Raise, Return, Stmt, substitute
+from tapec.syntax.core import Assign, Atom, Const, Expr, Function, If, Name, Op, Raise, Return, Stmt, substitute
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
+# what is raised for arguments of another form
+OTHER_FORM = "tapec_runtime.OtherForm"
 # formulas of extents of parameters; the second one is an extent
 Equal = tuple[Expr, Expr]
 
@@ -53,8 +55,9 @@ class Form:
 
     def holds(self, shapes: Mapping[str, tuple[int, ...]], most: int) -> bool:
         """Whether the conditions hold for parameters of these shapes; what is in them is taken to be as it should."""
-        numbers = ((sign, _number(one, shapes), _number(two, shapes)) for sign, one, two in self.conditions(most))
-        return all(one == two if sign == "==" else one <= two for sign, one, two in numbers)
+        return all(
+            _COMPARED[sign](_number(one, shapes), _number(two, shapes)) for sign, one, two in self.conditions(most)
+        )
 
 
 @dataclass(frozen=True)
@@ -131,9 +134,42 @@ def alone(function: Function, form: Form, holds: bool, most: int, constants: fro
     """A function that raises an error unless the conditions of a form hold, or unless they do not; others as above."""
     fresh = Fresh({**dict.fromkeys(constants, INT64), **function.types})
     asks, test = _questions(form, most, fresh)
-    error = (Raise("tapec_runtime.OtherForm"),)
+    error = (Raise(OTHER_FORM),)
     branch = If(Name(test), (), error) if holds else If(Name(test), error, ())
     return replace(function, body=(*asks, branch, *function.body), types=fresh.types)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Whether all of some comparisons hold, of formulas of extents of parameters, for those that a program is for."""
+
+    questions: tuple[Op, ...]
+    holds: bool
+
+    @staticmethod
+    def for_shapes(questions: tuple[Op, ...], shapes: Mapping[str, tuple[int, ...]]) -> Answer:
+        """The answer for parameters of these shapes."""
+        numbers = ([_number(arg, shapes) for arg in one.args] for one in questions)
+        return Answer(questions, all(_COMPARED[one.fn](*pair) for one, pair in zip(questions, numbers, strict=True)))
+
+
+def for_answers(function: Function, answers: Iterable[Answer], constants: frozenset[str]) -> Function:
+    """A function that raises an error for parameters for which there are other answers; `constants` as above."""
+    fresh = Fresh({**dict.fromkeys(constants, INT64), **function.types})
+    asks: list[Stmt] = []
+    for answer in answers:
+        test: Atom = Const(True)
+        for question in answer.questions:
+            name = fresh("alike", BOOL)
+            asks.append(Assign(name, Op(question.fn, tuple(flat(arg, asks, fresh) for arg in question.args))))
+            if test != Const(True):
+                both = fresh("alike", BOOL)
+                asks.append(Assign(both, Op("and", (test, Name(name)))))
+                name = both
+            test = Name(name)
+        error = (Raise(OTHER_FORM),)
+        asks.append(If(test, (), error) if answer.holds else If(test, error, ()))
+    return replace(function, body=(*asks, *function.body), types=fresh.types)
 
 
 def _questions(form: Form, most: int, fresh: Fresh) -> tuple[list[Stmt], str]:
@@ -172,6 +208,7 @@ _FORMULA: dict[str, Callable[[int, int], int]] = {
     "max": max,
     "min": min,
 }
+_COMPARED: dict[str, Callable[[int, int], bool]] = {"==": operator.eq, "<=": operator.le, ">=": operator.ge}
 # what extents are made of
 FORMULA = frozenset(_FORMULA)
 

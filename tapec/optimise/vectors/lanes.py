@@ -19,7 +19,7 @@ lanes, the last one; what lanes add to one element is added up in a variable, la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.lanes import Lanes
@@ -27,10 +27,11 @@ from tapec.analyses.memory import Aliases
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.extents.forms import for_answers
 from tapec.optimise.vectors.lane_buffers import with_lanes_last
 from tapec.optimise.vectors.lane_gain import copied_stops, few, gains, short_loops
 from tapec.optimise.vectors.packed import Packed
-from tapec.optimise.vectors.short_lanes import CACHED, SHORT, Uses, where_short
+from tapec.optimise.vectors.short_lanes import CACHED, SHORT, Lengths, Uses, where_short
 from tapec.optimise.vectors.vectors import Obstacle, innermost, obstacle
 from tapec.syntax.core import (
     Assign,
@@ -63,13 +64,20 @@ _LANES = Const(64)
 
 
 def in_lanes(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+    function: Function,
+    constants: frozenset[str] = frozenset(),
+    listener: Listener | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Function:
-    """The function with such loops in lanes; see the module.  Afterwards a name may have several values."""
+    """The function with such loops in lanes; see the module.  Afterwards a name may have several values.
+
+    shapes  those of parameters, for which alone the function is made; None for any
+    """
     function = with_lanes_last(function, lambda *loop: planned(*loop) is not None)
     trips = Trips(function)
     fresh = Fresh(function.types)
     uses = Uses(function)
+    lengths = Lengths(trips, shapes)
 
     def block(stmts: Block) -> Block:
         return tuple(new for stmt in stmts for new in statement(stmt))
@@ -109,9 +117,10 @@ def in_lanes(
         # what a trip makes has another rank in lanes
         own = fresh.anew(uses.only_in(lanes.loop))
         fresh.types |= {name: types[name] for name in own}
-        return where_short(lanes.loop, made, map_blocks(lanes.loop, block), stops, most, own, fresh)
+        return where_short(lanes.loop, made, map_blocks(lanes.loop, block), stops, most, own, fresh, lengths)
 
-    return replace(function, body=block(function.body), types=fresh.types)
+    made = replace(function, body=block(function.body), types=fresh.types)
+    return for_answers(made, lengths.answers, constants) if lengths.answers else made
 
 
 def planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:

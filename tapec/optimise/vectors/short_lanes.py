@@ -12,14 +12,19 @@
 
 Vectors leave most of a short loop over, one element at a time; of long ones they leave little, and lanes would take
 elements that lie apart, and 64 times the memory.  How long the loops are only the run knows.
+
+Where it follows from extents of parameters, a call from Python compiles the form for its arguments alone, see
+`extents/forms.py`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.extents.forms import FORMULA, Answer
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, reads, walk, writes
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
@@ -47,6 +52,48 @@ def _uses(block: Iterable[Stmt]) -> Counter[str]:
     return Counter(name for stmt in walk(block) for name in {*reads(stmt), *writes(stmt)})
 
 
+class Lengths:
+    """What is known of the extents that a run will have.
+
+    shapes   of the parameters' arrays; None where any may come
+    answers  what was asked of extents of parameters, for the shapes
+    """
+
+    def __init__(self, trips: Trips, shapes: Mapping[str, tuple[int, ...]] | None) -> None:
+        self.trips = trips
+        self.shapes = shapes
+        self.answers: list[Answer] = []
+
+    def hold(self, questions: tuple[Op, ...]) -> bool | None:
+        """Whether all of these hold, if it follows from the shapes."""
+        if self.shapes is None:
+            return None
+        asked = []
+        for question in questions:
+            formulas = [self.formula(arg) for arg in question.args]
+            known = tuple(one for one in formulas if one is not None)
+            if len(known) < len(formulas):
+                return None
+            asked.append(Op(question.fn, known))
+        answer = Answer.for_shapes(tuple(asked), self.shapes)
+        self.answers.append(answer)
+        return answer.holds
+
+    def formula(self, expr: Expr) -> Expr | None:
+        """A number as a formula of extents of parameters; None if it is none."""
+        assert self.shapes is not None
+        match self.trips.definition(expr) if isinstance(expr, Name) else expr:
+            case Const(value=int()) as value:
+                return value
+            case Op(fn="dim", args=(Name(id=array), Const())) as value:
+                return value if array in self.shapes and self.trips.fixed(Name(array)) else None
+            case Op(fn=fn, args=args) if fn in FORMULA:
+                parts = [self.formula(arg) for arg in args]
+                known = tuple(part for part in parts if part is not None)
+                return Op(fn, known) if len(known) == len(parts) else None
+        return None
+
+
 def where_short(
     loop: For,
     in_lanes: Iterable[Stmt],
@@ -55,19 +102,30 @@ def where_short(
     most: Const,
     own: dict[str, str],
     fresh: Fresh,
+    lengths: Lengths,
 ) -> Iterator[Stmt]:
     """The loop in lanes where its loops up to `stops` make at most so many trips, and otherwise as it was.
 
     in_lanes  the loop in lanes
     most      trips of the loops inside
     own       name -> its name in lanes
+    lengths   which of the two it is, if that is known
     """
     span = loop.span
+    many = Op("-", (loop.stop, loop.start))
+    limits = tuple(Op("<=", (Name(stop), most)) for stop in sorted(stops))
+    holds = lengths.hold((*limits, Op(">=", (many, _LANES))))
+    if holds is False:
+        yield otherwise
+        return
+    body: Block = renamed(tuple(in_lanes), own)
+    if holds:
+        yield from body
+        return
     trips = Name(fresh("n", INT64))
-    yield Assign(trips.id, Op("-", (loop.stop, loop.start)), span)
+    yield Assign(trips.id, many, span)
     test: Name | None = None
-    asked: list[Expr] = [Op("<=", (Name(stop), most)) for stop in sorted(stops)]
-    for one in (*asked, Op(">=", (trips, _LANES))):
+    for one in (*limits, Op(">=", (trips, _LANES))):
         answer = Name(fresh("t", BOOL))
         yield Assign(answer.id, one, span)
         if test is not None:
@@ -76,5 +134,4 @@ def where_short(
             answer = both
         test = answer
     assert test is not None
-    body: Block = renamed(tuple(in_lanes), own)
     yield If(test, body, (otherwise,), span)
