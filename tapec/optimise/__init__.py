@@ -51,6 +51,7 @@ from tapec.optimise.loops.shifts import cancel_shifts
 from tapec.optimise.loops.sums import sum_in_variables
 from tapec.optimise.loops.together import run_together
 from tapec.optimise.loops.unroll import unroll
+from tapec.optimise.loops.upward import count_upward
 from tapec.optimise.loops.zeros import skip_zeros
 from tapec.optimise.memory.columnwise import keep_columns
 from tapec.optimise.memory.elements import known_elements
@@ -82,6 +83,7 @@ from tapec.optimise.products.tall import turn_tall
 from tapec.optimise.products.turned_products import turn_products
 from tapec.optimise.vectors.ahead import compute_ahead
 from tapec.optimise.vectors.aside import call_aside
+from tapec.optimise.vectors.before_stores import compute_before_stores
 from tapec.optimise.vectors.choices import choose_numbers
 from tapec.optimise.vectors.chosen import hide_choices
 from tapec.optimise.vectors.elementary import vectorise_functions
@@ -177,6 +179,7 @@ SPEED: tuple[Pass, ...] = (
     follow_paths,
     settle_stores,
     store_rows_once,
+    count_upward,
     carry_additions,
     gather_planes,
     distribute,
@@ -216,6 +219,7 @@ VECTORS: tuple[Pass, ...] = (
     cheap_remainders,
     search_tables,
     keep_in_line,
+    compute_before_stores,
     hide_descent,
     hide_choices,
     tell_independent,

@@ -14,6 +14,7 @@ from tests.explanation.programs import recurrent
 from tests.optimise.test_jammed import weighted
 from tests.optimise.test_spent import recursion
 from tests.optimise.test_stored_once import eliminated
+from tests.optimise.test_upward import diffused
 from tests.programs.inference import viterbi
 from tests.programs.objectives import gmm_vectorised
 
@@ -94,6 +95,7 @@ def pairs(x, w):
 CASES = (
     (viterbi, (MATRIX, MATRIX), "if value > top", "zeros", "what one side spreads is added on that side alone: on"),
     (sine_sum, (VECTOR,), "for i", "ascending", "the reverse sweep counts upward: no trip uses"),
+    (diffused, (VECTOR, VECTOR, COUNT), "for i", "upward", "the reverse sweep counts upward: what a trip hands to the"),
     (deposited, (VECTOR, INDICES, COUNT), "grid =", "filled", "`grid_bar` is not set to zero first: a loop comes to"),
     (recurrent, (MATRIX, VECTOR, COUNT), "for t", "filled_choices", "`h_1_bar` is not set to zero first: a loop"),
     (eliminated, (MATRIX,), "a[i, j] -=", "stored_once", "kept once, before the loop: every trip of line"),

@@ -2,8 +2,10 @@
 
 A temporary of the compiler's goes into its only use, and `i + 1` into every use.  Nothing moves past
 an assignment to a name or a store into memory that it reads, nor into a loop.  Variables of the
-user's stay, except where they are only copied on.  The places of core form that hold atoms hold
-expressions afterwards; only the naming of variables and the printer come after this pass.
+user's stay, except where they are only copied on, and so does what a trip leaves for the next one, if
+it follows from the trip alone: LLVM shifts a vector of it, unless something is stored before it is
+computed.  The places of core form that hold atoms hold expressions afterwards; only the naming of
+variables and the printer come after this pass.
 
     t = x[i]
     t_1 = t * t           ->        s += x[i] * y
@@ -19,6 +21,7 @@ from typing import Any
 
 from tapec.analyses.facts import facts
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Aliases, is_memory
+from tapec.analyses.shifted import shifted
 from tapec.optimise.clean.names import Vocabulary
 from tapec.syntax.core import (
     Assign,
@@ -88,6 +91,7 @@ class _Renest:
         self.aliases: Aliases = facts(function).aliases
         self.words = Vocabulary(function)
         self.unsigned = {name for name, type_ in function.types.items() if str(type_).startswith("uint")}
+        self.left = {name for stmt in walk(function.body) if isinstance(stmt, For) for name in _left(stmt.body)}
         self.uses: Counter[str] = Counter()
         self.sets: Counter[str] = Counter(function.params)
         for stmt in walk(function.body):
@@ -127,7 +131,7 @@ class _Renest:
 
     def offer(self, stmt: Assign, place: _Place, waiting: Waiting) -> None:
         target, value = stmt.target, stmt.value
-        if self.sets[target] != 1 or not isinstance(value, Op) or value.fn.startswith(_FIXED):
+        if self.sets[target] != 1 or not isinstance(value, Op) or value.fn.startswith(_FIXED) or target in self.left:
             return
         uses = self.uses[target]
         everywhere = self._offset(value)
@@ -289,3 +293,13 @@ def signs(op: Op) -> Expr:
         case Op(fn="neg", args=(Op(fn="neg", args=(value,)),)):
             return value
     return op
+
+
+def _left(body: Block) -> set[str]:
+    """The values that a trip leaves for the next one, in vectors that are shifted, and between them a store."""
+    found: set[str] = set()
+    for name, value in shifted(body).items():
+        begin, end = (max(k for k, stmt in enumerate(body) if one in writes(stmt)) for one in (value, name))
+        if any(isinstance(stmt, Store) for stmt in body[begin:end]):
+            found.add(value)
+    return found

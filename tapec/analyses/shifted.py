@@ -1,0 +1,55 @@
+"""What trips leave for the next ones, where LLVM can shift vectors of it.
+
+    for i in range(n):
+        here = u[i]
+        d[i] = here - left
+        left = here
+
+`left` is what the trip before has computed, from nothing that another trip left: of eight trips, it is their vector of
+`here`, shifted by one.  LLVM runs such a loop on vectors if nothing that reads `left` is stored before `here` is
+computed.
+"""
+
+from __future__ import annotations
+
+from tapec.syntax.core import Assign, Block, Name, Note, Op, Store, reads
+
+_IN_ORDER = frozenset({"pop"})
+
+
+def shifted(body: Block) -> dict[str, str]:
+    """Variables that a trip reads as the one before has left them -> the names of the values that it leaves in them.
+
+    Of a loop without ways, in which nothing but sums waits for the trip before otherwise; no variable of others.
+    """
+    if not all(isinstance(stmt, Assign | Store | Note) for stmt in body):
+        return {}
+    if any(isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in _IN_ORDER for stmt in body):
+        return {}
+    made = {stmt.target: (place, stmt) for place, stmt in enumerate(body) if isinstance(stmt, Assign)}
+    read = {name for stmt in body for name in reads(stmt)}
+    found: dict[str, str] = {}
+    for name in made.keys() & read:
+        _, stmt = made[name]
+        copied = made.get(stmt.value.id) if isinstance(stmt.value, Name) else None
+        if _follows(name, made):
+            value = stmt.value if copied is None else copied[1].value
+            if not isinstance(value, Op) or value.fn not in ("+", "-") or Name(name) not in value.args:
+                return {}
+        elif isinstance(stmt.value, Name) and copied is not None:
+            found[name] = stmt.value.id
+    return found
+
+
+def _follows(name: str, made: dict[str, tuple[int, Assign]]) -> bool:
+    """Whether what a trip leaves under a name follows from what it has found there."""
+    wanted, seen = [name], {name}
+    while wanted:
+        place, stmt = made[wanted.pop()]
+        for one in reads(stmt):
+            if one == name and place <= made[name][0]:
+                return True
+            if one in made and one not in seen:
+                seen.add(one)
+                wanted.append(one)
+    return False

@@ -1,0 +1,287 @@
+"""Run upward what the reverse sweep hands down from element to element of one array.
+
+A stencil that overwrites its array keeps the neighbour's old value in a variable.  Its adjoint counts down, hands a
+number on to the next trip, and adds to the element of the one before:
+
+    c = 0.0                                       if lo < n:
+    for i in range(n - 1, lo - 1, -1):                t = x_bar[lo]
+        t = x_bar[i]                                  first = k * t
+        x_bar[i] = t + c               ->         before = 0.0
+        s = k * t                                 for i in range(lo, n - 1):
+        x_bar[i + 1] += s                             t = x_bar[i + 1]
+        c = s                                         c = k * t
+                                                      ...
+                                                      x_bar[i] = t + c + before
+                                                      before = s
+                                                  ...
+
+What is handed on follows from elements that are still as they were when the loop counts upward, and so it is computed
+again from those; what is added to the next element waits in a variable.  The last trip, for which nothing was handed
+on, stands behind the loop.  Each element is read and written once, and LLVM runs the loop on vectors: what the trip
+before has left is the same vector shifted by one.
+
+Refused where what is handed on follows from anything else that the loop changes, or takes more than a few products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tapec.analyses.trips import Access, Trips
+from tapec.journal import Listener, Named
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    names_in,
+    reads,
+    writes,
+    written_in,
+    zero_of,
+)
+from tapec.syntax.renaming import renamed, replaced
+from tapec.syntax.types import BOOL, INT64, Array, Scalar
+
+# of what may be computed twice
+_CHEAP = frozenset({"+", "-", "*", "neg", "load"})
+_MOST = 12
+# as many pairs of arrays LLVM tells apart at run time, to run a loop on vectors
+_COMPARISONS = 8
+
+
+def count_upward(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The function with such loops turned around; see the module.  Afterwards a name may have several values."""
+    worker = _Upward(function, listener)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What a trip does to an array: it stores its own element, and adds to that of the trip before, or does not."""
+
+    store: Store
+    added: Store | None
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """What a trip hands down.
+
+    carried  the variable that the next trip reads
+    given    the statement that sets it for that
+    slice    the statements that it follows from
+    owns     what the trip does to arrays in which other trips read or write the same elements
+    """
+
+    carried: str
+    given: Assign
+    slice: tuple[Assign, ...]
+    owns: tuple[_Own, ...]
+
+
+class _Upward:
+    def __init__(self, function: Function, listener: Listener | None) -> None:
+        self.listener = listener
+        self.trips = Trips(function)
+        self.fresh = Fresh(function.types)
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            handed = self.handed(stmt) if isinstance(stmt, For) else None
+            if handed is None:
+                out.append(map_blocks(stmt, self.block))
+                continue
+            assert isinstance(stmt, For)
+            if self.listener is not None:
+                why = "what a trip hands to the next one follows from elements of `{0}` that are still as they were"
+                array = Named(handed.owns[0].store.array)
+                self.listener.decide(stmt.span, "upward", "the reverse sweep counts upward", why, array)
+            out += self.turned(stmt, handed)
+        return tuple(out)
+
+    # whether a loop can be turned around
+
+    def handed(self, loop: For) -> _Handed | None:
+        """What a loop's trips hand down, if it can count upward instead."""
+        plain = loop.step == Const(-1) and not loop.parallel and not loop.independent and loop.slots is None
+        bounded = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
+        if not plain or not bounded or not all(isinstance(stmt, Assign | Store) for stmt in loop.body):
+            return None
+        carried = self.carried(loop) if self.trips.free_of_effects(loop.body) else None
+        found = None if carried is None else self.elements(loop)
+        if carried is None or found is None:
+            return None
+        owns, changed = found
+        given, *others = (stmt for stmt in loop.body if isinstance(stmt, Assign) and stmt.target == carried)
+        place = next(k for k, stmt in enumerate(loop.body) if stmt is given)
+        if others or any(carried in reads(stmt) for stmt in loop.body[place:]):
+            return None
+        needed = self.follows_from(loop, given, carried, changed)
+        return None if needed is None else _Handed(carried, given, needed, owns)
+
+    def carried(self, loop: For) -> str | None:
+        """The one variable that is handed on and is no sum, if no other one leaves the loop."""
+        inside = {id(stmt) for stmt in (loop, *loop.body)}
+        regions = self.trips.regions
+        kept = {name for name in written_in(loop.body) if any(id(stmt) not in inside for stmt in regions.defs[name])}
+        handed = []
+        for name in sorted(kept):
+            type_ = self.trips.types[name]
+            if not isinstance(type_, Scalar) or self.trips.sum_of(name, inside) is None:
+                handed.append(name)
+        left = written_in(loop.body) - kept
+        if len(handed) != 1 or not isinstance(self.trips.types[handed[0]], Scalar) or self.trips.left_over(loop, left):
+            return None
+        return handed[0]
+
+    def elements(self, loop: For) -> tuple[tuple[_Own, ...], set[str]] | None:
+        """What a trip does to arrays that trips share, and the other arrays that it changes.
+
+        None if trips meet in anything else.
+        """
+        changed: set[str] = set()
+        owns: list[_Own] = []
+        groups = self.trips.groups(loop.body)
+        written = [group for group in groups if any(access.kind != "load" for access in group)]
+        for group in written:
+            own = self.own_element(loop, group)
+            if own is not None:
+                owns.append(own)
+            elif self.trips.elements_apart(loop, group):
+                changed.update(access.array for access in group)
+            else:
+                return None
+        pairs = len(written) * (len(written) - 1) // 2 + len(written) * (len(groups) - len(written))
+        return (tuple(owns), changed) if owns and pairs <= _COMPARISONS else None
+
+    def own_element(self, loop: For, group: list[Access]) -> _Own | None:
+        """What a trip does to an array of which it reads and stores one element, and adds to the next one at most."""
+        type_ = self.trips.types[group[0].array]
+        if len({access.array for access in group}) > 1 or not isinstance(type_, Array) or not type_.is_float:
+            return None
+        inside = written_in((loop,))
+        leading = {None if access.index is None else access.index[:-1] for access in group}
+        first = leading.pop()
+        if leading or first is None or not inside.isdisjoint((group[0].array, *map(_name, first))):
+            return None
+        at: list[int] = []
+        for access in group:
+            assert access.index is not None
+            sub = self.trips.subscript(access.index[-1])
+            if sub is None or sub.base != loop.var or not self.trips.never_negative(access.index[-1], access.stmt):
+                return None
+            at.append(sub.offset)
+        here = min(at)
+        mine = [access for access, offset in zip(group, at, strict=True) if offset == here]
+        ahead = [access for access, offset in zip(group, at, strict=True) if offset != here]
+        stores = [access.stmt for access in mine if access.kind != "load"]
+        if len(stores) != 1 or len(mine) < 2 or stores[0] is not mine[-1].stmt:
+            return None
+        if len(ahead) > 1 or any(access.kind != "add" for access in ahead) or max(at) > here + 1:
+            return None
+        own, added = stores[0], ahead[0].stmt if ahead else None
+        assert isinstance(own, Store) and (added is None or isinstance(added, Store))
+        values = {self.trips.types.get(_name(stmt.value)) for stmt in (own, added) if stmt is not None}
+        return _Own(own, added) if values == {type_.element} else None
+
+    def follows_from(self, loop: For, given: Assign, carried: str, changed: set[str]) -> tuple[Assign, ...] | None:
+        """The statements from which it follows what is handed on, if they are few and cheap, and can be run again."""
+        made = {stmt.target: stmt for stmt in loop.body if isinstance(stmt, Assign)}
+        wanted, needed = [*names_in(given.value)], set()
+        while wanted:
+            name = wanted.pop()
+            if name == carried or (name in made and not self.trips.fixed(Name(name))):
+                return None
+            if name in made and name not in needed:
+                needed.add(name)
+                wanted += names_in(made[name].value)
+        found = tuple(stmt for stmt in loop.body if isinstance(stmt, Assign) and stmt.target in needed)
+        for stmt in found:
+            if not isinstance(stmt.value, Op) or stmt.value.fn not in _CHEAP:
+                return None
+            if stmt.value.fn == "load" and not changed.isdisjoint(names_in(stmt.value.args[0])):
+                return None
+        return found if len(found) <= _MOST else None
+
+    # turning it around
+
+    def turned(self, loop: For, handed: _Handed) -> list[Stmt]:
+        """What takes the place of a loop."""
+        span, carried = loop.span, handed.carried
+        scalar = self.trips.types[carried]
+        assert isinstance(scalar, Scalar)
+        out: list[Stmt] = []
+        begun = self.set(carried, scalar, Name(carried), loop, out)
+        low = self.set("t", INT64, Op("+", (loop.stop, Const(1))), loop, out)
+        some = self.set("t", BOOL, Op("<=", (low, loop.start)), loop, out)
+        before, first = self.run_again(handed, loop, low)
+        out.append(If(some, (*before, Assign(carried, first, span)), (), span))
+        last = [stmt for stmt in loop.body if stmt is not handed.given]
+        body = [stmt for stmt in last if all(stmt is not own.added for own in handed.owns)]
+        for own in handed.owns:
+            if own.added is not None:
+                type_ = self.trips.types[own.store.array]
+                assert isinstance(type_, Array)
+                waiting = self.set(f"{own.store.array}_carried", type_.element, zero_of(type_.element), loop, out)
+                body = [*self.with_waiting(body, own.store, waiting), Assign(waiting.id, own.added.value, span)]
+                last = self.with_waiting(last, own.store, waiting)
+        ahead: list[Stmt] = []
+        next_ = self.set("t", INT64, Op("+", (Name(loop.var), Const(1))), loop, ahead)
+        again, value = self.run_again(handed, loop, next_)
+        trip = (*ahead, *again, *replaced(tuple(body), {carried: value}))
+        out.append(replace(loop, start=low, stop=loop.start, step=Const(1), body=trip))
+        names = self.fresh.anew(self.local(loop, last))
+        out.append(If(some, renamed(replaced(tuple(last), {carried: begun, loop.var: loop.start}), names), (), span))
+        return out
+
+    def set(self, base: str, type_: Scalar, value: Expr, loop: For, out: list[Stmt]) -> Name:
+        """A new name for a value, after a statement that sets it."""
+        name = self.fresh(base, type_)
+        out.append(Assign(name, value, loop.span))
+        return Name(name)
+
+    def run_again(self, handed: _Handed, loop: For, number: Atom) -> tuple[Block, Atom]:
+        """Statements that compute what the trip of a number hands on, and what that is."""
+        names = self.fresh.anew(stmt.target for stmt in handed.slice)
+        result = self.fresh(handed.carried, self.trips.types[handed.carried])
+        body = (*handed.slice, replace(handed.given, target=result))
+        return renamed(replaced(body, {loop.var: number}), names), Name(result)
+
+    def with_waiting(self, body: list[Stmt], own: Store, waiting: Name) -> list[Stmt]:
+        """A trip that adds to its own element what the trip before has left for it."""
+        out: list[Stmt] = []
+        for stmt in body:
+            if stmt is own:
+                type_ = self.fresh.types[own.array]
+                assert isinstance(type_, Array)
+                both = self.fresh("t", type_.element)
+                out.append(Assign(both, Op("+", (own.value, waiting)), own.span))
+                stmt = replace(own, value=Name(both))
+            out.append(stmt)
+        return out
+
+    def local(self, loop: For, body: list[Stmt]) -> list[str]:
+        """The names that belong to a trip alone."""
+        inside = {id(stmt) for stmt in loop.body}
+        defs = self.trips.regions.defs
+        names = dict.fromkeys(name for stmt in body for name in writes(stmt))
+        return [name for name in names if all(id(stmt) in inside for stmt in defs.get(name, ()))]
+
+
+def _name(expr: Expr) -> str:
+    return expr.id if isinstance(expr, Name) else ""
