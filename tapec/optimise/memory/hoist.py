@@ -9,6 +9,8 @@
                                                  tmp[i] = 0.0
                                              ...
 
+Where extents differ from trip to trip, the array gets room for the largest (rows of a sparse matrix), see `largest.py`.
+
 Only where no memory of a trip outlives it.  An allocation that raises must not run where the loop makes no trip: that
 is asked in the trip, unless the extents are known not to be negative.
 """
@@ -21,6 +23,7 @@ from dataclasses import replace
 from tapec.analyses.facts import facts
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.memory.largest import Largest
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -62,6 +65,7 @@ class _Hoist:
         self.fresh = Fresh(function.types)
         known = facts(function)
         self.aliases, self.members = known.aliases, known.members
+        self.largest = Largest(function, self.fresh)
         self.definitions: dict[str, Expr | None] = {}
         for stmt in walk(function.body):
             for name in writes(stmt):
@@ -98,10 +102,17 @@ class _Hoist:
                 if needed is not None:
                     moved |= {id(one): (one,) for one in needed}
                     moved[id(stmt)], instead[id(stmt)] = self.parted(stmt, stmt.value)
-                    if self.listener is not None:
-                        why = "no trip of {1} hands it on"
-                        about = Named(stmt.target, stmt.span), loop.span
-                        self.listener.decide(stmt.span, "hoist", "`{0}` is allocated once", why, *about)
+                elif isinstance(loop, For) and (asked := self.largest.room(stmt, loop, at_top)) is not None:
+                    before_it, room = asked
+                    empty = replace(stmt, value=Op("empty", (stmt.value.args[0], room)))
+                    moved[id(stmt)], instead[id(stmt)] = (*before_it, empty), self.filled(stmt, stmt.value)
+                    self.definitions[stmt.target] = None
+                else:
+                    continue
+                if self.listener is not None:
+                    why = "no trip of {1} hands it on"
+                    about = Named(stmt.target, stmt.span), loop.span
+                    self.listener.decide(stmt.span, "hoist", "`{0}` is allocated once", why, *about)
         before = [one for stmt in loop.body for one in moved.get(id(stmt), ())]
         return before, dict.fromkeys(moved, ()) | instead
 
@@ -121,24 +132,39 @@ class _Hoist:
         for dim in dims:
             assert isinstance(dim, Name | Const)
             if dim not in self.rooms and not self.natural(dim):
-                room, negative = Name(self.fresh("n", INT64)), Name(self.fresh("t", BOOL))
+                room = Name(self.fresh("n", INT64))
                 self.rooms[dim] = room
                 at_least = Op("max", (dim, Const(0)))
                 self.definitions[room.id] = at_least
                 before.append(Assign(room.id, at_least, made.span))
-                error = Raise("ValueError", (Const("negative dimensions not allowed"),), made.span)
-                inside += [Assign(negative.id, Op("<", (dim, Const(0))), made.span)]
-                inside += [If(negative, (error,), (), made.span)]
+                inside += self.checked(dim, made)
             rooms.append(self.rooms.get(dim, dim))
         empty = Op("empty", (dtype, *rooms))
         self.definitions[made.target] = empty
-        if value.fn == "zeros":
-            index = tuple(Name(self.fresh("i", INT64)) for _ in rooms)
-            zeros: Block = (Store(made.target, index, Const(0.0), False, made.span),)
-            for name, room_ in reversed(list(zip(index, rooms, strict=True))):
-                zeros = (For(name.id, Const(0), room_, Const(1), zeros, span=made.span),)
-            inside += zeros
-        return (*before, replace(made, value=empty)), tuple(inside)
+        return (*before, replace(made, value=empty)), (*inside, *self.zeros(made, value, rooms))
+
+    def filled(self, made: Assign, value: Op) -> Block:
+        """What stays of an allocation with room for the largest: a check of the trip's own extent, and zeros."""
+        (extent,) = value.args[1:]
+        assert isinstance(extent, Name)
+        checked = () if self.natural(extent) else self.checked(extent, made)
+        return (*checked, *self.zeros(made, value, [extent]))
+
+    def checked(self, extent: Atom, made: Assign) -> Block:
+        """What raises the error for an extent that is negative."""
+        negative = Name(self.fresh("t", BOOL))
+        error = Raise("ValueError", (Const("negative dimensions not allowed"),), made.span)
+        return Assign(negative.id, Op("<", (extent, Const(0))), made.span), If(negative, (error,), (), made.span)
+
+    def zeros(self, made: Assign, value: Op, extents: list[Atom]) -> Block:
+        """Loops that set an array to zero, if the allocation did."""
+        if value.fn != "zeros":
+            return ()
+        index = tuple(Name(self.fresh("i", INT64)) for _ in extents)
+        zeros: Block = (Store(made.target, index, Const(0.0), False, made.span),)
+        for name, extent in reversed(list(zip(index, extents, strict=True))):
+            zeros = (For(name.id, Const(0), extent, Const(1), zeros, span=made.span),)
+        return zeros
 
     def extents(self, dims: tuple[Expr, ...], inside: set[str], at_top: dict[str, Assign]) -> list[Assign] | None:
         """The statements that must move along; None if an extent is not known before the loop."""
