@@ -90,6 +90,7 @@ from tapec.optimise.vectors.elementary import vectorise_functions
 from tapec.optimise.vectors.independent import tell_independent
 from tapec.optimise.vectors.jammed import jam_lanes
 from tapec.optimise.vectors.lanes import in_lanes
+from tapec.optimise.vectors.looked_up import look_up_once
 from tapec.optimise.vectors.parallel import on_threads, sequential
 from tapec.optimise.vectors.remainders import cheap_remainders
 from tapec.optimise.vectors.rows import hide_descent
@@ -218,6 +219,7 @@ VECTORS: tuple[Pass, ...] = (
     vectorise_functions,
     cheap_remainders,
     search_tables,
+    look_up_once,
     keep_in_line,
     compute_before_stores,
     hide_descent,

@@ -70,6 +70,11 @@ def test_a_quotient_of_two_such_elements_is_little_to_do():
     assert "unforeseen" not in changed(text.replace("j = a_k[k]\n", "j = i + 1\n"))
 
 
+def test_elements_of_one_row_that_is_looked_up_stand_side_by_side():
+    text = LOOKED_UP.format(work="x * x", end="s += y").replace("k = a_k[i]", "k = a_k[n]").replace("a[k]", "a_m[k, i]")
+    assert changed(text) == text.lstrip()
+
+
 @pytest.mark.parametrize(
     ("work", "end"),
     [("math.exp(x)", "s += y"), ("x * x", "a[i] = y"), ("x * x", "if y > s: s += y")],

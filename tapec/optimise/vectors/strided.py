@@ -28,6 +28,7 @@ from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
     Block,
+    Expr,
     For,
     Function,
     Name,
@@ -36,6 +37,7 @@ from tapec.syntax.core import (
     Store,
     literal_range,
     map_blocks,
+    names_in,
     walk,
     writes,
     written_in,
@@ -110,12 +112,13 @@ class _Strided:
             return None
         loaded: dict[str, int] = {}
         found: list[int] = []
+        moving = written_in((loop,))
         work = 0
         for place, stmt in enumerate(loop.body):
             match stmt:
                 case Assign(target=target, value=Op(fn="load", args=(_, *subs))):
                     found += [loaded[sub.id] for sub in subs if isinstance(sub, Name) and sub.id in loaded]
-                    if not self.fresh.types[target].is_float:
+                    if not self.fresh.types[target].is_float and any(_moves(sub, moving) for sub in subs):
                         loaded[target] = place
                 case Assign(value=Op(fn=fn)):
                     work += _cost(fn)
@@ -141,6 +144,11 @@ def sums(loop: For, types: dict[str, Type]) -> bool:
             first.setdefault(name, False)
     written = written_in(loop.body)
     return any(first[name] and types[name].is_float for name in written)
+
+
+def _moves(sub: Expr, moving: set[str]) -> bool:
+    """Whether a subscript is another one in other trips."""
+    return not moving.isdisjoint(names_in(sub))
 
 
 def _cost(fn: str) -> int:
