@@ -12,7 +12,7 @@ computed.
 
 from __future__ import annotations
 
-from tapec.syntax.core import Assign, Block, Name, Note, Op, Store, reads
+from tapec.syntax.core import Assign, Block, Expr, Name, Note, Op, Store, reads
 
 _IN_ORDER = frozenset({"pop"})
 
@@ -33,8 +33,7 @@ def shifted(body: Block) -> dict[str, str]:
         _, stmt = made[name]
         copied = made.get(stmt.value.id) if isinstance(stmt.value, Name) else None
         if _follows(name, made):
-            value = stmt.value if copied is None else copied[1].value
-            if not isinstance(value, Op) or value.fn not in ("+", "-") or Name(name) not in value.args:
+            if not _sums(name, stmt.value if copied is None else copied[1].value, made):
                 return {}
         elif isinstance(stmt.value, Name) and copied is not None:
             found[name] = stmt.value.id
@@ -52,4 +51,29 @@ def _follows(name: str, made: dict[str, tuple[int, Assign]]) -> bool:
             if one in made and one not in seen:
                 seen.add(one)
                 wanted.append(one)
+    return False
+
+
+def _sums(name: str, value: Expr, made: dict[str, tuple[int, Assign]]) -> bool:
+    """Whether a value is what a name had, and what was added to that in some statements."""
+    while isinstance(value, Op) and value.fn in ("+", "-"):
+        if Name(name) in value.args:
+            return True
+        on = [one.id for one in value.args if isinstance(one, Name) and one.id in made and _uses(name, one.id, made)]
+        if len(on) != 1:
+            return False
+        value = made[on[0]][1].value
+    return False
+
+
+def _uses(name: str, value: str, made: dict[str, tuple[int, Assign]]) -> bool:
+    """Whether the value of a name that is assigned in a trip follows from another name."""
+    wanted, seen = [value], {value}
+    while wanted:
+        read = reads(made[wanted.pop()][1])
+        if name in read:
+            return True
+        new = {one for one in read if one in made} - seen
+        seen |= new
+        wanted += new
     return False

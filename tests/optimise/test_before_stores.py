@@ -30,6 +30,15 @@ def test_a_record_of_what_was_left_waits_for_what_is_left_next():
     )
 
 
+def test_a_sum_may_grow_in_several_statements():
+    sums = "s_1 = s + z_1\ns_2 = s_1 - x\ny = z\ns = s_2"
+    check(
+        compute_before_stores,
+        before=loop(f"a_1[i] = y\nk = i + 1\nz = a[k]\nz_1 = y * z\na[i] = z_1\n{sums}"),
+        after=loop(f"k = i + 1\nz = a[k]\na_1[i] = y\nz_1 = y * z\na[i] = z_1\n{sums}"),
+    )
+
+
 @pytest.mark.parametrize(
     "trip",
     [
@@ -41,6 +50,7 @@ def test_a_record_of_what_was_left_waits_for_what_is_left_next():
         "a_1[i] = y\nz_1 = a[i]\nz = z_1 * y\ny = z",
         # a number that waits for the trip before, and is no sum, keeps the loop from vectors
         "a_1[i] = y\nz = a[i]\ns_1 = s * z\ny = z\ns = s_1",
+        "a_1[i] = y\nz = a[i]\ns_1 = s * z\ns_2 = s_1 + z\ny = z\ns = s_2",
         # the order of what is taken from a list counts
         "a_1[i] = y\nk = j_stack.pop()\nz = a[k]\ny = z",
         # there are ways

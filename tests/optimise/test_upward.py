@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.backend import printer
 from tapec.optimise.loops.upward import count_upward
-from tests.optimise.reading import check
+from tests.optimise.reading import check, read
 from tests.oracles import interpreted
 
 LOOP = """
@@ -109,6 +110,73 @@ def test_loops_go_on_downward_where_trips_share_more(trip: str, handed: str):
     check(count_upward, text, text)
 
 
+ALONE = """
+def f(a, A, x, n, j, c):
+    s = 0.0
+    for i in range(n, 0, -1):
+{trip}
+    return a, s
+"""
+
+
+def alone(trip: str) -> str:
+    return ALONE.format(trip="\n".join(f"        {line}" for line in trip.splitlines()))
+
+
+def test_what_the_last_trip_leaves_for_the_next_element_is_added_behind_the_loop():
+    check(
+        count_upward,
+        before=alone("z = a[i]\nz_1 = x * z\nk = i + 1\na[k] += z_1\na[i] = z_1"),
+        after="""
+        def f(a, A, x, n, j, c):
+            s = 0.0
+            t = 0 + 1
+            t_1 = t <= n
+            a_carried = 0.0
+            t_3 = n + 1
+            for i in range(t, t_3):
+                z = a[i]
+                z_1 = x * z
+                k = i + 1
+                t_2 = z_1 + a_carried
+                a[i] = t_2
+                a_carried = z_1
+            if t_1:
+                t_4 = n + 1
+                a[t_4] += a_carried
+            return a, s
+        """,
+    )
+
+
+def test_columns_that_differ_in_a_number_wait_in_variables_of_their_own():
+    trip = "z = A[i, {0}]\nz_1 = x * z\nk = i + 1\nA[k, {0}] += z_1\nA[i, {0}] = z_1"
+    both = trip.format(0) + "\n" + trip.format(1).replace("z", "y").replace("k ", "m ").replace("k,", "m,")
+    changed = count_upward(read(alone(both)))
+    text = printer.function(changed, quote=False)
+    assert "A_carried_1 = 0.0" in text
+    assert text.count("] += ") == 2
+
+
+@pytest.mark.parametrize(
+    "trip",
+    [
+        # rows that may be the same one
+        "z = A[i, j]\nk = i + 1\nA[k, j] += z\nA[i, j] = x\ny = A[i, n]\nA[k, n] += y\nA[i, n] = x",
+        # the row changes
+        "j = i + n\nz = A[j, i]\nk = i + 1\nA[j, k] += z\nA[j, i] = x",
+        # the element is on a diagonal
+        "z = A[i, i]\nk = i + 1\nA[i, k] += z\nA[i, i] = x",
+        # the element is only added to
+        "z = x * x\nk = i + 1\na[k] += z",
+        # and may count from the end
+        "m = i - j\nz = a[m]\nk = m + 1\na[k] += z\na[m] = x",
+    ],
+)
+def test_other_additions_go_on_downward(trip: str):
+    check(count_upward, alone(trip), alone(trip))
+
+
 def test_a_loop_whose_last_value_is_read_goes_on_downward():
     text = loop("z_1 = a[i]\nz = x * z_1\nz_3 = y + z_1\na[i] = z_3").replace("return a,", "return z_3,")
     check(count_upward, text, text)
@@ -183,7 +251,51 @@ def each_row(u0, k, steps):
     return np.sum(u * u)
 
 
-PROGRAMS = (diffused, steepened, blown_round, handed_to_the_next_step, two_fields, each_row)
+def halved(b0, k, steps):
+    b = b0.copy()
+    for m in range(1, min(steps + 2, b.shape[0])):
+        for i in range(b.shape[0] - m):
+            b[i] = (1.0 - k[0]) * b[i] + k[1] * b[i + 1] * b[i + 1]
+    return b[0] * b[1]
+
+
+def halved_points(b0, k, steps):
+    b = np.empty((b0.shape[0], 2))
+    total = 0.0
+    for t in range(steps):
+        s = k[0] + 0.1 * t
+        for i in range(b.shape[0]):
+            b[i, 0] = b0[i]
+            b[i, 1] = k[i]
+        for m in range(1, b.shape[0]):
+            for i in range(b.shape[0] - m):
+                b[i, 0] = (1.0 - s) * b[i, 0] + s * b[i + 1, 0]
+                b[i, 1] = (1.0 - s) * b[i, 1] + s * b[i + 1, 1] * b[i, 0]
+        total += b[0, 0] * b[0, 1]
+    return total
+
+
+def until_one_is_left(b0, k, steps):
+    b = b0.copy()
+    m = b.shape[0] - 1
+    while m > steps:
+        for i in range(m):
+            b[i] = b[i] * k[i] + b[i + 1] * b[i]
+        m -= 1
+    return np.sum(b * b)
+
+
+PROGRAMS = (
+    diffused,
+    steepened,
+    blown_round,
+    handed_to_the_next_step,
+    two_fields,
+    each_row,
+    halved,
+    halved_points,
+    until_one_is_left,
+)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

@@ -20,12 +20,22 @@ again from those; what is added to the next element waits in a variable.  The la
 on, stands behind the loop.  Each element is read and written once, and LLVM runs the loop on vectors: what the trip
 before has left is the same vector shifted by one.
 
+Where nothing but such an addition ties the trips, nothing is computed again, and what the last trip has left is added
+behind the loop:
+
+    for i in range(n - 1, lo - 1, -1):            for i in range(lo, n):
+        t = x_bar[i]                                  t = x_bar[i]
+        x_bar[i + 1] += k * t         ->              x_bar[i] = q * t + before
+        x_bar[i] = q * t                              before = k * t
+                                                  x_bar[n] += before
+
 Refused where what is handed on follows from anything else that the loop changes, or takes more than a few products.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
@@ -71,10 +81,14 @@ def count_upward(
 
 @dataclass(frozen=True)
 class _Own:
-    """What a trip does to an array: it stores its own element, and adds to that of the trip before, or does not."""
+    """What a trip does to a row: it stores its own element, and adds to that of the trip before, or does not.
+
+    ahead  where that is along which axis: the trip's number plus how much
+    """
 
     store: Store
     added: Store | None
+    ahead: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -84,13 +98,11 @@ class _Handed:
     carried  the variable that the next trip reads
     given    the statement that sets it for that
     slice    the statements that it follows from
-    owns     what the trip does to arrays in which other trips read or write the same elements
     """
 
     carried: str
     given: Assign
     slice: tuple[Assign, ...]
-    owns: tuple[_Own, ...]
 
 
 class _Upward:
@@ -102,22 +114,25 @@ class _Upward:
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            handed = self.handed(stmt) if isinstance(stmt, For) else None
-            if handed is None:
+            found = self.shared(stmt) if isinstance(stmt, For) else None
+            if found is None:
                 out.append(map_blocks(stmt, self.block))
                 continue
             assert isinstance(stmt, For)
+            owns, handed = found
             if self.listener is not None:
                 why = "what a trip hands to the next one follows from elements of `{0}` that are still as they were"
-                array = Named(handed.owns[0].store.array)
+                if handed is None:
+                    why = "a trip adds to the next element of `{0}` only"
+                array = Named(owns[0].store.array)
                 self.listener.decide(stmt.span, "upward", "the reverse sweep counts upward", why, array)
-            out += self.turned(stmt, handed)
+            out += self.summed(stmt, owns) if handed is None else self.turned(stmt, owns, handed)
         return tuple(out)
 
     # whether a loop can be turned around
 
-    def handed(self, loop: For) -> _Handed | None:
-        """What a loop's trips hand down, if it can count upward instead."""
+    def shared(self, loop: For) -> tuple[tuple[_Own, ...], _Handed | None] | None:
+        """What trips of a loop share, if it can count upward instead: elements, and a variable or none."""
         plain = loop.step == Const(-1) and not loop.parallel and not loop.independent and loop.slots is None
         bounded = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
         if not plain or not bounded or not all(isinstance(stmt, Assign | Store) for stmt in loop.body):
@@ -127,15 +142,22 @@ class _Upward:
         if carried is None or found is None:
             return None
         owns, changed = found
+        if not carried:
+            return (owns, None) if any(own.added is not None for own in owns) else None
+        handed = self.handed(loop, carried, changed)
+        return None if handed is None else (owns, handed)
+
+    def handed(self, loop: For, carried: str, changed: set[str]) -> _Handed | None:
+        """What trips hand down in a variable, if it can be computed from what is as it was before the loop."""
         given, *others = (stmt for stmt in loop.body if isinstance(stmt, Assign) and stmt.target == carried)
         place = next(k for k, stmt in enumerate(loop.body) if stmt is given)
         if others or any(carried in reads(stmt) for stmt in loop.body[place:]):
             return None
         needed = self.follows_from(loop, given, carried, changed)
-        return None if needed is None else _Handed(carried, given, needed, owns)
+        return None if needed is None else _Handed(carried, given, needed)
 
     def carried(self, loop: For) -> str | None:
-        """The one variable that is handed on and is no sum, if no other one leaves the loop."""
+        """The one variable that is handed on and is no sum, "" if there is none; None if others leave the loop."""
         inside = {id(stmt) for stmt in (loop, *loop.body)}
         regions = self.trips.regions
         kept = {name for name in written_in(loop.body) if any(id(stmt) not in inside for stmt in regions.defs[name])}
@@ -145,9 +167,11 @@ class _Upward:
             if not isinstance(type_, Scalar) or self.trips.sum_of(name, inside) is None:
                 handed.append(name)
         left = written_in(loop.body) - kept
-        if len(handed) != 1 or not isinstance(self.trips.types[handed[0]], Scalar) or self.trips.left_over(loop, left):
+        if len(handed) > 1 or self.trips.left_over(loop, left):
             return None
-        return handed[0]
+        if not handed:
+            return ""
+        return handed[0] if isinstance(self.trips.types[handed[0]], Scalar) else None
 
     def elements(self, loop: For) -> tuple[tuple[_Own, ...], set[str]] | None:
         """What a trip does to arrays that trips share, and the other arrays that it changes.
@@ -159,9 +183,9 @@ class _Upward:
         groups = self.trips.groups(loop.body)
         written = [group for group in groups if any(access.kind != "load" for access in group)]
         for group in written:
-            own = self.own_element(loop, group)
+            own = self.own_elements(loop, group)
             if own is not None:
-                owns.append(own)
+                owns += own
             elif self.trips.elements_apart(loop, group):
                 changed.update(access.array for access in group)
             else:
@@ -169,26 +193,47 @@ class _Upward:
         pairs = len(written) * (len(written) - 1) // 2 + len(written) * (len(groups) - len(written))
         return (tuple(owns), changed) if owns and pairs <= _COMPARISONS else None
 
-    def own_element(self, loop: For, group: list[Access]) -> _Own | None:
-        """What a trip does to an array of which it reads and stores one element, and adds to the next one at most."""
+    def own_elements(self, loop: For, group: list[Access]) -> list[_Own] | None:
+        """What a trip does to an array of which it reads and stores an element of some rows, and adds to the next."""
         type_ = self.trips.types[group[0].array]
         if len({access.array for access in group}) > 1 or not isinstance(type_, Array) or not type_.is_float:
             return None
-        inside = written_in((loop,))
-        leading = {None if access.index is None else access.index[:-1] for access in group}
-        first = leading.pop()
-        if leading or first is None or not inside.isdisjoint((group[0].array, *map(_name, first))):
+        axes = {self.axis(loop, access) for access in group}
+        axis = axes.pop()
+        if axes or axis is None:
             return None
-        at: list[int] = []
+        rows: dict[tuple[Expr, ...], list[Access]] = {}
         for access in group:
             assert access.index is not None
-            sub = self.trips.subscript(access.index[-1])
-            if sub is None or sub.base != loop.var or not self.trips.never_negative(access.index[-1], access.stmt):
-                return None
+            rows.setdefault((*access.index[:axis], *access.index[axis + 1 :]), []).append(access)
+        inside = written_in((loop,))
+        if not inside.isdisjoint((group[0].array, *(_name(sub) for row in rows for sub in row))):
+            return None
+        if not all(_apart(one, other) for one, other in combinations(rows, 2)):
+            return None
+        owns = [self.own_element(axis, accesses, type_.element) for accesses in rows.values()]
+        found = [own for own in owns if own is not None]
+        return found if len(found) == len(owns) else None
+
+    def axis(self, loop: For, access: Access) -> int | None:
+        """The last axis along which an access follows the loop's variable, and may not count from the end."""
+        for axis, at in reversed(list(enumerate(access.index or ()))):
+            sub = self.trips.subscript(at)
+            if sub is not None and sub.base == loop.var and self.trips.never_negative(at, access.stmt):
+                return axis
+        return None
+
+    def own_element(self, axis: int, row: list[Access], element: Scalar) -> _Own | None:
+        """What a trip does to a row of which it reads and stores one element, and adds to the next one at most."""
+        at: list[int] = []
+        for access in row:
+            assert access.index is not None
+            sub = self.trips.subscript(access.index[axis])
+            assert sub is not None
             at.append(sub.offset)
         here = min(at)
-        mine = [access for access, offset in zip(group, at, strict=True) if offset == here]
-        ahead = [access for access, offset in zip(group, at, strict=True) if offset != here]
+        mine = [access for access, offset in zip(row, at, strict=True) if offset == here]
+        ahead = [access for access, offset in zip(row, at, strict=True) if offset != here]
         stores = [access.stmt for access in mine if access.kind != "load"]
         if len(stores) != 1 or len(mine) < 2 or stores[0] is not mine[-1].stmt:
             return None
@@ -197,7 +242,7 @@ class _Upward:
         own, added = stores[0], ahead[0].stmt if ahead else None
         assert isinstance(own, Store) and (added is None or isinstance(added, Store))
         values = {self.trips.types.get(_name(stmt.value)) for stmt in (own, added) if stmt is not None}
-        return _Own(own, added) if values == {type_.element} else None
+        return _Own(own, added, (axis, here + 1)) if values == {element} else None
 
     def follows_from(self, loop: For, given: Assign, carried: str, changed: set[str]) -> tuple[Assign, ...] | None:
         """The statements from which it follows what is handed on, if they are few and cheap, and can be run again."""
@@ -220,26 +265,20 @@ class _Upward:
 
     # turning it around
 
-    def turned(self, loop: For, handed: _Handed) -> list[Stmt]:
-        """What takes the place of a loop."""
+    def turned(self, loop: For, owns: tuple[_Own, ...], handed: _Handed) -> list[Stmt]:
+        """What takes the place of a loop whose trips hand down a variable."""
         span, carried = loop.span, handed.carried
         scalar = self.trips.types[carried]
         assert isinstance(scalar, Scalar)
         out: list[Stmt] = []
         begun = self.set(carried, scalar, Name(carried), loop, out)
-        low = self.set("t", INT64, Op("+", (loop.stop, Const(1))), loop, out)
-        some = self.set("t", BOOL, Op("<=", (low, loop.start)), loop, out)
+        low, some = self.lowest(loop, out)
         before, first = self.run_again(handed, loop, low)
         out.append(If(some, (*before, Assign(carried, first, span)), (), span))
         last = [stmt for stmt in loop.body if stmt is not handed.given]
-        body = [stmt for stmt in last if all(stmt is not own.added for own in handed.owns)]
-        for own in handed.owns:
-            if own.added is not None:
-                type_ = self.trips.types[own.store.array]
-                assert isinstance(type_, Array)
-                waiting = self.set(f"{own.store.array}_carried", type_.element, zero_of(type_.element), loop, out)
-                body = [*self.with_waiting(body, own.store, waiting), Assign(waiting.id, own.added.value, span)]
-                last = self.with_waiting(last, own.store, waiting)
+        body, waiting = self.with_sums(last, owns, loop, out)
+        for own, sum_ in waiting:
+            last = self.with_waiting(last, own.store, sum_)
         ahead: list[Stmt] = []
         next_ = self.set("t", INT64, Op("+", (Name(loop.var), Const(1))), loop, ahead)
         again, value = self.run_again(handed, loop, next_)
@@ -248,6 +287,43 @@ class _Upward:
         names = self.fresh.anew(self.local(loop, last))
         out.append(If(some, renamed(replaced(tuple(last), {carried: begun, loop.var: loop.start}), names), (), span))
         return out
+
+    def summed(self, loop: For, owns: tuple[_Own, ...]) -> list[Stmt]:
+        """What takes the place of a loop whose trips only add to the elements of those before."""
+        out: list[Stmt] = []
+        low, some = self.lowest(loop, out)
+        body, waiting = self.with_sums(list(loop.body), owns, loop, out)
+        stop = self.set("t", INT64, Op("+", (loop.start, Const(1))), loop, out)
+        out.append(replace(loop, start=low, stop=stop, step=Const(1), body=tuple(body)))
+        behind: list[Stmt] = []
+        for own, sum_ in waiting:
+            assert own.added is not None
+            axis, more = own.ahead
+            at = self.set("t", INT64, Op("+", (loop.start, Const(more))), loop, behind)
+            index = (*own.added.index[:axis], at, *own.added.index[axis + 1 :])
+            behind.append(replace(own.added, index=index, value=sum_))
+        out.append(If(some, tuple(behind), (), loop.span))
+        return out
+
+    def lowest(self, loop: For, out: list[Stmt]) -> tuple[Name, Name]:
+        """The number of the first trip upward, and whether there is one."""
+        low = self.set("t", INT64, Op("+", (loop.stop, Const(1))), loop, out)
+        return low, self.set("t", BOOL, Op("<=", (low, loop.start)), loop, out)
+
+    def with_sums(
+        self, body: list[Stmt], owns: tuple[_Own, ...], loop: For, out: list[Stmt]
+    ) -> tuple[list[Stmt], list[tuple[_Own, Name]]]:
+        """A trip whose additions to next elements wait in variables, which begin at zero, and those variables."""
+        body = [stmt for stmt in body if all(stmt is not own.added for own in owns)]
+        waiting = []
+        for own in owns:
+            if own.added is not None:
+                type_ = self.trips.types[own.store.array]
+                assert isinstance(type_, Array)
+                sum_ = self.set(f"{own.store.array}_carried", type_.element, zero_of(type_.element), loop, out)
+                body = [*self.with_waiting(body, own.store, sum_), Assign(sum_.id, own.added.value, loop.span)]
+                waiting.append((own, sum_))
+        return body, waiting
 
     def set(self, base: str, type_: Scalar, value: Expr, loop: For, out: list[Stmt]) -> Name:
         """A new name for a value, after a statement that sets it."""
@@ -281,6 +357,12 @@ class _Upward:
         defs = self.trips.regions.defs
         names = dict.fromkeys(name for stmt in body for name in writes(stmt))
         return [name for name in names if all(id(stmt) in inside for stmt in defs.get(name, ()))]
+
+
+def _apart(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
+    """Whether two rows differ in a number."""
+    pairs = zip(one, other, strict=True)
+    return any(isinstance(a, Const) and isinstance(b, Const) and a.value != b.value for a, b in pairs)
 
 
 def _name(expr: Expr) -> str:
