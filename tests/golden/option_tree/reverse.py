@@ -59,9 +59,10 @@ def option_tree_value_and_grad(spot, strike, steps):
     values_bar[0] += 1.0
     # for k in range(steps, 0, -1):
     spot_bar = 0.0
-    t_12_kept = np.empty(t_2)
     for k in range(1, steps + 1):
         trip_1 = steps - k
+        # for i in range(k):
+        values_bar_carried = 0.0
         for i in tapec_runtime.independent(range(k)):
             hold = hold_store[trip_1, i]
             t_5 = t_4_store[trip_1, i]
@@ -74,13 +75,14 @@ def option_tree_value_and_grad(spot, strike, steps):
             t_11 = -(t_5 * (t_7 if t_8 else (t_10 if t_9 else 0.0)))
             # hold = 0.49 * (values[i] + values[i + 1])
             t_12 = 0.49 * (0.0 if t_8 else (t_10 if t_9 else t_7))
-            t_12_kept[i] = t_12
-            values_bar[i] = t_12
+            values_bar[i] = t_12 + values_bar_carried
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
             spot_bar += t_11
-        for i in range(k):
+            values_bar_carried = t_12
+        # for i in range(k):
+        if 0 <= k - 1:
             # hold = 0.49 * (values[i] + values[i + 1])
-            values_bar[i + 1] += t_12_kept[i]
+            values_bar[k] += values_bar_carried
     for i in range(steps + 1):
         t_13 = t_store[i]
         # values[i] = max(strike - spot * up ** (2 * i - steps), 0.0)
