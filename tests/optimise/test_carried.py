@@ -29,21 +29,20 @@ def test_an_addition_to_the_next_element_is_carried():
             a_carried = 0.0
             for i in range(n):
                 y = x * x
-                t = y + a_carried
-                a[i] += t
                 k = i + 1
                 z = x + x
+                t = y + a_carried
+                a[i] += t
                 a_carried = z
             t_1 = 0 < n
             if t_1:
-                t_2 = n + 0
-                a[t_2] += a_carried
+                a[n] += a_carried
             return a
         """,
     )
 
 
-def test_a_loop_that_counts_down_carries_the_other_one():
+def test_a_loop_that_counts_down_counts_upward_if_it_can():
     check(
         carry_additions,
         before="""
@@ -56,19 +55,91 @@ def test_a_loop_that_counts_down_carries_the_other_one():
         """,
         after="""
         def f(a, x, n, m):
+            t = m + 1
+            t_1 = n + 1
             a_carried = 0.0
-            for i in range(n, m, -1):
+            for i in range(t, t_1):
                 y = x * x
                 k = i + 1
-                t = y + a_carried
-                a[k] += t
+                t_2 = y + a_carried
+                a[i] += t_2
                 a_carried = y
+            t_3 = t < t_1
+            if t_3:
+                a[t_1] += a_carried
+        """,
+    )
+
+
+def test_a_loop_that_must_count_down_carries_the_other_one():
+    check(
+        carry_additions,
+        before="""
+        def f(a, x, n, m):
+            y = x
+            for i in range(n, m, -1):
+                z = y * x
+                a[i] += z
+                k = i + 1
+                a[k] += z
+                y = z
+        """,
+        after="""
+        def f(a, x, n, m):
+            y = x
+            a_carried = 0.0
+            for i in range(n, m, -1):
+                z = y * x
+                k = i + 1
+                y = z
+                t = z + a_carried
+                a[k] += t
+                a_carried = z
             t_1 = m < n
             if t_1:
                 t_2 = m + 1
                 a[t_2] += a_carried
         """,
     )
+
+
+ADDED = "    a[i] += z\n    j = i + 1\n    a[j] += x"
+STEPS = """
+def f(a, b, x, n, c):
+    y = x
+    for k in range(n):
+{trips}
+        y *= b
+    return a
+"""
+
+
+def steps(trips: str) -> str:
+    return STEPS.format(trips="\n".join(f"        {line}" for line in trips.splitlines()))
+
+
+def test_loops_in_loops_whose_trips_wait_for_each_other_carry_too():
+    check(
+        carry_additions,
+        before=steps(f"for i in range(n):\n    z = y * x\n{ADDED}"),
+        after=steps(
+            "a_carried = 0.0\nfor i in range(n):\n    z = y * x\n    j = i + 1\n    t = z + a_carried\n"
+            "    a[i] += t\n    a_carried = x\nt_1 = 0 < n\nif t_1:\n    a[n] += a_carried"
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a loop inside that has ways cannot run on vectors
+        steps(f"for i in range(n):\n    if c:\n        z = y\n    else:\n        z = x\n{ADDED}"),
+        # the trips of the loop around can run in any order
+        steps(f"for i in range(n):\n    z = y * x\n{ADDED}").replace("y *= b", "w = y"),
+    ],
+)
+def test_other_loops_in_loops_stay(text: str):
+    check(carry_additions, text, text)
 
 
 def test_two_trips_know_what_is_added_two_elements_further_on():
@@ -96,16 +167,16 @@ def test_two_trips_know_what_is_added_two_elements_further_on():
                 k = i + 1
                 k_1 = i - 1
                 z = x + x
+                t_1 = y + a_carried_1
                 t = x + a_carried
                 a[k_1] += t
-                a_carried = y + a_carried_1
+                a_carried = t_1
                 a_carried_1 = z
-            t_1 = 0 < n
-            if t_1:
-                t_2 = n + -1
-                a[t_2] += a_carried
-                t_3 = n + 0
-                a[t_3] += a_carried_1
+            t_2 = 0 < n
+            if t_2:
+                t_3 = n - 1
+                a[t_3] += a_carried
+                a[n] += a_carried_1
             return a
         """,
     )
@@ -114,14 +185,14 @@ def test_two_trips_know_what_is_added_two_elements_further_on():
 @pytest.mark.parametrize(
     "trip",
     [
-        "a[i] += x\nk = i + 3\na[k] += x",
+        "a[i] += x\nk = i + 5\na[k] += x",
         "a[i] += x\na[i] += x",
         "a[i] += x\na[j] += x",
         "a[i] += x\nk = i + 1\nif c:\n    a[k] += x",
         "a[i] += x\nk = i + 1\na[k] = x",
         "a[i] += x\nk = i + 1\na[k] += x\ny = a[j]",
         "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 1\na[k_1] += x\na[k] += x",
-        "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 2\na[k_1] += x",
+        "a[i] += x\nk = i + 1\na[k] += x\nk_1 = i - 4\na[k_1] += x",
         "a[i] += x\nk = i + 1\na[k] += x\nif c:\n    raise ValueError()",
         "y = 1.0\na[i] += y\nk = i + 1\na[k] += y\ny = x",
         "k = i + 1\nfor j_1 in range(n):\n    a[i] += x\n    a[k] += x",
@@ -163,9 +234,37 @@ def slopes(x):
     return total
 
 
+def fourth_order(x):
+    total = 0.0
+    for i in range(2, x.shape[0] - 2):
+        total += (16.0 * (x[i - 1] + x[i + 1]) - x[i - 2] - x[i + 2] - 30.0 * x[i]) ** 2
+    return total
+
+
+def shocks(x):
+    u = x.copy()
+    flux = np.zeros(x.shape[0] + 1)
+    for _ in range(3):
+        for i in range(1, u.shape[0]):
+            flux[i] = max(max(u[i - 1], 0.0) ** 2, min(u[i], 0.0) ** 2)
+        for i in range(u.shape[0]):
+            u[i] -= 0.3 * (flux[i + 1] - flux[i])
+    return np.sum(u * u)
+
+
+def leapfrog(x):
+    old, now = x.copy(), x * 0.9
+    for _ in range(3):
+        for i in range(1, x.shape[0] - 1):
+            old[i] = 2.0 * now[i] - old[i] + 0.2 * now[i] * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+        old, now = now, old
+    return np.sum(now * now)
+
+
 @pytest.mark.compiled
 def test_results_are_the_same_for_all_lengths():
-    cases = ((valley, np.float64), (downhill, np.float64), (curvature, np.float64), (slopes, np.float64))
+    programs = (valley, downhill, curvature, slopes, fourth_order, shocks, leapfrog)
+    cases = tuple((f, np.float64) for f in programs)
     with interpreted():
         for f, dtype in (*cases, (valley, np.float32)):
             fast, plain = tapec.value_and_grad(f), tapec.value_and_grad(f, opt_level=0)

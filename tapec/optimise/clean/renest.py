@@ -296,10 +296,21 @@ def signs(op: Op) -> Expr:
 
 
 def _left(body: Block) -> set[str]:
-    """The values that a trip leaves for the next one, in vectors that are shifted, and between them a store."""
+    """The values that a trip leaves for the next one, in vectors that are shifted, and between them a store.
+
+    And what such a value is chosen from, and by: LLVM shifts no vector of what two ways lead to.
+    """
     found: set[str] = set()
+    made = {stmt.target: stmt.value for stmt in body if isinstance(stmt, Assign)}
     for name, value in shifted(body).items():
         begin, end = (max(k for k, stmt in enumerate(body) if one in writes(stmt)) for one in (value, name))
         if any(isinstance(stmt, Store) for stmt in body[begin:end]):
             found.add(value)
+        wanted = [value]
+        while wanted:
+            chosen = made.get(wanted.pop())
+            if isinstance(chosen, Op) and chosen.fn == "ifelse":
+                parts = {one for one in names_in(chosen) if one in made} - found
+                found |= parts
+                wanted += parts
     return found

@@ -57,27 +57,33 @@ class _Ascend:
                         if self.listener is not None:
                             why = "no trip uses what another one left"
                             self.listener.decide(stmt.span, "ascending", "the reverse sweep counts upward", why)
-                        first = self.one_more(stmt.stop, stmt, out)
-                        made = replace(made, start=first, stop=self.one_more(stmt.start, stmt, out), step=Const(1))
+                        made = upward(made, self.trips, self.fresh, out)
                     out.append(made)
                 case _:
                     out.append(map_blocks(stmt, self.block))
         return tuple(out)
 
-    def one_more(self, bound: Atom, loop: For, out: list[Stmt]) -> Atom:
-        """`bound + 1`, without computing it where `bound` is something less one."""
-        if isinstance(bound, Const):
-            assert isinstance(bound.value, int)
-            return Const(bound.value + 1)
-        made: Expr | None = self.trips.definition(bound)
-        value: Expr = Op("+", (bound, Const(1)))
-        if isinstance(made, Op) and made.fn == "-":
-            whole, less = made.args
-            if isinstance(less, Const) and isinstance(less.value, int) and isinstance(whole, Name):
-                if self.trips.fixed(whole) and less == Const(1):
-                    return whole
-                if self.trips.fixed(whole):
-                    value = Op("-", (whole, Const(less.value - 1)))
-        name = self.fresh("t", INT64)
-        out.append(Assign(name, value, loop.span))
-        return Name(name)
+
+def upward(loop: For, trips: Trips, fresh: Fresh, out: list[Stmt]) -> For:
+    """A loop that counts down, with the same trips upward; `out` gets what computes its bounds."""
+    first, behind = (_one_more(bound, loop, trips, fresh, out) for bound in (loop.stop, loop.start))
+    return replace(loop, start=first, stop=behind, step=Const(1))
+
+
+def _one_more(bound: Atom, loop: For, trips: Trips, fresh: Fresh, out: list[Stmt]) -> Atom:
+    """`bound + 1`, without computing it where `bound` is something less one."""
+    if isinstance(bound, Const):
+        assert isinstance(bound.value, int)
+        return Const(bound.value + 1)
+    made: Expr | None = trips.definition(bound)
+    value: Expr = Op("+", (bound, Const(1)))
+    if isinstance(made, Op) and made.fn == "-":
+        whole, less = made.args
+        if isinstance(less, Const) and isinstance(less.value, int) and isinstance(whole, Name):
+            if trips.fixed(whole) and less == Const(1):
+                return whole
+            if trips.fixed(whole):
+                value = Op("-", (whole, Const(less.value - 1)))
+    name = fresh("t", INT64)
+    out.append(Assign(name, value, loop.span))
+    return Name(name)

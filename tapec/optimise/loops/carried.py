@@ -8,20 +8,40 @@
                                                   x_bar[n - 1] += x_carried
 
 Each element is read and written once, and the loop runs on vectors: what the trip before has left is the same vector
-shifted by one.  Of what is added two elements further on, as by a second difference, two trips know.  Where nothing but
-the additions meets the array, their order does not matter.  Only in loops that stand in no other one: a loop that waits
-for its trip before cannot run in lanes, nor on threads.
+shifted by one.  Of what is added two elements further on, as by a second difference, two trips know; four at
+most.  Where nothing but
+the additions meets the array, their order does not matter.  Not in loops whose trips can run in any order, which may
+run in lanes or on threads: a loop inside that waits for its trip before could not.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
-from tapec.syntax.core import Assign, Const, For, Function, If, Name, Op, Stmt, Store, written_in, zero_of
-from tapec.syntax.types import BOOL, INT64, Array
+from tapec.optimise.loops.ascending import upward
+from tapec.optimise.loops.gathered import moved
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Loop,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    map_blocks,
+    written_in,
+    zero_of,
+)
+from tapec.syntax.types import BOOL, Array
 
 
 def carry_additions(
@@ -29,12 +49,11 @@ def carry_additions(
 ) -> Function:
     """The function with such additions carried; see the module.  Afterwards a name may have several values."""
     worker = _Carried(function, listener)
-    body = tuple(new for stmt in function.body for new in (worker.loop(stmt) if isinstance(stmt, For) else (stmt,)))
-    return replace(function, body=body, types=worker.fresh.types)
+    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 # how far ahead of the trip's own element
-_FARTHEST = 2
+_FARTHEST = 4
 
 
 class _Carried:
@@ -43,8 +62,26 @@ class _Carried:
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
 
+    def block(self, block: Block, inner: bool = False) -> Block:
+        """A block's statements, with such loops among them, and in loops whose trips wait for each other.
+
+        inner  whether the block is in a loop: there, only loops without ways are taken, which may run on vectors
+        """
+        out: list[Stmt] = []
+        within = partial(self.block, inner=True)
+        for stmt in block:
+            waits = isinstance(stmt, Loop) or (isinstance(stmt, For) and not self.trips.commute(stmt))
+            made = map_blocks(stmt, within) if waits or (inner and isinstance(stmt, If)) else stmt
+            straight = isinstance(stmt, For) and all(isinstance(one, Assign | Store) for one in stmt.body)
+            if isinstance(stmt, For) and made == stmt and (straight or not inner):
+                out += self.loop(stmt)
+            else:
+                out.append(made)
+        return tuple(out)
+
     def loop(self, loop: For) -> list[Stmt]:
         """What takes a loop's place."""
+        given = loop
         stands = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
         if loop.step not in (Const(1), Const(-1)) or loop.parallel or not stands:
             return [loop]
@@ -52,11 +89,13 @@ class _Carried:
             return [loop]
         before: list[Stmt] = []
         after: list[Stmt] = []
+        if loop.step == Const(-1) and self.trips.commute(loop):
+            loop = upward(loop, self.trips, self.fresh, before)
         for group in self.trips.groups(loop.body):
             additions = self.additions(loop, group)
             if additions is not None:
                 loop = self.carry(loop, additions, before, after)
-        return [*before, loop, *after]
+        return [*before, loop, *after] if after else [given]
 
     def additions(self, loop: For, group: list[Access]) -> dict[int, Store] | None:
         """The additions to elements: by how many trips later is the last one to add to each, beginning with 0.
@@ -93,28 +132,24 @@ class _Carried:
         names = [self.fresh(f"{last.array}_carried", type_.element) for _ in range(max(additions))]
         both = self.fresh("t", type_.element)
         before += [Assign(name, zero_of(type_.element), first.span) for name in names]
-        body: list[Stmt] = []
-        carried = [one for one in additions.values() if one is not last]
-        for stmt in loop.body:
-            if stmt is last:
-                body.append(Assign(both, Op("+", (last.value, Name(names[0]))), last.span))
-                stmt = replace(last, value=Name(both))
-            if not any(stmt is one for one in carried):
-                body.append(stmt)
+        body = [stmt for stmt in loop.body if all(stmt is not one for one in additions.values())]
+        # what is left is computed before anything is stored, see `analyses.shifted`
+        left: list[Stmt] = []
         for later, name in enumerate(names, 1):
-            parts = (*([additions[later].value] if later in additions else []), *map(Name, names[later : later + 1]))
-            left = Op("+", parts) if len(parts) == 2 else parts[0]
-            body.append(Assign(name, left, (additions.get(later) or first).span))
+            value: Atom = Name(names[later]) if later < len(names) else additions[later].value
+            if later in additions and later < len(names):
+                sum_ = self.fresh("t", type_.element)
+                body.append(Assign(sum_, Op("+", (additions[later].value, value)), additions[later].span))
+                value = Name(sum_)
+            left.append(Assign(name, value, (additions.get(later) or first).span))
+        body.append(Assign(both, Op("+", (last.value, Name(names[0]))), last.span))
+        body += [replace(last, value=Name(both)), *left]
         runs = self.fresh("t", BOOL)
         ordered = (loop.start, loop.stop) if step == 1 else (loop.stop, loop.start)
         rest: list[Stmt] = []
         for later, name in enumerate(names, 1):
-            index = self.fresh("t", INT64)
-            behind = Op("+", (loop.stop, Const(place.offset + step * (later - 1))))
-            rest += [
-                Assign(index, behind, loop.span),
-                Store(last.array, (Name(index),), Name(name), True, (additions.get(later) or first).span),
-            ]
+            index = moved(self.fresh, loop.stop, place.offset + step * (later - 1), last, rest)
+            rest.append(Store(last.array, (index,), Name(name), True, (additions.get(later) or first).span))
         after += [Assign(runs, Op("<", ordered), loop.span), If(Name(runs), tuple(rest), (), loop.span)]
         if self.listener is not None:
             why = "an addition to the next trip's element of `{0}` is carried to that trip"

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from tapec.analyses.shifted import shifted
 from tapec.analyses.trips import Trips
-from tapec.syntax.core import Assign, Block, For, Function, Name, Stmt, Store, map_blocks, reads
+from tapec.syntax.core import Assign, Block, For, Function, Name, Stmt, Store, map_blocks, reads, writes
 
 
 def compute_before_stores(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -45,7 +45,9 @@ def _ordered(body: Block, values: set[str], trips: Trips) -> Block:
         if any(trips.may_share(store.array, array) for store in stores for array in loads):
             return body
         # a variable that trips hand on is another one before it is set
-        if not all(trips.fixed(Name(name)) for name in (stmt.target, *reads(stmt))):
+        between = {name for one in body[first:k] for name in writes(one)}
+        handed = (name for name in reads(stmt) if name in between and not trips.fixed(Name(name)))
+        if not trips.fixed(Name(stmt.target)) or any(handed):
             return body
         wanted.update(reads(stmt))
         needed.append(stmt)

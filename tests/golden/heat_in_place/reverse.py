@@ -35,28 +35,30 @@ def heat_in_place_value_and_grad(u, steps):
         total += t_3 * t_3
 
     # reverse sweep
-    # for i in range(1, v.size - 1):
-    n_1 = tapec_runtime.unforeseen(n if n - 1 > 1 else 0)
     # w = v.copy()
     t_1_bar = np.empty(n)
-    t_5_kept = np.zeros(max(n - 1, 0) + 3)
     # for _ in range(steps):
     for _ in range(steps - 1, -1, -1):
         # w = v.copy()
         for i in range(n):
             t_1_bar[i] = 0.0
         # for i in range(1, v.size - 1):
-        for i in tapec_runtime.independent(range(1, n - 1)):
+        t_2_bar_2_carried = 0.0
+        t_2_bar_2_carried_1 = 0.0
+        for i in range(1, n - 1):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             t_4 = u_bar[i]
-            u_bar[i] = 0.0
             t_5 = 0.1 * t_4
-            t_5_kept[i + 1] = t_5
-            t_1_bar[i] += t_4 - 2.0 * t_5
+            t_6 = t_4 - 2.0 * t_5 + t_2_bar_2_carried_1
+            u_bar[i] = 0.0
+            t_1_bar[i - 1] += t_5 + t_2_bar_2_carried
+            t_2_bar_2_carried = t_6
+            t_2_bar_2_carried_1 = t_5
         # for i in range(1, v.size - 1):
-        for i in range(n_1):
+        if 1 < n - 1:
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
-            t_1_bar[i] += t_5_kept[i] + t_5_kept[i + 2]
+            t_1_bar[n - 2] += t_2_bar_2_carried
+            t_1_bar[n - 1] += t_2_bar_2_carried_1
         # w = v.copy()
         for i in range(n):
             u_bar[i] += t_1_bar[i]

@@ -47,23 +47,25 @@ def wave_buffers_value_and_grad(u, v, steps):
             total += t_2 * t_2
 
         # reverse sweep
-        # for i in range(1, now.size - 1):
-        n_1 = tapec_runtime.unforeseen(n if n - 1 > 1 else 0)
-        t_4_kept = np.zeros(max(n - 1, 0) + 3)
         # for _ in range(steps):
         for k in range(steps - 1, -1, -1):
             # for i in range(1, now.size - 1):
-            for i in tapec_runtime.independent(range(1, n - 1)):
+            old_bar_2_carried = 0.0
+            old_bar_2_carried_1 = 0.0
+            for i in range(1, n - 1):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 t_3 = now_bar[i]
                 t_4 = 0.2 * t_3
-                t_4_kept[i + 1] = t_4
+                t_5 = 2.0 * (t_3 - t_4) + old_bar_2_carried_1
                 now_bar[i] = -t_3
-                old_bar[i] += 2.0 * (t_3 - t_4)
+                old_bar[i - 1] += t_4 + old_bar_2_carried
+                old_bar_2_carried = t_5
+                old_bar_2_carried_1 = t_4
             # for i in range(1, now.size - 1):
-            for i in range(n_1):
+            if 1 < n - 1:
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                old_bar[i] += t_4_kept[i] + t_4_kept[i + 2]
+                old_bar[n - 2] += old_bar_2_carried
+                old_bar[n - 1] += old_bar_2_carried_1
             old_bar_1 = old_bar
             old_bar = now_bar
             now_bar = old_bar_1
@@ -77,10 +79,10 @@ def wave_buffers_value_and_grad(u, v, steps):
     else:
 
         # forward sweep
-        n_2 = u.shape[0]
-        old = np.empty(n_2)
+        n_1 = u.shape[0]
+        old = np.empty(n_1)
         # old = u.copy()
-        for i in range(n_2):
+        for i in range(n_1):
             old[i] = u[i]
         v_n0 = v.shape[0]
         now = np.empty(v_n0)
@@ -90,18 +92,18 @@ def wave_buffers_value_and_grad(u, v, steps):
         now_bar_3 = np.zeros(v_n0)
         # for _ in range(steps):
         now_bar = now_bar_3
-        old_bar_3 = np.zeros(n_2)
+        old_bar_3 = np.zeros(n_1)
         old_bar = old_bar_3
         t_store = np.empty(max(steps, 0), dtype=np.int64)
         for k in range(steps):
             # for i in range(1, now.size - 1):
-            t_5 = now.shape[0] - 1
-            t_store[k] = t_5
-            for i in range(1, t_5):
+            t_6 = now.shape[0] - 1
+            t_store[k] = t_6
+            for i in range(1, t_6):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                t_6 = 2.0 * now[i]
-                t_7 = 0.2 * (now[i - 1] - t_6 + now[i + 1])
-                old[i] = t_6 - old[i] + t_7
+                t_7 = 2.0 * now[i]
+                t_8 = 0.2 * (now[i - 1] - t_7 + now[i + 1])
+                old[i] = t_7 - old[i] + t_8
             now_1 = now
             now = old
             old = now_1
@@ -111,30 +113,39 @@ def wave_buffers_value_and_grad(u, v, steps):
         # return np.sum(now * now)
         total = 0.0
         for i in range(now.shape[0]):
-            t_8 = now[i]
-            now_bar[i] += t_8 + t_8
-            total += t_8 * t_8
+            t_9 = now[i]
+            now_bar[i] += t_9 + t_9
+            total += t_9 * t_9
 
         # reverse sweep
         # for _ in range(steps):
         for k in range(steps - 1, -1, -1):
+            t_10 = t_store[k]
             # for i in range(1, now.size - 1):
-            for i in range(1, t_store[k]):
+            old_bar_2_carried_2 = 0.0
+            old_bar_2_carried_3 = 0.0
+            for i in range(1, t_10):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-                t_9 = now_bar[i]
-                t_10 = 0.2 * t_9
-                old_bar[i + 1] += t_10
-                old_bar[i - 1] += t_10
-                now_bar[i] = -t_9
-                old_bar[i] += 2.0 * (t_9 - t_10)
+                t_11 = now_bar[i]
+                t_12 = 0.2 * t_11
+                t_13 = 2.0 * (t_11 - t_12) + old_bar_2_carried_3
+                now_bar[i] = -t_11
+                old_bar[i - 1] += t_12 + old_bar_2_carried_2
+                old_bar_2_carried_2 = t_13
+                old_bar_2_carried_3 = t_12
+            # for i in range(1, now.size - 1):
+            if 1 < t_10:
+                # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+                old_bar[t_10 - 1] += old_bar_2_carried_2
+                old_bar[t_10] += old_bar_2_carried_3
             old_bar_1 = old_bar
             old_bar = now_bar
             now_bar = old_bar_1
         # now = v.copy()
         for i in range(v_n0):
             now_bar_3[i] = 0.0
-        u_bar = np.empty(n_2)
+        u_bar = np.empty(n_1)
         # old = u.copy()
-        for i in range(n_2):
+        for i in range(n_1):
             u_bar[i] = old_bar_3[i]
     return total, (u_bar,)
