@@ -37,13 +37,23 @@ def test_a_loop_that_counts_down(bounds, subscript):
     assert changed(bounds, subscript).count("np.uint64(i)") == 2
 
 
+@pytest.mark.parametrize("subscript", ["i = j - 2", "i = j + 0", "i = j + 3"])
+def test_a_loop_that_begins_with_two(subscript):
+    assert changed("2, m", subscript).count("np.uint64(i)") == 2
+
+
 @pytest.mark.parametrize(
     ("bounds", "subscript"),
     # LLVM sees the sign itself, as of the variable of a loop that counts down to a number; a sign that is not known, or
     # that of what stays
     [
-        *(("1, m", "i = j + 0"), ("m, n", "i = j + 0"), ("k1, m", "i = j - m")),
-        *(("k1, m", "i = k1 + 0"), ("n, -1, -1", "i = j + 0")),
+        ("0, m", "i = j + 0"),
+        ("1, m", "i = j - 1"),
+        ("1, m", "i = j + 0"),
+        ("m, n", "i = j + 0"),
+        ("k1, m", "i = j - m"),
+        ("k1, m", "i = k1 + 0"),
+        ("n, -1, -1", "i = j + 0"),
         ("n, -1, -1", "i = j - 1"),
     ],
 )

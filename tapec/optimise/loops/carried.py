@@ -8,10 +8,9 @@
                                                   x_bar[n - 1] += x_carried
 
 Each element is read and written once, and the loop runs on vectors: what the trip before has left is the same vector
-shifted by one.  Of what is added two elements further on, as by a second difference, two trips know; four at
-most.  Where nothing but
-the additions meets the array, their order does not matter.  Not in loops whose trips can run in any order, which may
-run in lanes or on threads: a loop inside that waits for its trip before could not.
+shifted by one.  Of what is added two elements further on, as by a second difference, two trips know; four at most.
+Where nothing but the additions meets the array, their order does not matter.  Not in loops whose trips can run in any
+order, which may run in lanes or on threads: a loop inside that waits for its trip before could not.
 """
 
 from __future__ import annotations
@@ -133,15 +132,15 @@ class _Carried:
         both = self.fresh("t", type_.element)
         before += [Assign(name, zero_of(type_.element), first.span) for name in names]
         body = [stmt for stmt in loop.body if all(stmt is not one for one in additions.values())]
-        # what is left is computed before anything is stored, see `analyses.shifted`
+        # what is left is computed before anything that reads what was left, see `analyses.shifted`
         left: list[Stmt] = []
-        for later, name in enumerate(names, 1):
+        for later, name in reversed(list(enumerate(names, 1))):
             value: Atom = Name(names[later]) if later < len(names) else additions[later].value
             if later in additions and later < len(names):
                 sum_ = self.fresh("t", type_.element)
                 body.append(Assign(sum_, Op("+", (additions[later].value, value)), additions[later].span))
                 value = Name(sum_)
-            left.append(Assign(name, value, (additions.get(later) or first).span))
+            left.insert(0, Assign(name, value, (additions.get(later) or first).span))
         body.append(Assign(both, Op("+", (last.value, Name(names[0]))), last.span))
         body += [replace(last, value=Name(both)), *left]
         runs = self.fresh("t", BOOL)
