@@ -5,7 +5,8 @@
 
 A subscript of -1 is the last element, which Numba asks each time, unless LLVM proves that the answer is no.  It does so
 for loops that begin with zero or one, and for few others: not for those that begin with two, nor for `k + 1` where `k`
-counts down, be it as a bound or as a subscript.  Elements that may be anywhere are gathered, or the loop does not run on vectors at all.
+counts down, be it as a bound or as a subscript.  Elements that may be anywhere are gathered, or the loop does not run
+on vectors at all.
 
 Needs a proof that the subscript is not negative.  Done in innermost loops, of elements along rows: others are gathered
 anyway.
@@ -84,7 +85,7 @@ class _Signs:
     def plain(self, sub: Name) -> bool:
         """Whether a subscript is known to LLVM not to be negative.
 
-        That is so where its loop begins with zero or one, and for the variable itself where the loop ends with a number.
+        That is so where its loop begins with zero or one, and for the variable itself where it ends with a number.
         """
         affine = self.trips.subscript(sub)
         loop = None if affine is None or affine.base is None else self.trips.dependence.loops.get(affine.base)
