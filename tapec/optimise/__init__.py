@@ -54,6 +54,7 @@ from tapec.optimise.loops.unroll import unroll
 from tapec.optimise.loops.upward import count_upward
 from tapec.optimise.loops.zeros import skip_zeros
 from tapec.optimise.memory.columnwise import keep_columns
+from tapec.optimise.memory.dropped import reuse_dropped
 from tapec.optimise.memory.elements import known_elements
 from tapec.optimise.memory.filled import fill_at_once
 from tapec.optimise.memory.filled_choices import fill_choices
@@ -166,6 +167,7 @@ PREPARE: tuple[Pass, ...] = (
     part_edges,
     choose_numbers,
     *CLEAN,
+    reuse_dropped,
     breaks_last,
 )
 # code as the transforms leave it

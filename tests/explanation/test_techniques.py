@@ -11,6 +11,7 @@ import pytest
 
 import tapec
 from tests.explanation.programs import recurrent
+from tests.optimise.test_dropped import leapfrog
 from tests.optimise.test_jammed import weighted
 from tests.optimise.test_spent import recursion
 from tests.optimise.test_stored_once import eliminated
@@ -96,6 +97,7 @@ CASES = (
     (viterbi, (MATRIX, MATRIX), "if value > top", "zeros", "what one side spreads is added on that side alone: on"),
     (sine_sum, (VECTOR,), "for i", "ascending", "the reverse sweep counts upward: no trip uses"),
     (diffused, (VECTOR, VECTOR, COUNT), "for i", "upward", "the reverse sweep counts upward: what a trip hands to the"),
+    (leapfrog, (VECTOR, VECTOR, COUNT), "new = ", "dropped", "`new` takes the memory that `old` had: no trip needs it"),
     (deposited, (VECTOR, INDICES, COUNT), "grid =", "filled", "`grid_bar` is not set to zero first: a loop comes to"),
     (recurrent, (MATRIX, VECTOR, COUNT), "for t", "filled_choices", "`h_1_bar` is not set to zero first: a loop"),
     (eliminated, (MATRIX,), "a[i, j] -=", "stored_once", "kept once, before the loop: every trip of line"),
