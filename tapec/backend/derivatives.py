@@ -15,6 +15,7 @@ from tapec.backend.fingerprint import Request
 from tapec.backend.given import argument_types
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import UnsupportedType
+from tapec.frontend.pickled import Files, files_of, give_back
 
 # makes the program for Numba argument types, or of several forms of it the one for given arguments
 Build = Callable[[tuple[Any, ...], tuple[Any, ...] | None], Program]
@@ -79,9 +80,11 @@ def _reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
     for part in derivative.__qualname__.split("."):
         found = getattr(found, part, None)
     # what `__main__` defines has another name where it is read
-    return derivative.__qualname__ if found is derivative and derivative.__module__ != "__main__" else (remake, recipe)
+    named = found is derivative and derivative.__module__ != "__main__"
+    return derivative.__qualname__ if named else (remake, (files_of(recipe), *recipe))
 
 
-def remake(maker: Callable[..., Any], *args: Any) -> Any:
-    """Make a derivative again from what it was made of (pickling)."""
+def remake(files: Files, maker: Callable[..., Any], *args: Any) -> Any:
+    """Make a derivative, or a compiled function, again from what it was made of (pickling)."""
+    give_back(args, files)
     return maker(*args)

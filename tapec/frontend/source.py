@@ -17,6 +17,7 @@ from typing import Any
 import gast
 
 from tapec.errors import SourceUnavailable, Span
+from tapec.frontend.pickled import NOWHERE
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
@@ -120,7 +121,9 @@ def _without_text(function: types.FunctionType) -> SourceUnavailable:
     return SourceUnavailable(
         f"the source of `{function.__qualname__}` cannot be found",
         reason=f"no text is known for {function.__code__.co_filename!r}",
-        hint="define the function in a file, a notebook cell or with linecache filled",
+        hint="pickle what was made of the function, which keeps its file, in place of the function"
+        if function.__code__.co_filename == NOWHERE
+        else "define the function in a file, a notebook cell or with linecache filled",
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from tapec.backend import printer
 from tapec.backend.callees import callees_text
+from tapec.backend.derivatives import remake
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError, TapecError, TypeMismatch, UnsupportedFunction, UnsupportedSyntax, UsageError
@@ -26,6 +27,7 @@ from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
 from tapec.frontend.inline import call_function
 from tapec.frontend.lower import Lowered, new_evaluator
 from tapec.frontend.open_blocks import freeze
+from tapec.frontend.pickled import files_of
 from tapec.frontend.source import FunctionSource, source_of, undecorated
 from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
 from tapec.optimise import prepare
@@ -113,7 +115,8 @@ class CompiledFunction:
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)
         # by name where the decorated function is found there, as plain functions are pickled
-        return self.__qualname__ if found is self else (compiled_function, (self.py_func, self.options))
+        recipe = compiled_function, self.py_func, self.options
+        return self.__qualname__ if found is self else (remake, (files_of(recipe), *recipe))
 
 
 def compiled_function(f: Callable[..., Any], options: Options | None = None) -> CompiledFunction:
