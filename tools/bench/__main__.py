@@ -16,7 +16,7 @@ from tools.bench import peers
 peers.on_one_thread()
 
 from tools.bench.cold import measured, overhead  # noqa: E402
-from tools.bench.measure import line, measure  # noqa: E402
+from tools.bench.measure import TURN, line, measure  # noqa: E402
 from tools.bench.programs import PROBLEMS, Problem  # noqa: E402
 from tools.bench.scaling import SCALED  # noqa: E402
 from tools.bench.tables import cells, machine, table  # noqa: E402
@@ -27,6 +27,7 @@ from tools.bench.threads import SHARED, Threaded, threaded  # noqa: E402
 @click.option("--json", "output", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here too.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only problems whose name contains this.")
 @click.option("--seconds", default=1.0, show_default=True, help="Time to spend on the run times of each problem.")
+@click.option("--turn", default=TURN, show_default=True, help="How long a short call is repeated in its turn; 0: once.")
 @click.option("--peers/--no-peers", "compared", default=True, help="Measure JAX, PyTorch and autograd if installed.")
 @click.option("--sizes", is_flag=True, help="Measure some problems in several sizes, too.")
 @click.option("--cold", is_flag=True, help="Measure first calls in new processes, memory, and a call's price, too.")
@@ -35,6 +36,7 @@ def main(
     output: Path | None,
     only: tuple[str, ...],
     seconds: float,
+    turn: float,
     compared: bool,
     sizes: bool,
     cold: bool,
@@ -46,7 +48,7 @@ def main(
         raise click.UsageError("no problem has such a name; there are " + ", ".join(p.name for p in PROBLEMS))
     with peers.on_one_processor():
         others = peers.installed() if compared else ()
-        rows, failures = table(chosen, seconds, others)
+        rows, failures = table(chosen, seconds, others, turn)
         record: dict[str, Any] = {
             "machine": machine(others),
             "rows": [row.record() for row in rows],

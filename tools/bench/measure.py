@@ -17,6 +17,8 @@ from tools.bench.peers import Peer
 from tools.bench.programs import Args, Problem
 
 TOLERANCE = 1e-8
+# how long a tool's turn is, in seconds
+TURN = 5e-4
 # how adjoints by hand are compiled: generated gradients have these flags too, which let sums vectorise
 ADJOINT: dict[str, Any] = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 
@@ -71,10 +73,12 @@ def warm_up() -> None:
     tapec.value_and_grad(cube)(np.ones(2))
 
 
-def measure(problem: Problem, seconds: float, peers: tuple[Peer, ...] = (), args: Args | None = None) -> Row:
+def measure(
+    problem: Problem, seconds: float, peers: tuple[Peer, ...] = (), args: Args | None = None, turn: float = TURN
+) -> Row:
     """Compile, compare and time one problem, spending about `seconds` on run times.
 
-    `args` stand in for the problem's own arguments, for other sizes.
+    `args` stand in for the problem's own arguments, for other sizes; `turn` is that of `alternate`.
     """
     args = problem.arguments() if args is None else args
     calls = functions(problem, args)
@@ -87,7 +91,7 @@ def measure(problem: Problem, seconds: float, peers: tuple[Peer, ...] = (), args
         results[name] = call()
         firsts[name] = time.perf_counter() - begin
     compare(problem.name, results)
-    medians = dict(zip(calls, alternate(list(calls.values()), seconds), strict=True))
+    medians = dict(zip(calls, alternate(list(calls.values()), seconds, turn=turn), strict=True))
     others = [name for name in calls if name not in OWN]
     return Row(
         problem.name,
@@ -131,17 +135,20 @@ def compare(name: str, results: dict[str, Any]) -> None:
 
 
 def alternate(
-    calls: list[Callable[[], Any]], seconds: float, pick: Callable[[list[float]], float] = statistics.median
+    calls: list[Callable[[], Any]],
+    seconds: float,
+    pick: Callable[[list[float]], float] = statistics.median,
+    turn: float = TURN,
 ) -> list[float]:
     """Seconds of each call: the median, or what `pick` makes of many times.
 
     The calls take turns, so that all of them see the machine in the same state; each turn repeats
-    a short call until it takes 0.5 ms.
+    a short call until it takes `turn` seconds.  The first call of a turn finds the caches as the others left them.
     """
     repeats = []
     for call in calls:
         single = min(_timed(call, 1) for _ in range(3))
-        repeats.append(max(1, round(5e-4 / max(single, 1e-9))))
+        repeats.append(max(1, round(turn / max(single, 1e-9))))
     times: list[list[float]] = [[] for _ in calls]
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times[0]) < 5:

@@ -36,6 +36,11 @@ def programs(record: dict[str, Any]) -> str:
     for row in record["rows"]:
         hand = "" if row["adjoint_ratio"] is None else f"{row['adjoint_ratio']:.2f}"
         table.append(f"| {row['name']} | {1e6 * row['primal']:.1f} | {row['ratio']:.2f} | {hand} | {_share(row)} |")
+    return "\n".join([*table, "", totals(record)])
+
+
+def totals(record: dict[str, Any]) -> str:
+    """What sums the programs up."""
     # of a Jacobian there is no gradient's ratio
     gradients = [row for row in record["rows"] if row["name"] != "bundle_residuals"]
     worst = sorted(gradients, key=lambda row: -row["ratio"])[:NAMED]
@@ -51,7 +56,7 @@ def programs(record: dict[str, Any]) -> str:
             f"JAX takes {mean:.1f} times as long as ours in the geometric mean of {len(shares)} programs; it is",
             f"faster in {', '.join(faster) or 'none'}. Nearest: {near}.",
         ]
-    return "\n".join([*table, "", *lines, _versions(record), ""])
+    return "\n".join([*lines, _versions(record), ""])
 
 
 def transforms(record: dict[str, Any]) -> str:
@@ -67,6 +72,7 @@ def transforms(record: dict[str, Any]) -> str:
 
 WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
     "programs": programs,
+    "single": totals,
     "unseen": programs,
     "transforms": transforms,
 }

@@ -12,13 +12,15 @@ import click
 
 from tapec.errors import TapecError
 from tools.bench import peers
-from tools.bench.measure import Row, WrongGradient, line, measure, warm_up
+from tools.bench.measure import TURN, Row, WrongGradient, line, measure, warm_up
 from tools.bench.programs import Problem
 
 LIMIT = 4.0
 
 
-def table(chosen: Sequence[Problem], seconds: float, others: tuple[peers.Peer, ...]) -> tuple[list[Row], list[str]]:
+def table(
+    chosen: Sequence[Problem], seconds: float, others: tuple[peers.Peer, ...], turn: float = TURN
+) -> tuple[list[Row], list[str]]:
     """Measure problems and print them; the rows, and what failed."""
     warm_up()
     rows: list[Row] = []
@@ -32,7 +34,7 @@ def table(chosen: Sequence[Problem], seconds: float, others: tuple[peers.Peer, .
     )
     for problem in chosen:
         try:
-            row = measure(problem, seconds, others)
+            row = measure(problem, seconds, others, turn=turn)
         except (TapecError, WrongGradient) as error:
             failures.append(f"{problem.name}: {error}")
             click.echo(line(problem.name, "failed"))
