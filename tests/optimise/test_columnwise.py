@@ -92,6 +92,82 @@ def test_rows_walked_as_deep_stay():
     assert keep_columns(function) == function
 
 
+def test_coordinates_of_points():
+    # as deep as the loop along rows, which are short; what is returned has its rows again
+    check(
+        keep_columns,
+        """
+        def f(P, n, n1, m):
+            Q = np.empty((n, n1))
+            for i in range(n):
+                for j in range(n1):
+                    x = P[i, j]
+                    Q[i, j] = x
+            R = np.zeros((n, n1))
+            for k in range(n):
+                for i1 in range(k):
+                    y = Q[i1, 0]
+                    R[i1, 0] += y
+                    z = Q[i1, 1]
+                    R[i1, 1] += z
+            return m, R
+        """,
+        """
+        def f(P, n, n1, m):
+            Q_columns = np.empty((n1, n))
+            for i in range(n):
+                for j in range(n1):
+                    x = P[i, j]
+                    Q_columns[j, i] = x
+            R_columns = np.zeros((n1, n))
+            for k in range(n):
+                for i1 in range(k):
+                    y = Q_columns[0, i1]
+                    R_columns[0, i1] += y
+                    z = Q_columns[1, i1]
+                    R_columns[1, i1] += z
+            n_1 = R_columns.shape[1]
+            n_2 = R_columns.shape[0]
+            R = np.empty((n_1, n_2))
+            for i_1 in range(n_1):
+                for j_1 in range(n_2):
+                    t = R_columns[j_1, i_1]
+                    R[i_1, j_1] = t
+            return m, R
+        """,
+    )
+
+
+RETURNED = """
+def f(P, n, n1, m, s):
+    R = np.zeros((n, n1))
+    for k in range(n):
+        for i in range(n):
+            {body}
+    {after}
+    return {results}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "after", "results"),
+    [
+        # each element is met once; the loop down the column has others inside; returned twice; used otherwise
+        ("R[i, k] += s", "s += s", "R"),
+        ("R[i, 0] += s\n            for j in range(n1):\n                P[j, j] = s", "s += s", "R"),
+        ("R[i, 0] += s", "s += s", "R, R"),
+        ("R[i, 0] += s", "S = R", "R, S"),
+        ("R[i, 0] += s", "s += np.dot(R, P)[0, 0]", "R, s"),
+    ],
+)
+def test_what_is_returned_as_it_is(body, after, results):
+    if ";" in body:
+        first, _ = body.split(";")
+        body = f"{first}\n            for j in range(n1):\n                P[j, j] = s"
+    function = read(RETURNED.format(body=body, after=after, results=results))
+    assert keep_columns(function) == function
+
+
 def orthogonal(a):
     q = a.copy()
     for j in range(q.shape[1]):

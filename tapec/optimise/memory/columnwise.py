@@ -9,13 +9,15 @@
 Down a column, each element is in another line of the cache, and vectors would have to gather them.  Done for matrices
 of the function's own, larger than a vector or two, that are used element by element, through their own name or one of
 their rows or columns, where the innermost of the loops that walk down are deeper inside other loops than those that
-walk along rows.
+walk along rows; or as deep and innermost, if the columns have literal numbers: coordinates of points (`p[j, 0]`,
+`p[j, 1]`), whose rows are short.  One that is returned is copied at the end, if innermost loops come to its elements
+more than once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.memory import ALLOCATIONS, is_memory
@@ -32,6 +34,7 @@ from tapec.syntax.core import (
     Loop,
     Name,
     Op,
+    Return,
     Stmt,
     Store,
     blocks,
@@ -41,7 +44,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import Array, Type
+from tapec.syntax.types import INT64, Array, Scalar, Type
 
 _ALL = Op("slice", (Const(None), Const(None), Const(None)))
 # elements of a matrix that has a line or two of the cache
@@ -55,7 +58,7 @@ def keep_columns(
     matrices = Matrices(function)
     fresh = Fresh(function.types)
     names: dict[str, str] = {}
-    for name, made in matrices.own():
+    for name, made in (*matrices.own(), *matrices.returned()):
         if matrices.gains(name):
             type_ = function.types[name]
             names[name] = fresh(f"{name}_columns", type_)
@@ -64,8 +67,28 @@ def keep_columns(
                 listener.decide(made.span, "columnwise", "`{0}` is kept column by column", why, Named(name, made.span))
     if not names:
         return function
-    turned = Turned(names, fresh.types)
-    return replace(function, body=turned.block(function.body), types=fresh.types)
+    body = Turned(names, fresh.types).block(function.body)
+    back = tuple(new for name, _ in matrices.returned() if name in names for new in _in_rows(name, names[name], fresh))
+    if back:
+        body = (*body[:-1], *back, body[-1])
+    return replace(function, body=body, types=fresh.types)
+
+
+def _in_rows(name: str, columns: str, fresh: Fresh) -> Iterator[Stmt]:
+    """A matrix as it is returned, made of its columns."""
+    type_ = fresh.types[name]
+    assert isinstance(type_, Array)
+    i, j, rows, width = (fresh(stem, INT64) for stem in ("i", "j", "n", "n"))
+    value = fresh("t", Scalar(type_.dtype))
+    yield Assign(rows, Op("dim", (Name(columns), Const(1))))
+    yield Assign(width, Op("dim", (Name(columns), Const(0))))
+    yield Assign(name, Op("empty", (Const(type_.dtype), Name(rows), Name(width))))
+    copied = (
+        Assign(value, Op("load", (Name(columns), Name(j), Name(i)))),
+        Store(name, (Name(i), Name(j)), Name(value)),
+    )
+    along = For(j, Const(0), Name(width), Const(1), copied)
+    yield For(i, Const(0), Name(rows), Const(1), (along,))
 
 
 class Matrices:
@@ -77,15 +100,22 @@ class Matrices:
         self.refused = {self.trips.aliases.find(name) for name in function.params}
         # of each row or column, whether it is a column
         self.lines: dict[str, bool] = {}
+        # classes of arrays that are returned, which `refused` has, too, if something else is done to them
+        self.leaving: set[str] = set()
         for stmt in walk(function.body):
             self.look(stmt)
         self.depths: dict[tuple[str, int], int] = {}
-        self.walked(function.body, None, 0)
+        # which columns of a class innermost loops walk down at a depth
+        self.columns: dict[tuple[str, int], set[Expr]] = {}
+        self.walked(function.body, None, 0, False)
 
     def look(self, stmt: Stmt) -> None:
         """Refuse what a statement uses otherwise than element by element."""
         plain: set[str] = set()
         match stmt:
+            case Return(values=values):
+                plain = {value.id for value in values if isinstance(value, Name)}
+                self.leaving |= {self.trips.aliases.find(name) for name in plain}
             case Assign(target=target, value=Op(fn=fn)) if fn in ALLOCATIONS:
                 plain = {target}
             case Assign(value=Op(fn="load" | "dim", args=(Name(id=array), *_))) | Store(array=array):
@@ -105,36 +135,53 @@ class Matrices:
 
     def own(self, most: int = 2) -> Iterator[tuple[str, Assign]]:
         """The matrices that can be turned, and arrays of them up to a rank of `most`."""
-        for stmt in walk(self.function.body):
+        yield from self.made(walk(self.function.body), self.refused | self.leaving, most)
+
+    def returned(self) -> Iterator[tuple[str, Assign]]:
+        """The matrices that can be turned until they are returned."""
+        results = self.function.results if self.leaving else ()
+        for name, made in self.made(self.function.body, self.refused, 2):
+            if results.count(Name(name)) == 1:
+                yield name, made
+
+    def made(self, stmts: Iterable[Stmt], refused: set[str], most: int) -> Iterator[tuple[str, Assign]]:
+        """The arrays that some statements make, of a rank between two and `most`."""
+        for stmt in stmts:
             if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn not in ALLOCATIONS:
                 continue
             if not self.is_made(stmt.target):
                 continue
             type_ = self.function.types[stmt.target]
             rank = type_.ndim if isinstance(type_, Array) else 0
-            refused = self.trips.aliases.find(stmt.target) in self.refused
-            if 2 <= rank <= most and not refused and not _small(stmt.value):
+            kept = self.trips.aliases.find(stmt.target) in refused
+            if 2 <= rank <= most and not kept and not _small(stmt.value):
                 yield stmt.target, stmt
 
     # how loops walk
 
     def gains(self, matrix: str) -> bool:
         """Whether the loops that walk down a matrix are deeper than those that walk along its rows."""
-        down, along = (self.depths.get((self.trips.aliases.find(matrix), axis), 0) for axis in (0, 1))
-        return down > max(along, 1)
+        cls = self.trips.aliases.find(matrix)
+        down, along = (self.depths.get((cls, axis), 0) for axis in (0, 1))
+        columns = self.columns.get((cls, down), set())
+        points = bool(columns) and all(isinstance(column, Const) for column in columns)
+        if cls in self.leaving and (not columns or (down == 2 and not points)):
+            return False
+        return down > max(along, 1) or (points and down == along > 1)
 
-    def walked(self, block: Block, loop: For | None, depth: int) -> None:
+    def walked(self, block: Block, loop: For | None, depth: int, innermost: bool) -> None:
         """Find how deep the innermost loops are that walk through each axis of a matrix."""
         for stmt in block:
             if loop is not None:
-                self.element(stmt, loop, depth)
+                self.element(stmt, loop, depth, innermost)
             for inner in blocks(stmt):
                 if isinstance(stmt, For | Loop):
-                    self.walked(inner, stmt if isinstance(stmt, For) else None, depth + 1)
+                    last = not any(isinstance(one, For | Loop) for one in walk(inner))
+                    self.walked(inner, stmt if isinstance(stmt, For) else None, depth + 1, last)
                 else:
-                    self.walked(inner, loop, depth)
+                    self.walked(inner, loop, depth, innermost)
 
-    def element(self, stmt: Stmt, loop: For, depth: int) -> None:
+    def element(self, stmt: Stmt, loop: For, depth: int, innermost: bool) -> None:
         named = element_of(stmt)
         if named is None:
             return
@@ -144,8 +191,10 @@ class Matrices:
             walks.insert(1 if self.lines[array] else 0, False)
         if len(walks) != 2 or walks[0] == walks[1]:
             return
-        key = self.trips.aliases.find(array), walks.index(True)
-        self.depths[key] = max(self.depths.get(key, 0), depth)
+        cls, axis = self.trips.aliases.find(array), walks.index(True)
+        self.depths[cls, axis] = max(self.depths.get((cls, axis), 0), depth)
+        if axis == 0 and innermost and len(subs) == 2:
+            self.columns.setdefault((cls, depth), set()).add(subs[1])
 
     def follows(self, sub: Expr, loop: For) -> bool:
         """Whether a subscript is a loop's variable, plus or minus something."""
