@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tapec_runtime.independence import independent
     from tapec_runtime.lookups import lie_behind
     from tapec_runtime.powers import power
-    from tapec_runtime.products import product
+    from tapec_runtime.products import product, product_in_rows
     from tapec_runtime.remainders import remainder
     from tapec_runtime.searches import places, searchsorted, searchsorted_right
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
@@ -63,6 +63,7 @@ __all__ = [
     "polygamma",
     "power",
     "product",
+    "product_in_rows",
     "remainder",
     "searchsorted",
     "searchsorted_right",
@@ -109,6 +110,7 @@ _LAZY = {
     "polygamma": "special",
     "power": "powers",
     "product": "products",
+    "product_in_rows": "products",
     "remainder": "remainders",
     "searchsorted": "searches",
     "searchsorted_right": "searches",

@@ -17,6 +17,8 @@ from tapec.syntax.types import Array, Stack, Type
 
 VIEWS = frozenset({"view", "transpose", "reshape", "permute"})
 ALLOCATIONS = frozenset({"empty", "zeros"})
+# products of vectors and matrices
+PRODUCTS = frozenset({"np.dot", "tapec_runtime.product_in_rows"})
 
 
 def is_memory(type_: Type | None) -> bool:

@@ -25,6 +25,32 @@ def test_the_product_is_that_of_numpy(rng: np.random.Generator, columns: int):
         both(x[:, 1:].copy(), w)
 
 
+SIZES = ((2, 2, 300), (3, 5, 129), (10, 10, 1000), (7, 4, 131), (20, 20, 128), (1, 4, 700), (2, 0, 200), (21, 3, 150))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_few_long_rows(rng: np.random.Generator, dtype: type):
+    @njit
+    def sums(x, y):
+        return tapec_runtime.product(x, y.T)
+
+    @njit
+    def combined(w, y):
+        return tapec_runtime.product_in_rows(w, y)
+
+    rounding = 1e-12 if dtype is np.float64 else 1e-4
+    for rows, columns, terms in SIZES:
+        x, y, w = (rng.normal(size=(n, m)).astype(dtype) for n, m in ((rows, terms), (columns, terms), (rows, columns)))
+        cases = ((sums(x, y), x @ y.T), (sums(np.asfortranarray(x), y), x @ y.T), (combined(w, y), w @ y))
+        for found, wanted in cases:
+            assert found.dtype == dtype and found.flags.c_contiguous
+            np.testing.assert_allclose(found, wanted, rtol=rounding, atol=rounding, strict=True)
+    for call, factors in ((sums, ((3, 200), (4, 300))), (combined, ((3, 4), (5, 300)))):
+        with pytest.raises(ValueError, match=r"incompatible array sizes for np.dot\(a, b\)"):
+            call(*(np.ones(shape, dtype) for shape in factors))
+
+
 def through_layers(x, w):
     for k in range(w.shape[0]):
         x = np.tanh(x @ w[k].T)

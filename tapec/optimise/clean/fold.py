@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+from tapec.analyses.memory import PRODUCTS
 from tapec.rules.formula import SIGNS
 from tapec.syntax.core import Atom, Const, Expr, Name, Op, substitute
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar, Type
@@ -240,7 +241,7 @@ def _extent(op: Op, facts: Facts) -> Expr:
     type_ = facts.type_of(owner) if isinstance(owner, Name) else None
     if isinstance(type_, Array):
         assert owner is not None
-        if made.fn == "np.dot":
+        if made.fn in PRODUCTS:
             return _extent_of_product(made, axis.value, type_, facts)
         if made.fn == "transpose":
             return fold(Op("dim", (owner, Const(type_.ndim - 1 - axis.value))), facts)

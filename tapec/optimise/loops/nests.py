@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tapec.analyses.memory import is_memory
+from tapec.analyses.memory import PRODUCTS, is_memory
 from tapec.analyses.trips import Trips
 from tapec.optimise.clean.fold import fold
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Name, Op, Stmt, blocks, may_leave, reads, writes
@@ -71,7 +71,9 @@ class Nests:
 
     def _fitted(self, value: Expr) -> frozenset[Expr]:
         match value:
-            case Op(fn="np.dot", args=(Name(id=first), Name(id=second))) if all(map(self.fixed, value.args)):
+            case Op(fn=fn, args=(Name(id=first), Name(id=second)) as factors) if (
+                fn in PRODUCTS and all(map(self.fixed, factors))
+            ):
                 ranks = [type_.ndim for name in (first, second) if isinstance(type_ := self.trips.types[name], Array)]
                 axes = (ranks[0] - 1, max(ranks[1] - 2, 0))
                 sizes = (Op("dim", (Name(one), Const(axis))) for one, axis in zip((first, second), axes, strict=True))

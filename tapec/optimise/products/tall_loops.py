@@ -67,7 +67,9 @@ class InTranspose:
             case Assign(target=target, value=Op(fn="np.dot", args=(first, second))):
                 if target in group.made:
                     before: list[Stmt] = []
-                    value = Op("np.dot", (self.transpose(second, before, stmt), self.transpose(first, before, stmt)))
+                    # most of them have few rows, and many columns
+                    both = self.transpose(second, before, stmt), self.transpose(first, before, stmt)
+                    value = Op("tapec_runtime.product_in_rows" if self.in_rows(both) else "np.dot", both)
                     yield from before
                     yield replace(stmt, target=self.names[target], value=value)
                 else:
@@ -85,6 +87,10 @@ class InTranspose:
                 yield from self.interchange.turned(nest, stmt)
             case _:
                 yield map_blocks(stmt, self.block)
+
+    def in_rows(self, factors: tuple[Expr, ...]) -> bool:
+        types = [self.fresh.types[factor.id] for factor in factors if isinstance(factor, Name)]
+        return all(isinstance(type_, Array) and type_.layout == "C" for type_ in types)
 
     def element(self, stmt: Stmt) -> Stmt:
         """A statement of a nest, which finds its element in the transpose."""
