@@ -62,6 +62,7 @@ from tapec.optimise.memory.hoist import hoist_allocations
 from tapec.optimise.memory.joined import copy_joined
 from tapec.optimise.memory.kept_rows import keep_written_rows
 from tapec.optimise.memory.last_stores import drop_last_stores
+from tapec.optimise.memory.points import copy_points
 from tapec.optimise.memory.privatise import privatise
 from tapec.optimise.memory.records import keep_once
 from tapec.optimise.memory.refill import refill
@@ -209,7 +210,7 @@ SPEED: tuple[Pass, ...] = (
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
 # what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
 SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, jam_lanes, split_chains)
-ALLOCATED: tuple[Pass, ...] = (keep_columns, hoist_allocations, *CLEAN)
+ALLOCATED: tuple[Pass, ...] = (copy_points, keep_columns, hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (
     without_steps,

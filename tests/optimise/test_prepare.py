@@ -208,6 +208,49 @@ def test_a_short_loop_over_a_small_array_is_written_out():
     )
 
 
+PAIRS = """
+def f(A, n, s):
+    for i in range(n):
+        for j in range(i):
+            for k in range(2):
+                x = A[i, k]
+                y = A[{point}]
+                s += x * y
+            {after}
+    return s
+"""
+
+
+def test_coordinates_of_pairs_are_written_out():
+    check(
+        unroll,
+        PAIRS.format(point="j, k", after="s += x"),
+        """
+        def f(A, n, s):
+            for i in range(n):
+                for j in range(i):
+                    k = 0
+                    x = A[i, k]
+                    y = A[j, k]
+                    s += x * y
+                    k = 1
+                    x = A[i, k]
+                    y = A[j, k]
+                    s += x * y
+                    s += x
+            return s
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("point", "after"),
+    [("k, j", "s += x"), ("i, k", "s += x"), ("j, k", "for k1 in range(n):\n                s += x")],
+)
+def test_other_coordinates_stay(point: str, after: str):
+    same(unroll, PAIRS.format(point=point, after=after))
+
+
 @pytest.mark.parametrize("loop", ["range(5)", "range(n)"])
 def test_other_loops_stay(loop: str):
     same(

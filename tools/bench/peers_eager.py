@@ -106,7 +106,7 @@ def by_torch(name: str, wrt: tuple[int, ...], args: tuple[Any, ...]) -> Callable
     import torch
 
     # integers say how many steps to take
-    given = [
+    given: list[Any] = [
         arg if isinstance(arg, int) else torch.tensor(np.asarray(arg)).requires_grad_(k in wrt)
         for k, arg in enumerate(args)
     ]
