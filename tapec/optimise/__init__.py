@@ -42,6 +42,7 @@ from tapec.optimise.loops.edges import part_edges
 from tapec.optimise.loops.functions_once import functions_once, quotients_once
 from tapec.optimise.loops.invariant import fill_once
 from tapec.optimise.loops.last_taken import keep_last_taken
+from tapec.optimise.loops.left_out import pass_over
 from tapec.optimise.loops.neighbours import join_inner_neighbours, join_neighbours
 from tapec.optimise.loops.once import compute_once
 from tapec.optimise.loops.paths import follow_paths
@@ -209,7 +210,7 @@ SPEED: tuple[Pass, ...] = (
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
 # what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
-SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, jam_lanes, split_chains)
+SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, jam_lanes, split_chains, pass_over)
 ALLOCATED: tuple[Pass, ...] = (copy_points, keep_columns, hoist_allocations, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (

@@ -65,6 +65,8 @@ def test_columns_are_copied_before_the_loops():
         {"after": "P[j, 1] = s"},
         {"before": "Q = P", "after": "Q[j, 1] = s"},
         {"params": "Q, n, k, s", "before": "P = np.zeros((n, n))"},
+        # most of what the loop does is behind a question
+        {"after": "c = s > 1.0\n            if c:\n" + 3 * "                s = s / x\n"},
         # another loop is the innermost one
         {"after": "for k in range(n):\n                z = s"},
     ],
@@ -90,8 +92,7 @@ def in_plane(pos, mass):
     e = 0.0
     for i in range(pos.shape[0]):
         for j in range(pos.shape[0]):
-            if i != j:
-                e += mass[j] * pos[j, 0] * (pos[i, 1] - pos[j, 1]) ** 2
+            e += mass[j] * pos[j, 0] * (pos[i, 1] - pos[j, 1]) ** 2
             if pos.shape[1] > 2:
                 e += pos[j, 2] * pos[i, 2]
     return e

@@ -24,6 +24,7 @@ from tapec.analyses.memory import ALLOCATIONS, is_memory
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.memory.points import suits_vectors
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -176,7 +177,7 @@ class Matrices:
                 self.element(stmt, loop, depth, innermost)
             for inner in blocks(stmt):
                 if isinstance(stmt, For | Loop):
-                    last = not any(isinstance(one, For | Loop) for one in walk(inner))
+                    last = isinstance(stmt, For) and suits_vectors(stmt)
                     self.walked(inner, stmt if isinstance(stmt, For) else None, depth + 1, last)
                 else:
                     self.walked(inner, loop, depth, innermost)

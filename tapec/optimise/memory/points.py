@@ -11,6 +11,9 @@
 Down a column, vectors would have to gather elements.  Done for matrices among the parameters that nothing writes into,
 where an innermost loop walks down columns with literal numbers, the first four at most, and a loop around it does so
 again in each of its trips.  A column that is not there is not copied: who asks for it asks for what is not there.
+
+Branches that do more than what stands before them, as one for the few pairs within a cut-off may, take as long in every
+trip on vectors: loops with such branches stay.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from dataclasses import replace
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.vectors.strided import operation_cost
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -79,10 +83,23 @@ def _met(block: Block, depth: int, loop: For | None = None) -> Iterator[tuple[st
             yield coordinate[0], loop
         for inner in blocks(stmt):
             if isinstance(stmt, For | Loop):
-                last = isinstance(stmt, For) and not any(isinstance(one, For | Loop) for one in walk(inner))
-                yield from _met(inner, depth + 1, stmt if last and isinstance(stmt, For) else None)
+                yield from _met(inner, depth + 1, stmt if isinstance(stmt, For) and suits_vectors(stmt) else None)
             else:
                 yield from _met(inner, depth, loop)
+
+
+def suits_vectors(loop: For) -> bool:
+    """Whether a loop is an innermost one, and does no more in branches than in every trip."""
+    if any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)):
+        return False
+    always, all_ = (sum(map(_cost, stmts)) for stmts in (loop.body, walk(loop.body)))
+    return 2 * always >= all_
+
+
+def _cost(stmt: Stmt) -> int:
+    if isinstance(stmt, Assign):
+        return operation_cost(stmt.value.fn) if isinstance(stmt.value, Op) else 0
+    return int(isinstance(stmt, Store))
 
 
 def _coordinate(stmt: Stmt) -> tuple[str, Expr, int] | None:

@@ -103,7 +103,7 @@ class _Strided:
                 case Assign(value=Op(fn="load", args=(_, *subs))):
                     rows += times * (Name(loop.var) in subs[:-1])
                 case Assign(value=Op(fn=fn)):
-                    work += times * _cost(fn)
+                    work += times * operation_cost(fn)
         return rows >= _ROWS and work <= _WORK * rows
 
     def looked_up(self, loop: For) -> int | None:
@@ -121,7 +121,7 @@ class _Strided:
                     if not self.fresh.types[target].is_float and any(_moves(sub, moving) for sub in subs):
                         loaded[target] = place
                 case Assign(value=Op(fn=fn)):
-                    work += _cost(fn)
+                    work += operation_cost(fn)
         return found[0] if found and work <= _WORK * len(found) else None
 
     def index_hidden(self, loop: For, place: int) -> For:
@@ -151,7 +151,8 @@ def _moves(sub: Expr, moving: set[str]) -> bool:
     return not moving.isdisjoint(names_in(sub))
 
 
-def _cost(fn: str) -> int:
+def operation_cost(fn: str) -> int:
+    """What an operation on vectors costs, in additions."""
     return 1 if fn in _CHEAP else _DIVISION if fn == "/" else _DEAR
 
 

@@ -11,8 +11,7 @@ def pairwise_energy_value_and_grad(p, cutoff):
     # for i in range(p.shape[0]):
     energy = 0.0
     n = p.shape[0]
-    n_1 = p.shape[1]
-    p_bar_columns = np.zeros((n_1, n))
+    p_bar = np.zeros((n, p.shape[1]))
     for i in range(n):
         # for j in range(i):
         p_bar_sum = 0.0
@@ -42,9 +41,9 @@ def pairwise_energy_value_and_grad(p, cutoff):
                 t_5 = dx * t_3
                 dx_bar = t_5 + t_5
                 # dy = p[i, 1] - p[j, 1]
-                p_bar_columns[1, j] -= dy_bar
+                p_bar[j, 1] -= dy_bar
                 # dx = p[i, 0] - p[j, 0]
-                p_bar_columns[0, j] -= dx_bar
+                p_bar[j, 0] -= dx_bar
                 # dy = p[i, 1] - p[j, 1]
                 p_bar_sum += dy_bar
                 # dx = p[i, 0] - p[j, 0]
@@ -52,15 +51,11 @@ def pairwise_energy_value_and_grad(p, cutoff):
         # for j in range(i):
         if p_bar_sum != 0.0:
             # dy = p[i, 1] - p[j, 1]
-            p_bar_columns[1, i] += p_bar_sum
+            p_bar[i, 1] += p_bar_sum
         # for j in range(i):
         if p_bar_sum_1 != 0.0:
             # dx = p[i, 0] - p[j, 0]
-            p_bar_columns[0, i] += p_bar_sum_1
+            p_bar[i, 0] += p_bar_sum_1
 
     # reverse sweep
-    p_bar = np.empty((n, n_1))
-    for i in range(n):
-        for j in range(n_1):
-            p_bar[i, j] = p_bar_columns[j, i]
     return energy, (p_bar,)
