@@ -251,6 +251,50 @@ def test_other_coordinates_stay(point: str, after: str):
     same(unroll, PAIRS.format(point=point, after=after))
 
 
+WINDOW = """
+def f(A, n, s):
+    for i in range(n):
+        for j in range(n):
+            j1 = 2 * j
+            x = A[i, j1]
+            for k in range(2):
+                j2 = j1 + k
+                y = A[i, {column}]
+                x = {taken}
+            s += x
+    return s
+"""
+
+
+def test_the_largest_of_a_window_is_written_out():
+    check(
+        unroll,
+        WINDOW.format(column="j2", taken="max(x, y)"),
+        """
+        def f(A, n, s):
+            for i in range(n):
+                for j in range(n):
+                    j1 = 2 * j
+                    x = A[i, j1]
+                    k = 0
+                    j2 = j1 + k
+                    y = A[i, j2]
+                    x = max(x, y)
+                    k = 1
+                    j2 = j1 + k
+                    y = A[i, j2]
+                    x = max(x, y)
+                    s += x
+            return s
+        """,
+    )
+
+
+@pytest.mark.parametrize(("column", "taken"), [("j2", "x + y"), ("k", "max(x, y)"), ("j1", "max(x, y)")])
+def test_other_windows_stay(column: str, taken: str):
+    same(unroll, WINDOW.format(column=column, taken=taken))
+
+
 @pytest.mark.parametrize("loop", ["range(5)", "range(n)"])
 def test_other_loops_stay(loop: str):
     same(

@@ -4,9 +4,9 @@
         k[i] = f[i] * h          ->         k[0] = f[0] * h
                                             k[1] = f[1] * h
 
-Only loops of few trips, known beforehand, whose variable is a subscript of an array of known extents; or numbers the
-coordinates of two points (`p[i, k] - p[j, k]`) in loops over pairs: the one around is innermost then, and may run on
-vectors.
+Only loops of few trips, known beforehand, whose variable is a subscript of an array of known extents; or that choose among
+the elements of a window (the largest of `x[2 * i + a, 2 * j + b]`), or go through coordinates of two points (`p[i, k]`
+and `p[j, k]`), in loops of more trips: of those, the last one is innermost then, and may run on vectors.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from tapec.syntax.core import (
 # a loop of more trips is not written out
 TRIPS = 4
 _STATEMENTS = 60
+_EXTREMES = frozenset({"max", "min", "np.maximum", "np.minimum", "np.fmax", "np.fmin"})
 
 
 def unroll(
@@ -66,7 +67,7 @@ class _Unroll:
             case For(body=body):
                 new = replace(stmt, body=self.block(body, (*around, stmt)))
                 values = self.values(new)
-                if values is None or not (self.useful(new) or self.of_pairs(new, around)):
+                if values is None or not (self.useful(new) or self.frees(new, around)):
                     yield new
                     return
                 if self.listener is not None:
@@ -86,21 +87,30 @@ class _Unroll:
         own = sum(isinstance(stmt, Break) for stmt in walk(loop.body))
         return values if len(values) <= TRIPS and size <= _STATEMENTS and not own else None
 
-    def of_pairs(self, loop: For, around: tuple[For, ...]) -> bool:
-        """Whether the variable numbers coordinates of two points, which two loops around count."""
-        if len(around) < 2 or not all(isinstance(stmt, Assign | Store) for stmt in loop.body):
+    def frees(self, loop: For, around: tuple[For, ...]) -> bool:
+        """Whether a loop around is innermost without this one, which looks at a window or at coordinates of pairs."""
+        others = [one for one in around if literal_range(one) is None]
+        inner = list(walk(loop.body))
+        if len(others) < 2 or not all(isinstance(stmt, Assign | Store | If) for stmt in inner):
             return False
-        *others, last = around
-        inside = [stmt for stmt in walk(last.body) if isinstance(stmt, For | Loop)]
-        if literal_range(last) is not None or any(self.values(one) is None for one in inside):
+        loops = [stmt for stmt in walk(others[-1].body) if isinstance(stmt, For | Loop)]
+        if any(self.values(one) is None for one in loops):
             return False
-        read = {element_of(stmt) for stmt in loop.body if isinstance(stmt, Assign)}
+        # the subscripts of what is read, by array
+        read = {element for stmt in inner if isinstance(stmt, Assign) and (element := element_of(stmt)) is not None}
+        own, last, *outer = (_computed(one.var, others[0].body) for one in (loop, *reversed(others)))
 
-        def reads(array: str, point: For) -> bool:
-            return (array, (Name(point.var), Name(loop.var))) in read
+        def coordinate(array: str, point: set[str]) -> bool:
+            return any(
+                one == array and len(index) == 2 and mentions(index[0], point) and index[1] == Name(loop.var)
+                for one, index in read
+            )
 
-        arrays = {element[0] for element in read if element is not None}
-        return any(reads(array, last) and any(reads(array, other) for other in others) for array in arrays)
+        if any(coordinate(array, last) and any(coordinate(array, point) for point in outer) for array, _ in read):
+            return True
+        around_it = last.union(*outer)
+        window = any(mentions(sub, own) and mentions(sub, around_it) for _, index in read for sub in index)
+        return window and any(isinstance(stmt, If) or _is_extreme(stmt) for stmt in inner)
 
     def useful(self, loop: For) -> bool:
         """Whether the variable is a subscript of a small array, or computes one."""
@@ -120,3 +130,17 @@ class _Unroll:
 
 def _meets(index: tuple[Expr, ...] | list[Expr], names: set[str]) -> bool:
     return any(mentions(sub, names) for sub in index)
+
+
+def _computed(var: str, block: Block) -> set[str]:
+    """A variable, and the names of what a block computes from it; elements that it counts are none."""
+    found = {var}
+    for stmt in walk(block):
+        match stmt:
+            case Assign(target=target, value=Op(fn=fn) as value) if fn != "load" and mentions(value, found):
+                found.add(target)
+    return found
+
+
+def _is_extreme(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in _EXTREMES
