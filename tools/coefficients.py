@@ -64,6 +64,14 @@ def _cosine(square: Any) -> Any:
     return (mp.cos(mp.sqrt(square)) - 1 + square / 2) / square**2
 
 
+def _sine_rest(square: Any) -> Any:
+    """What the sine has beside its first two terms, the second with -1/6 rounded to float64."""
+    if square < mp.mpf("1e-10"):
+        return mp.mpf(1) / 120 - square / 5040
+    x = mp.sqrt(square)
+    return ((mp.sin(x) / x - 1) / square + mp.mpf(1 / 6)) / square
+
+
 def _hyperbolic_cosine(square: Any) -> Any:
     if square < mp.mpf("1e-10"):
         return mp.mpf(1) / 2 + square / 24
@@ -160,8 +168,7 @@ TARGETS = {
     ),
     "powers.LOG_REST": Target(_log_rest, lambda z: z * z / 2, _just_above_zero, _largest_s, 8),
     "trigonometric.SIN_OF_HALF": Target(
-        _of_square(mp.sin, lambda: 1, lambda z: -mp.mpf(1) / 6 + z / 120),
-        lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), _just_above_zero, lambda: 4 * _quarter_pi(), 8,
+        _sine_rest, lambda z: z**2 * mp.sqrt(z) / mp.sin(mp.sqrt(z)), _just_above_zero, lambda: 4 * _quarter_pi(), 7
     ),
     "trigonometric.SIN": Target(
         _of_square(mp.sin, lambda: 1, lambda z: -mp.mpf(1) / 6 + z / 120),

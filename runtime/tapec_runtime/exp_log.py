@@ -68,7 +68,8 @@ def _reduced(high: Lane, low: Lane | None = None, places: int = 0) -> tuple[Lane
 
 
 def _scaled(near: Lane, shifted: Lane) -> Lane:
-    """A number near 1, times 2**n, for an n in the low bits of a sum with ROUNDER, which has none of its own; normal."""
+    """A number near 1, times 2**n, for an n in the low bits of a sum with ROUNDER; normal."""
+    # ROUNDER has no low bits of its own
     return (near.bits() + (shifted.bits() << _MANTISSA)).from_bits()
 
 
@@ -130,7 +131,7 @@ def _less_exponent(raised: Lane) -> Lane:
 
 
 def log_parts(bits: Lane) -> tuple[Lane, Lane]:
-    """A positive normal number, given by its bits, as 2**e * (1 + f): -e, and f between sqrt(1/2) - 1 and sqrt(2) - 1."""
+    """A positive normal number, given by its bits, as 2**e * (1 + f): -e, and f around 0."""
     raised = _raised(bits)
     mantissa = ((raised & _LOW) + bits_of(0.7071067811865476)).from_bits()
     return _less_exponent(raised), mantissa - 1.0

@@ -35,23 +35,22 @@ def log_in_two_parts(less: Lane, f: Lane) -> tuple[Lane, Lane]:
     divisor = 2.0 + f
     s = f / divisor
     # 1 / (2 + f) is (1 - s) / 2
-    s_low = fma(-s, divisor, f) - s * (f - (divisor - 2.0))
-    s_low = s_low * (0.5 - 0.5 * s)
+    s_low = fma(-s, f - (divisor - 2.0), fma(-s, divisor, f)) * fma(s, -0.5, 0.5)
+    double = s + s
     z = s * s
-    z_low = fma(s, s, -z) + 2.0 * s * s_low
+    z_low = fma(double, s_low, fma(s, s, -z))
     cube = s * z
-    cube_low = fma(s, z, -cube) + (s * z_low + s_low * z)
+    cube_low = fma(s, z_low, fma(s_low, z, fma(s, z, -cube)))
     rest = z * polynomial(z, LOG_REST)
     factor = _TWO_THIRDS + rest
-    factor_low = ((_TWO_THIRDS - factor) + rest) + (_TWO_THIRDS_REST)
+    factor_low = ((_TWO_THIRDS - factor) + rest) + _TWO_THIRDS_REST
     term = cube * factor
-    term_low = fma(cube, factor, -term) + (cube * factor_low + cube_low * factor)
-    double = s + s
+    term_low = fma(cube, factor_low, fma(cube_low, factor, fma(cube, factor, -term)))
     near = double + term
-    near_low = ((double - near) + term) + (term_low + 2.0 * s_low)
+    near_low = ((double - near) + term) + fma(s_low, 2.0, term_low)
     far = less * -LN2
     total = far + near
-    low = ((far - total) + near) + (near_low + fma(less, -LN2, -far) - less * LN2_REST)
+    low = ((far - total) + near) + fma(less, -LN2_REST, fma(less, -LN2, -far) + near_low)
     return total, low
 
 

@@ -29,16 +29,16 @@ MIDDLE = 1.7320508075688772
 MIDDLE_ANGLE = 1.0471975511965976
 MIDDLE_ANGLE_REST = 8.974871772540495e-17
 
-# (sin(r) / r - 1) / r**2 as a function of r**2, |r| <= pi / 2
+# ((sin(r) / r - 1) / r**2 - MINUS_SIXTH) / r**2 as a function of r**2, |r| <= pi / 2
+MINUS_SIXTH = -0.16666666666666666
 SIN_OF_HALF = (
-    -0.16666666666666666,
-    0.008333333333333194,
-    -0.00019841269841209145,
-    2.7557319211123964e-06,
-    -2.5052106871552813e-08,
-    1.6058939641683084e-10,
-    -7.642989783602296e-13,
-    2.721156653077039e-15,
+    0.008333333333333207,
+    -0.00019841269841212864,
+    2.7557319211651564e-06,
+    -2.5052106913009166e-08,
+    1.6058941475626249e-10,
+    -7.643032564386326e-13,
+    2.721566100954185e-15,
 )
 
 # (sin(r) / r - 1) / r**2 as a function of r**2, |r| <= pi / 4
@@ -78,10 +78,6 @@ ARCTAN = (
     -0.005348699381133388,
 )
 
-# what is added to a factor of an argument next to 0 gives the product the argument's sign there
-_TINY = 2.0**-1000
-
-
 def _usual(x: Lane) -> Lane:
     """Whether the reduction is good for an argument."""
     return x.size() < 2.0**30
@@ -90,8 +86,9 @@ def _usual(x: Lane) -> Lane:
 def _sine(r: Lane, shifted: Lane) -> Lane:
     """The sine of `r + n * pi` for |r| <= pi / 2 and an n in the low bits of a sum with ROUNDER."""
     square = r * r
-    factor = fma(square, polynomial(square, SIN_OF_HALF[1:]), SIN_OF_HALF[0])
-    result = fma(r, fma(square, factor, _TINY), r)
+    # what rounding took from the square counts near pi / 2
+    rest = fma(fma(r, r, -square), MINUS_SIXTH, square * square * polynomial(square, SIN_OF_HALF))
+    result = fma(r, fma(square, MINUS_SIXTH, rest), r)
     return result.signed(shifted.bits() << 63)
 
 
