@@ -179,7 +179,7 @@ TARGETS = {
     ),
     "trigonometric.ARCTAN": Target(
         _of_square(mp.atan, lambda: 1, lambda z: -mp.mpf(1) / 3 + z / 5),
-        lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), _just_above_zero, lambda: mp.mpf("1.0001") / 3, 13,
+        lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), _just_above_zero, lambda: mp.mpf("0.391"), 14,
     ),
     "hyperbolic.SINH": Target(
         _of_square(mp.sinh, lambda: 1, lambda z: mp.mpf(1) / 6 + z / 120),

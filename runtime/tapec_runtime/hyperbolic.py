@@ -72,7 +72,7 @@ def cosh(x: Lane) -> Usual:
 @elementwise("tanh", np.tanh)
 def tanh(x: Lane) -> Lane:
     """sinh(x) / cosh(x)."""
-    # beyond 20 the result is 1
+    # beyond this the result is 1
     size = where(x.size() > 20.0, 20.0, x.size())
     half = expm1_within(size + size, 0.5)
     result = half / (half + 1.0)
