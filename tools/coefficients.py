@@ -64,6 +64,20 @@ def _cosine(square: Any) -> Any:
     return (mp.cos(mp.sqrt(square)) - 1 + square / 2) / square**2
 
 
+def _sine_rest(square: Any) -> Any:
+    """What the sine has beside its first two terms, the second with -1/6 rounded to float64."""
+    if square < mp.mpf("1e-10"):
+        return mp.mpf(1) / 120 - square / 5040
+    x = mp.sqrt(square)
+    return ((mp.sin(x) / x - 1) / square + mp.mpf(1 / 6)) / square
+
+
+def _hyperbolic_cosine(square: Any) -> Any:
+    if square < mp.mpf("1e-10"):
+        return mp.mpf(1) / 2 + square / 24
+    return (mp.cosh(mp.sqrt(square)) - 1) / square
+
+
 def _log_rest(square: Any) -> Any:
     if square < mp.mpf("1e-9"):
         return mp.mpf(2) / 5 + 2 * square / 7 + 2 * square**2 / 9
@@ -135,6 +149,10 @@ def _largest_s() -> Any:
     return (3 - mp.sqrt(8)) ** 2 * mp.mpf("1.0001")
 
 
+def _half_log_two_squared() -> Any:
+    return _half_log_two() ** 2
+
+
 def _quarter_pi() -> Any:
     return (mp.pi / 4 * mp.mpf("1.0001")) ** 2
 
@@ -149,6 +167,9 @@ TARGETS = {
         lambda z: z, _just_above_zero, _largest_s, 7,
     ),
     "powers.LOG_REST": Target(_log_rest, lambda z: z * z / 2, _just_above_zero, _largest_s, 8),
+    "trigonometric.SIN_OF_HALF": Target(
+        _sine_rest, lambda z: z**2 * mp.sqrt(z) / mp.sin(mp.sqrt(z)), _just_above_zero, lambda: 4 * _quarter_pi(), 7
+    ),
     "trigonometric.SIN": Target(
         _of_square(mp.sin, lambda: 1, lambda z: -mp.mpf(1) / 6 + z / 120),
         lambda z: z, _just_above_zero, _quarter_pi, 6,
@@ -158,16 +179,13 @@ TARGETS = {
     ),
     "trigonometric.ARCTAN": Target(
         _of_square(mp.atan, lambda: 1, lambda z: -mp.mpf(1) / 3 + z / 5),
-        lambda z: z, _just_above_zero, lambda: (mp.tan(mp.pi / 8) * mp.mpf("1.0001")) ** 2, 11,
+        lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)), _just_above_zero, lambda: mp.mpf("0.391"), 14,
     ),
     "hyperbolic.SINH": Target(
         _of_square(mp.sinh, lambda: 1, lambda z: mp.mpf(1) / 6 + z / 120),
-        lambda z: z, _just_above_zero, lambda: mp.mpf(1), 7,
+        lambda z: z, _just_above_zero, _half_log_two_squared, 5,
     ),
-    "hyperbolic.TANH": Target(
-        _of_square(mp.tanh, lambda: 1, lambda z: -mp.mpf(1) / 3 + 2 * z / 15),
-        lambda z: z, _just_above_zero, lambda: mp.mpf("0.5502") ** 2, 11,
-    ),
+    "hyperbolic.COSH": Target(_hyperbolic_cosine, lambda z: z, _just_above_zero, _half_log_two_squared, 5),
     "error_function.NEAR": Target(_erf_near, lambda z: mp.mpf(1), _just_above_zero, lambda: mp.mpf(1), 12),
     "error_function.FAR": Target(
         lambda t: -mp.log(mp.erfc(1 + t)), lambda t: mp.erfc(1 + t) / mp.erf(1 + t),

@@ -22,8 +22,23 @@ from tapec_runtime import machine_loops, vectors
 from tapec_runtime.lanes import Lane
 from tapec_runtime.registration import register
 
-# a result; or a result and where it is good
-Formula = Callable[..., Lane | tuple[Lane, Lane]]
+
+@dataclass(frozen=True)
+class Usual:
+    """A result that is good for usual arguments.
+
+    result  in all lanes
+    good    in which lanes it is good; nearly always in all
+    rest    makes the result of the other lanes, in code that runs only where there are some; the C library
+            computes them if it is None
+    """
+
+    result: Lane
+    good: Lane
+    rest: Callable[[], Lane | Usual] | None = None
+
+
+Formula = Callable[..., Lane | Usual]
 
 _DOUBLE = ir.DoubleType()
 _FLOAT = ir.FloatType()
@@ -40,7 +55,7 @@ def elementwise(
     scalar   a function of one number that jitted code calls where the C library has none; then `symbol` is a
              new name
 
-    Where the formula says that its result is not good, the C library or `scalar` computes it.
+    Where the formula says that its result is not good and has no other one, the C library or `scalar` computes it.
     """
 
     def declare(formula: Formula) -> Callable[..., Any]:
@@ -144,9 +159,9 @@ class _Code:
         if _vector_widths(context.codegen()):
             # the bits of whole vectors
             made = self.formula(Lane(builder, x))
-            assert isinstance(made, tuple)
-            with builder.if_then(made[1].value, likely=True):
-                builder.ret(context.cast(builder, made[0].value, types.float64, kind))
+            assert isinstance(made, Usual)
+            with builder.if_then(made.good.value, likely=True):
+                builder.ret(context.cast(builder, made.result.value, types.float64, kind))
         signature = types.float64(types.float64)
         compiled = context.compile_subroutine(builder, own, signature)
         _, other = context.call_internal_no_propagate(builder, compiled.fndesc, signature, [x])
@@ -190,36 +205,46 @@ def _bitcode(variant: _Variant, codegen: Any) -> bytes:
     wide = ir.VectorType(_DOUBLE, variant.count)
     values = list(function.args) if kind == wide else [builder.fpext(arg, wide) for arg in function.args]
     made = variant.code.formula(*(Lane(builder, value) for value in values))
-    if isinstance(made, Lane):
-        result = made.value
-    else:
-        result = _patched(builder, made[1].value, values, made[0].value, variant.code.symbol)
+    result = _completed(builder, made, None, values, variant.code.symbol)
     builder.ret(result if kind == wide else builder.fptrunc(result, kind))
     return vectors.compiled(codegen, module)
 
 
-def _patched(builder: Any, usual: Any, args: list[Any], result: Any, symbol: str) -> Any:
-    """The C library's results in the lanes where the formula's are not good."""
+def _completed(builder: Any, made: Lane | Usual, settled: Any, args: list[Any], symbol: str) -> Any:
+    """What a formula has made, good in all lanes but the settled ones, which do not count."""
+    if isinstance(made, Lane):
+        return made.value
+    result, good = made.result.value, made.good.value
+    if settled is not None:
+        good = builder.or_(good, settled)
     count = result.type.count
     mask = ir.IntType(count)
-    library = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_DOUBLE, [_DOUBLE] * len(args)), symbol)
     begin = builder.block
-    rare = builder.icmp_unsigned("!=", builder.bitcast(usual, mask), mask(2**count - 1))
+    rare = builder.icmp_unsigned("!=", builder.bitcast(good, mask), mask(2**count - 1))
     with builder.if_then(rare, likely=False):
-        patched = result
-        for k in range(count):
-            lane = ir.Constant(ir.IntType(32), k)
-            other = builder.call(library, [builder.extract_element(arg, lane) for arg in args])
-            other.attributes = _attributes(*_PURE)
-            own = builder.extract_element(result, lane)
-            patched = builder.insert_element(
-                patched, builder.select(builder.extract_element(usual, lane), own, other), lane
-            )
+        if made.rest is None:
+            other = _by_library(builder, args, symbol)
+        else:
+            other = _completed(builder, made.rest(), good, args, symbol)
+        # a result does not depend on what stands in other lanes
+        other = builder.select(good, result, other)
         end = builder.block
     merged = builder.phi(result.type)
     merged.add_incoming(result, begin)
-    merged.add_incoming(patched, end)
+    merged.add_incoming(other, end)
     return merged
+
+
+def _by_library(builder: Any, args: list[Any], symbol: str) -> Any:
+    """The C library's results, lane by lane."""
+    library = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_DOUBLE, [_DOUBLE] * len(args)), symbol)
+    result = ir.Constant(args[0].type, ir.Undefined)
+    for k in range(args[0].type.count):
+        lane = ir.Constant(ir.IntType(32), k)
+        call = builder.call(library, [builder.extract_element(arg, lane) for arg in args])
+        call.attributes = _attributes(*_PURE)
+        result = builder.insert_element(result, call, lane)
+    return result
 
 
 class _Attributes(ir.values.FunctionAttributes):

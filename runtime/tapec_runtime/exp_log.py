@@ -2,15 +2,15 @@
 
 Reductions and error analysis as in Muller, Elementary Functions (3rd ed.), chapters 11 and 12, and
 Cody & Waite, Software Manual for the Elementary Functions (1980).  The polynomials are minimax
-approximations made by tools/coefficients.py.  Errors are below 1.5 units in the last place, measured.
+approximations made by tools/coefficients.py.  Errors are below 1.9 units in the last place, measured.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tapec_runtime.elementwise import elementwise
-from tapec_runtime.lanes import Lane, bits_of, fma, polynomial, two_sum, where
+from tapec_runtime.elementwise import Usual, elementwise
+from tapec_runtime.lanes import Lane, bits_of, fma, polynomial, where
 
 # log(2), and what the nearest float64 lacks
 LN2 = 0.6931471805599453
@@ -45,114 +45,127 @@ LOG = (
     0.14796108533960203,
 )
 
-_SMALLEST_NORMAL = 2.0**-1022
 _MANTISSA = 52
 _BIAS = 1023
-# adding this to a number's bits raises the exponent where the mantissa is above sqrt(2)
-_TO_HALVES = bits_of(1.0) - bits_of(0.7071067811865476)
+_LOW = (1 << _MANTISSA) - 1
+# adding this to a number's bits raises the exponent where the mantissa is above sqrt(2), and then by two:
+# so the largest numbers become negative integers
+_TO_HALVES = bits_of(4.0) - bits_of(0.7071067811865476)
+_RAISED = _BIAS + 2
+
+# 2**_SPARE makes the least subnormal number a normal one
+_SPARE = 54
 
 
-def powers_of_two(n: Lane) -> tuple[Lane, Lane]:
-    """Two factors whose product is 2**n, for integers |n| <= 2000 held in the low bits of a sum with ROUNDER."""
-    k = n.bits() - bits_of(ROUNDER)
-    # shifted with an offset, as there is no shift that keeps the sign on all processors
-    half = ((k + 4096) >> 1) - 2048
-    return ((half + _BIAS) << _MANTISSA).from_bits(), ((k - half + _BIAS) << _MANTISSA).from_bits()
-
-
-def _reduced(high: Lane, low: Lane | None) -> tuple[Lane, Lane]:
-    """`exp(high + low)` as a number near 1, and a power of two in the low bits of a sum with ROUNDER."""
-    shifted = fma(high, LOG2_E, ROUNDER)
-    n = shifted - ROUNDER
+def _reduced(high: Lane, low: Lane | None = None, places: int = 0) -> tuple[Lane, Lane]:
+    """`exp(high + low) * 2**places` as a number near 1, and a power of two in the low bits of a sum with ROUNDER."""
+    shifted = fma(high, LOG2_E, ROUNDER + places)
+    n = shifted - (ROUNDER + places)
     r = fma(n, -LN2_REST, fma(n, -LN2, high))
     if low is not None:
         r = r + low
     return 1.0 + fma(r * r, polynomial(r, EXP), r), shifted
 
 
+def _scaled(near: Lane, shifted: Lane) -> Lane:
+    """A number near 1, times 2**n, for an n in the low bits of a sum with ROUNDER; normal."""
+    # ROUNDER has no low bits of its own
+    return (near.bits() + (shifted.bits() << _MANTISSA)).from_bits()
+
+
 def exp_within(high: Lane, low: Lane | None = None) -> Lane:
     """`exp(high + low)` for |high| <= 708 and a small `low`."""
-    near, shifted = _reduced(high, low)
-    return near * ((shifted.bits() + (_BIAS - bits_of(ROUNDER))) << _MANTISSA).from_bits()
-
-
-def exp_anywhere(x: Lane, halvings: int = 0) -> Lane:
-    """`exp(x) / 2**halvings`, also where it is subnormal, 0, infinite or nan."""
-    # beyond these the result is 0 or infinite
-    near, shifted = _reduced(where(x > 720.0, 720.0, where(x < -750.0, -750.0, x)), None)
-    first, second = powers_of_two(shifted - float(halvings))
-    return near * first * second
+    return _scaled(*_reduced(high, low))
 
 
 @elementwise("exp", np.exp)
-def exp(x: Lane) -> Lane:
+def exp(x: Lane) -> Usual:
     """e**x."""
-    return exp_anywhere(x)
+    # subnormal results are made too large, and then rounded once
+    large = where(x < -745.14, 0.0, _scaled(*_reduced(x, places=_SPARE)))
+
+    def rest() -> Lane:
+        # where that was too large, as much too small; elsewhere infinite or nan
+        small = (large.bits() - ((2 * _SPARE) << _MANTISSA)).from_bits()
+        return where(x < 710.0, small * 2.0**_SPARE, x * np.inf)
+
+    return Usual(large * 2.0**-_SPARE, x < 670.0, rest)
 
 
-def expm1_parts(x: Lane) -> Lane:
-    """`expm1(x) / 2` for x above -60; infinite where the result is above twice the largest number."""
+def expm1_within(x: Lane, factor: float = 1.0) -> Lane:
+    """`factor * expm1(x)` for -60 <= x <= 708 and a power of two, with the sign of a zero."""
     shifted = fma(x, LOG2_E, ROUNDER)
     n = shifted - ROUNDER
     exact = fma(n, -LN2, x)
     r = fma(n, -LN2_REST, exact)
-    lost = fma(n, -LN2_REST, exact - r)
-    rest = fma(r * r, polynomial(r, EXP), lost)
-    scale = ((shifted.bits() - bits_of(ROUNDER) + (_BIAS - 1)) << _MANTISSA).from_bits()
-    return fma(scale, rest, fma(scale, r, scale - 0.5))
+    # less what `exact` is without the rest of log(2), which `r` is rounded to
+    less = fma(n, LN2_REST, -(r * r * polynomial(r, EXP)))
+    scale = ((shifted.bits() << _MANTISSA) + bits_of(factor)).from_bits()
+    return fma(-scale, less, fma(scale, exact, -(factor - scale)))
 
 
 @elementwise("expm1", np.expm1)
-def expm1(x: Lane) -> Lane:
+def expm1(x: Lane) -> Usual:
     """e**x - 1."""
-    within = where(x > 709.9, 709.9, where(x < -60.0, -60.0, x))
-    half = expm1_parts(within)
-    return where(x.size() < 2.0**-54, x, half + half)
+    result = expm1_within(where(x < -60.0, -60.0, x))
+
+    def rest() -> Usual:
+        return Usual(x * np.inf, ~(x < 710.0))
+
+    return Usual(result, x < 708.0, rest)
 
 
-def log_parts(bits: Lane) -> tuple[Lane, Lane, Lane]:
-    """A positive normal number, given by its bits, as (2**e, m): e with its bias, its shifted bits, and m - 1."""
-    exponent = (bits + _TO_HALVES) >> _MANTISSA
-    mantissa = (bits - ((exponent - _BIAS) << _MANTISSA)).from_bits()
+def _raised(bits: Lane) -> Lane:
+    return bits + _TO_HALVES
+
+
+def in_range_of_log(bits: Lane) -> Lane:
+    """Whether bits are those of a positive normal number, none of the largest ones."""
+    return _raised(bits) >= bits_of(2.0**-1022) + _TO_HALVES
+
+
+def _less_exponent(raised: Lane) -> Lane:
+    """The raised exponent, which it holds in its highest bits, as a number: -e."""
     # an integer below 2**52 becomes a number by setting the bits of 2**52
-    e = (exponent | bits_of(2.0**52)).from_bits() - (2.0**52 + _BIAS)
-    return e, exponent, mantissa - 1.0
+    return (2.0**52 + _RAISED) - ((raised >> _MANTISSA) | bits_of(2.0**52)).from_bits()
 
 
-def log_of_parts(e: Lane, f: Lane, lost: Lane | None = None) -> Lane:
-    """`e * log(2) + log(1 + f) + lost`."""
+def log_parts(bits: Lane) -> tuple[Lane, Lane]:
+    """A positive normal number, given by its bits, as 2**e * (1 + f): -e, and f around 0."""
+    raised = _raised(bits)
+    mantissa = ((raised & _LOW) + bits_of(0.7071067811865476)).from_bits()
+    return _less_exponent(raised), mantissa - 1.0
+
+
+def log_of_parts(less: Lane, f: Lane) -> Lane:
+    """`log(1 + f) - less * log(2)`; of a zero f and a positive zero, f."""
     s = f / (2.0 + f)
     z = s * s
-    half_square = 0.5 * f * f
-    rest = s * (half_square + z * polynomial(z, LOG))
-    low = fma(e, LN2_REST, rest)
-    if lost is not None:
-        low = low + lost
-    return fma(e, LN2, f - (half_square - low))
+    # 2 * s is f - f * s
+    near = fma(-s, fma(-z, polynomial(z, LOG), f), f)
+    return fma(less, -LN2, fma(less, -LN2_REST, near))
 
 
-def _edges(x: Lane, result: Lane) -> Lane:
-    """The logarithm where its argument is not a positive finite number."""
-    at_most_zero = where(x.equals(0.0), -np.inf, np.nan)
-    return where(x > 0.0, where(x < np.inf, result, x), where(x <= 0.0, at_most_zero, x))
+def _log_elsewhere(x: Lane) -> Usual:
+    """The logarithm where its argument is no positive number or infinite; not of subnormal and the largest numbers."""
+    result = where(x.equals(0.0), -np.inf, where(x < 0.0, np.nan, x))
+    return Usual(result, ~((x.bits() > 0) & (x.bits() < bits_of(np.inf))))
 
 
 @elementwise("log", np.log)
-def log(x: Lane) -> Lane:
+def log(x: Lane) -> Usual:
     """The natural logarithm; -inf at 0, nan below."""
-    subnormal = x < _SMALLEST_NORMAL
-    e, _, f = log_parts(where(subnormal, x * 2.0**54, x).bits())
-    return _edges(x, log_of_parts(where(subnormal, e - 54.0, e), f))
+    bits = x.bits()
+    return Usual(log_of_parts(*log_parts(bits)), in_range_of_log(bits), lambda: _log_elsewhere(x))
 
 
 @elementwise("log1p", np.log1p)
-def log1p(x: Lane) -> Lane:
+def log1p(x: Lane) -> Usual:
     """The natural logarithm of 1 + x; -inf at -1, nan below."""
-    total, lost = two_sum(x.number(1.0), x)
-    e, exponent, f = log_parts(total.bits())
-    # near 0 the argument itself is exact; elsewhere what the sum lost is put back, divided by 1 + x
-    near = (x > -0.29289321881345254) & (x < 0.41421356237309503)
-    inverse = ((2 * _BIAS - exponent) << _MANTISSA).from_bits() * fma(f, f - 1.0, 1.0)
-    correction = where(near | (x > 2.0**60), 0.0, lost * inverse)
-    result = log_of_parts(where(near, 0.0, e), where(near, x, f), correction)
-    return where(x.size() < 2.0**-54, x, _edges(total, where(total < np.inf, result, x)))
+    total = 1.0 + x
+    raised = _raised(total.bits())
+    # 2**-e, so that f = (1 + x) * 2**-e - 1 is rounded once; the bits of 1 and _RAISED wrap to those of -0
+    inverse = (bits_of(-0.0) - (raised & ~_LOW)).from_bits()
+    f = fma(x, inverse, -(1.0 - inverse))
+    result = log_of_parts(_less_exponent(raised), f)
+    return Usual(result, in_range_of_log(total.bits()), lambda: _log_elsewhere(total))

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from tapec_runtime.elementwise import elementwise
+from tapec_runtime.elementwise import Usual, elementwise
 from tapec_runtime.exp_log import ROUNDER, log_of_parts, log_parts
 from tapec_runtime.lanes import Lane, fma, polynomial, two_sum, where
 from tapec_runtime.powers import log_in_two_parts
@@ -112,7 +112,7 @@ def _library(x: float) -> float:
 
 
 @elementwise("lgamma", _library)
-def lgamma(x: Lane) -> tuple[Lane, Lane]:
+def lgamma(x: Lane) -> Usual:
     """The logarithm of the absolute value of gamma(x); infinite at 0 and at the negative integers."""
     near = x < _LAST
     nearest = (x + ROUNDER) - ROUNDER
@@ -128,8 +128,7 @@ def lgamma(x: Lane) -> tuple[Lane, Lane]:
     # divided by the product: 1 / (1 + x) to a thirtieth is enough
     lost = where(tiny, (lost + fma(x, x, -square)) * inverse * (0.98 - 0.64 * x), 0.0)
     argument = where(near, where(tiny, both, where(low, x, product)), x)
-    e, _, f = log_parts(argument.bits())
-    high, rest = log_in_two_parts(e, f)
+    high, rest = log_in_two_parts(*log_parts(argument.bits()))
     sign = where(low, -1.0, 1.0)
     first = t * SLOPE_AT_TWO
     total, lost_of_total = two_sum(first, sign * high)
@@ -140,7 +139,7 @@ def lgamma(x: Lane) -> tuple[Lane, Lane]:
     main = factor * less
     correction = fma(inverse, polynomial(inverse * inverse, STIRLING), _HALF_LOG_TWO_PI - 0.5)
     beyond = where(main < np.inf, main + (fma(factor, less, -main) + fma(factor, rest, correction)), main)
-    return where(near, around_two, beyond), (x >= _SMALLEST) & (x < np.inf)
+    return Usual(where(near, around_two, beyond), (x >= _SMALLEST) & (x < np.inf))
 
 
 def _digamma(x: float) -> float:
@@ -148,7 +147,7 @@ def _digamma(x: float) -> float:
 
 
 @elementwise("tapec.digamma", _digamma, _digamma)
-def digamma(x: Lane) -> tuple[Lane, Lane]:
+def digamma(x: Lane) -> Usual:
     """The derivative of `lgamma`: `polygamma(0, x)`."""
     near, low = x < _LAST, x < 1.0
     nearest = ((x - 1.5) + ROUNDER) - ROUNDER
@@ -175,7 +174,6 @@ def digamma(x: Lane) -> tuple[Lane, Lane]:
     total, lost = two_sum(first, quotient)
     others = lost + (first_rest + quotient_rest)
     around_zero = total + fma(distance * t, polynomial(t, AROUND_ZERO), others)
-    e, _, f = log_parts(x.bits())
     less = inverse * fma(inverse, polynomial(inverse * inverse, BEYOND), 0.5)
-    beyond = log_of_parts(e, f) - less
-    return where(near, around_zero, beyond), (x >= _SMALLEST) & (x < np.inf)
+    beyond = log_of_parts(*log_parts(x.bits())) - less
+    return Usual(where(near, around_zero, beyond), (x >= _SMALLEST) & (x < np.inf))

@@ -101,6 +101,9 @@ class Lane:
     def __xor__(self, other: Lane | int) -> Lane:
         return self._apply(other, "", "xor")
 
+    def __invert__(self) -> Lane:
+        return self._with(self.builder.not_(self.value))
+
     def __lshift__(self, places: int) -> Lane:
         return self._apply(places, "", "shl")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapec_runtime.elementwise import elementwise
-from tapec_runtime.exp_log import LN2, LN2_REST, exp_within, log_parts
-from tapec_runtime.lanes import Lane, fma, polynomial, where
+from tapec_runtime.elementwise import Usual, elementwise
+from tapec_runtime.exp_log import LN2, LN2_REST, exp_within, in_range_of_log, log_parts
+from tapec_runtime.lanes import Lane, fma, polynomial
 
 # (log((1 + s) / (1 - s)) / s - 2 - 2/3 s**2) / s**4 as a function of s**2, |s| <= 3 - sqrt(8)
 LOG_REST = (
@@ -30,39 +30,39 @@ _TWO_THIRDS = 0.6666666666666666
 _TWO_THIRDS_REST = 3.700743415417188e-17
 
 
-def log_in_two_parts(e: Lane, f: Lane) -> tuple[Lane, Lane]:
-    """`e * log(2) + log(1 + f)`."""
+def log_in_two_parts(less: Lane, f: Lane) -> tuple[Lane, Lane]:
+    """`log(1 + f) - less * log(2)`."""
     divisor = 2.0 + f
     s = f / divisor
     # 1 / (2 + f) is (1 - s) / 2
-    s_low = fma(-s, divisor, f) - s * (f - (divisor - 2.0))
-    s_low = s_low * (0.5 - 0.5 * s)
+    s_low = fma(-s, f - (divisor - 2.0), fma(-s, divisor, f)) * fma(s, -0.5, 0.5)
+    double = s + s
     z = s * s
-    z_low = fma(s, s, -z) + 2.0 * s * s_low
+    z_low = fma(double, s_low, fma(s, s, -z))
     cube = s * z
-    cube_low = fma(s, z, -cube) + (s * z_low + s_low * z)
+    cube_low = fma(s, z_low, fma(s_low, z, fma(s, z, -cube)))
     rest = z * polynomial(z, LOG_REST)
     factor = _TWO_THIRDS + rest
-    factor_low = ((_TWO_THIRDS - factor) + rest) + (_TWO_THIRDS_REST)
+    factor_low = ((_TWO_THIRDS - factor) + rest) + _TWO_THIRDS_REST
     term = cube * factor
-    term_low = fma(cube, factor, -term) + (cube * factor_low + cube_low * factor)
-    double = s + s
+    term_low = fma(cube, factor_low, fma(cube_low, factor, fma(cube, factor, -term)))
     near = double + term
-    near_low = ((double - near) + term) + (term_low + 2.0 * s_low)
-    far = e * LN2
+    near_low = ((double - near) + term) + fma(s_low, 2.0, term_low)
+    far = less * -LN2
     total = far + near
-    low = ((far - total) + near) + (near_low + fma(e, LN2, -far) + e * LN2_REST)
+    low = ((far - total) + near) + fma(less, -LN2_REST, fma(less, -LN2, -far) + near_low)
     return total, low
 
 
 @elementwise("pow", np.power)
-def power(x: Lane, y: Lane) -> tuple[Lane, Lane]:
+def power(x: Lane, y: Lane) -> Usual:
     """x**y as in C: nan for a negative x and a y that is no integer, 1 for y = 0 and for x = 1."""
-    e, _, f = log_parts(x.bits())
-    high, low = log_in_two_parts(e, f)
+    high, low = log_in_two_parts(*log_parts(x.bits()))
     exponent = y * high
     result = exp_within(exponent, fma(y, high, -exponent) + y * low)
-    zero = x.bits().equals(0) & (y > 0.0) & (y < np.inf)
+
+    def rest() -> Usual:
+        return Usual(x.number(0.0), x.bits().equals(0) & (y > 0.0) & (y < np.inf))
+
     # rare: negative bases with -0, subnormal ones, results near the ends of the range, infinities, nan
-    usual = (x >= 2.0**-1022) & (x < np.inf) & (exponent.size() < 700.0)
-    return where(zero, 0.0, result), zero | usual
+    return Usual(result, in_range_of_log(x.bits()) & (exponent.size() < 700.0), rest)
