@@ -4,9 +4,9 @@
         k[i] = f[i] * h          ->         k[0] = f[0] * h
                                             k[1] = f[1] * h
 
-Only loops of few trips, known beforehand, whose variable is a subscript of an array of known extents; or that choose among
-the elements of a window (the largest of `x[2 * i + a, 2 * j + b]`), or go through coordinates of two points (`p[i, k]`
-and `p[j, k]`), in loops of more trips: of those, the last one is innermost then, and may run on vectors.
+Only loops of few trips, known beforehand, whose variable is a subscript of an array of known extents; or that choose
+among the elements of a window (the largest of `x[2 * i + a, 2 * j + b]`), or go through coordinates of two points
+(`p[i, k]` and `p[j, k]`), in loops of more trips: of those, the last one is innermost then, and may run on vectors.
 """
 
 from __future__ import annotations
