@@ -54,7 +54,8 @@ class Pairs(Writer):
         self.loops(depth)
         if self.chance(0.3):
             self.window(1)
-        self.emit(1, "return s + np.sum(F * F) + np.sum(w * w) + F[0, 0] * w[n - 1]")
+        # the sums of squares of many pairs stay small
+        self.emit(1, "return 0.02 * (s + np.sum(F * F) + np.sum(w * w) + F[0, 0] * w[n - 1])")
         return "\n".join(self.lines)
 
     def chance(self, probability: float) -> bool:
