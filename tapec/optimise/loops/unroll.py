@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 
 from tapec.journal import Listener
+from tapec.optimise.loops.ways import CHOICES
 from tapec.optimise.memory.scalars import small_arrays
 from tapec.syntax.core import (
     Assign,
@@ -41,7 +42,6 @@ from tapec.syntax.core import (
 # a loop of more trips is not written out
 TRIPS = 4
 _STATEMENTS = 60
-_EXTREMES = frozenset({"max", "min", "np.maximum", "np.minimum", "np.fmax", "np.fmin"})
 
 
 def unroll(
@@ -143,4 +143,4 @@ def _computed(var: str, block: Block) -> set[str]:
 
 
 def _is_extreme(stmt: Stmt) -> bool:
-    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in _EXTREMES
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in CHOICES

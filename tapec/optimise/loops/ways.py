@@ -11,7 +11,7 @@ EXPONENTIALS = frozenset({"np.exp", "math.exp"})
 _LOGARITHMS = frozenset({"np.log", "math.log"})
 _ROOTS = frozenset({"np.sqrt", "math.sqrt"})
 _SIZES = frozenset({"abs", "np.abs", "np.absolute", "np.fabs", "math.fabs"})
-_CHOICES = frozenset({"np.maximum", "np.minimum", "np.fmax", "np.fmin", "max", "min"})
+CHOICES = frozenset({"np.maximum", "np.minimum", "np.fmax", "np.fmin", "max", "min"})
 _POWERS = frozenset({"**", "np.power", "math.pow"})
 
 
@@ -75,7 +75,7 @@ def of_numbers(value: Op, ways: list[Way]) -> Way | None:
         case fn, [way, _] if fn in _POWERS and way.proportional:
             power = _literal(value.args[1])
             return None if power is None else _way(way.by * power, True)
-        case fn, [first, second] if fn in _CHOICES:
+        case fn, [first, second] if fn in CHOICES:
             return agreed(first, second)
     return None
 

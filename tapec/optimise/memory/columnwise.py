@@ -45,7 +45,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import INT64, Array, Scalar, Type
+from tapec.syntax.types import INT64, Array, Type
 
 _ALL = Op("slice", (Const(None), Const(None), Const(None)))
 # elements of a matrix that has a line or two of the cache
@@ -80,7 +80,7 @@ def _in_rows(name: str, columns: str, fresh: Fresh) -> Iterator[Stmt]:
     type_ = fresh.types[name]
     assert isinstance(type_, Array)
     i, j, rows, width = (fresh(stem, INT64) for stem in ("i", "j", "n", "n"))
-    value = fresh("t", Scalar(type_.dtype))
+    value = fresh("t", type_.element)
     yield Assign(rows, Op("dim", (Name(columns), Const(1))))
     yield Assign(width, Op("dim", (Name(columns), Const(0))))
     yield Assign(name, Op("empty", (Const(type_.dtype), Name(rows), Name(width))))
