@@ -34,7 +34,7 @@ from tapec.optimise.extents.stretched import copy_stretched
 from tapec.optimise.extents.unstepped import stencils_without_steps, without_steps
 from tapec.optimise.extents.unstretched import may_stretch, tell_form, two_forms, with_equal
 from tapec.optimise.loops.ascending import ascend
-from tapec.optimise.loops.carried import carry_additions
+from tapec.optimise.loops.carried import carry_additions, carry_in_rows
 from tapec.optimise.loops.chains import split_chains
 from tapec.optimise.loops.distribute import distribute, distribute_by_trip
 from tapec.optimise.loops.early import leave_early
@@ -186,6 +186,7 @@ SPEED: tuple[Pass, ...] = (
     store_rows_once,
     count_upward,
     carry_additions,
+    carry_in_rows,
     gather_planes,
     distribute,
     ascend,
@@ -371,6 +372,7 @@ def _as_fast(
     loops_alone = few or options.memory is not None
     left_out: dict[Pass, bool] = {
         carry_additions: options.parallel,
+        carry_in_rows: options.parallel,
         multiply_matrices: loops_alone,
         add_later: loops_alone or rare,
     }

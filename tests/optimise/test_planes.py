@@ -168,12 +168,12 @@ def blocks(x, w):
 
 
 def box(u0, kappa, steps):
-    """A cross in three dimensions: two of its axes are gathered."""
+    """A cross in three dimensions, of which the innermost loop counts the second: two of its axes are gathered."""
     u, new = u0.copy(), u0.copy()
     for _ in range(steps):
         for i in range(1, u.shape[0] - 1):
-            for j in range(1, u.shape[1] - 1):
-                for k in range(1, u.shape[2] - 1):
+            for k in range(1, u.shape[2] - 1):
+                for j in range(1, u.shape[1] - 1):
                     around = u[i - 1, j, k] + u[i + 1, j, k] + u[i, j - 1, k] + u[i, j + 1, k]
                     new[i, j, k] = kappa * (around + u[i, j, k - 1] - u[i, j, k + 1]) ** 2
         u, new = new, u

@@ -11,6 +11,9 @@ Each element is read and written once, and the loop runs on vectors: what the tr
 shifted by one.  Of what is added two elements further on, as by a second difference, two trips know; four at most.
 Where nothing but the additions meets the array, their order does not matter.  Not in loops whose trips can run in any
 order, which may run in lanes or on threads: a loop inside that waits for its trip before could not.
+
+`carry_in_rows` does the same along the rows of matrices, for what `planes` has left: there, trips of the loop around
+that add to each other's rows (`x_bar[i - 1, j]`, `x_bar[i + 1, j]`) count as such that wait.
 """
 
 from __future__ import annotations
@@ -47,7 +50,15 @@ def carry_additions(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such additions carried; see the module.  Afterwards a name may have several values."""
-    worker = _Carried(function, listener)
+    worker = _Carried(function, listener, in_rows=False)
+    return replace(function, body=worker.block(function.body), types=worker.fresh.types)
+
+
+def carry_in_rows(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
+    """The same for additions to rows of matrices."""
+    worker = _Carried(function, listener, in_rows=True)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -56,8 +67,9 @@ _FARTHEST = 4
 
 
 class _Carried:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function, listener: Listener | None, in_rows: bool) -> None:
         self.listener = listener
+        self.in_rows = in_rows
         self.trips = Trips(function)
         self.fresh = Fresh(function.types)
 
@@ -69,7 +81,7 @@ class _Carried:
         out: list[Stmt] = []
         within = partial(self.block, inner=True)
         for stmt in block:
-            waits = isinstance(stmt, Loop) or (isinstance(stmt, For) and not self.trips.commute(stmt))
+            waits = isinstance(stmt, Loop) or (isinstance(stmt, For) and self.waits(stmt))
             made = map_blocks(stmt, within) if waits or (inner and isinstance(stmt, If)) else stmt
             straight = isinstance(stmt, For) and all(isinstance(one, Assign | Store) for one in stmt.body)
             if isinstance(stmt, For) and made == stmt and (straight or not inner):
@@ -77,6 +89,20 @@ class _Carried:
             else:
                 out.append(made)
         return tuple(out)
+
+    def waits(self, loop: For) -> bool:
+        """Whether trips wait for each other, or add to rows of each other."""
+        if not self.trips.commute(loop):
+            return True
+        if not self.in_rows or loop.parallel:
+            return False
+        rows: dict[str, set[int]] = {}
+        for access in self.trips.accesses(loop.body):
+            leading = access.index[:-1] if access.kind == "add" and access.index else ()
+            for one in map(self.trips.subscript, leading):
+                if one is not None and one.base == loop.var:
+                    rows.setdefault(access.array, set()).add(one.offset)
+        return any(len(offsets) > 1 for offsets in rows.values())
 
     def loop(self, loop: For) -> list[Stmt]:
         """What takes a loop's place."""
@@ -91,31 +117,43 @@ class _Carried:
         if loop.step == Const(-1) and self.trips.commute(loop):
             loop = upward(loop, self.trips, self.fresh, before)
         for group in self.trips.groups(loop.body):
-            additions = self.additions(loop, group)
-            if additions is not None:
+            for additions in self.additions(loop, group):
                 loop = self.carry(loop, additions, before, after)
         return [*before, loop, *after] if after else [given]
 
-    def additions(self, loop: For, group: list[Access]) -> dict[int, Store] | None:
-        """The additions to elements: by how many trips later is the last one to add to each, beginning with 0.
+    def additions(self, loop: For, group: list[Access]) -> list[dict[int, Store]]:
+        """Of each row, the additions: by how many trips later is the last one to add to each, beginning with 0.
 
-        None if anything else in the loop meets their memory.
+        None where anything else in the loop meets their memory.
         """
         stores = [one for one in loop.body if isinstance(one, Store) and any(access.stmt is one for access in group)]
         if not 2 <= len(group) == len(stores) or not all(one.accumulate for one in stores):
-            return None
+            return []
         (array, *others) = {one.array for one in stores}
         type_ = self.trips.types[array]
         inside = written_in(loop.body)
-        if others or array in inside or not isinstance(type_, Array) or type_.ndim != 1 or not type_.is_float:
-            return None
+        if others or array in inside or not isinstance(type_, Array) or not type_.is_float:
+            return []
+        if (type_.ndim > 1) != self.in_rows:
+            return []
+        rows: dict[tuple[object, ...], list[Store]] = {}
+        for one in stores:
+            leading = tuple(map(self.trips.subscript, one.index[:-1]))
+            if any(part is None or part.base in {*inside, loop.var} for part in leading):
+                return []
+            rows.setdefault(leading, []).append(one)
+        found = [self.of_row(loop, row, type_) for row in rows.values() if len(row) > 1]
+        return [one for one in found if one is not None]
+
+    def of_row(self, loop: For, stores: list[Store], type_: Array) -> dict[int, Store] | None:
+        """The additions to elements of one row; None if one cannot be carried."""
         values = [self.trips.types[one.value.id] for one in stores if isinstance(one.value, Name)]
         if values != [type_.element] * len(stores) or not all(self.trips.fixed(one.value) for one in stores):
             return None
-        places = [self.trips.subscript(one.index[0]) for one in stores]
+        places = [self.trips.subscript(one.index[-1]) for one in stores]
         sign = 1 if loop.step == Const(1) else -1
         offsets = [sign * one.offset for one in places if one is not None and one.base == loop.var]
-        later = [offset - min(offsets) for offset in offsets]
+        later = [offset - min(offsets, default=0) for offset in offsets]
         if len(set(later)) != len(stores) or max(later) > _FARTHEST:
             return None
         return dict(sorted(zip(later, stores, strict=True), key=lambda pair: pair[0]))
@@ -124,7 +162,7 @@ class _Carried:
         """The loop, which adds to an element what the trips before have left for it, with what stands around it."""
         last, first = additions[0], additions[max(additions)]
         type_ = self.trips.types[last.array]
-        place = self.trips.subscript(last.index[0])
+        place = self.trips.subscript(last.index[-1])
         assert isinstance(type_, Array) and place is not None
         step = 1 if loop.step == Const(1) else -1
         # for the element of the next trip, and of the one after it
@@ -146,9 +184,15 @@ class _Carried:
         runs = self.fresh("t", BOOL)
         ordered = (loop.start, loop.stop) if step == 1 else (loop.stop, loop.start)
         rest: list[Stmt] = []
+        # what computes these subscripts may be in the loop
+        rows = [one for part in last.index[:-1] if (one := self.trips.subscript(part)) is not None]
+        leading = [
+            Const(one.offset) if one.base is None else moved(self.fresh, Name(one.base), one.offset, last, rest)
+            for one in rows
+        ]
         for later, name in enumerate(names, 1):
             index = moved(self.fresh, loop.stop, place.offset + step * (later - 1), last, rest)
-            rest.append(Store(last.array, (index,), Name(name), True, (additions.get(later) or first).span))
+            rest.append(Store(last.array, (*leading, index), Name(name), True, (additions.get(later) or first).span))
         after += [Assign(runs, Op("<", ordered), loop.span), If(Name(runs), tuple(rest), (), loop.span)]
         if self.listener is not None:
             why = "an addition to the next trip's element of `{0}` is carried to that trip"
