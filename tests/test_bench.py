@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import central_difference, clone, inner, random_like
-from tests.programs import kernels, objectives, spectra
+from tests.programs import kernels, objectives, overwriting, spectra
 from tools.bench.cold import Start, lateness
 from tools.bench.programs import PROBLEMS
 from tools.bench.threads import SHARED, threaded
@@ -29,6 +29,7 @@ SMALL = {
     "recursive_filter": lambda rng: kernels.make_filter(rng, 6),
     "charge_deposit": lambda rng: kernels.make_charges(rng, 8),
     "asian_option": lambda rng: (100.0, 0.02, 0.3, 99.0, 1.0, rng.normal(size=(6, 4))),
+    "shallow_water": lambda rng: (*overwriting.make_water(rng, 6)[:4], 3),
 }
 BY_HAND = [problem for problem in PROBLEMS if problem.adjoint is not None]
 

@@ -27,7 +27,15 @@ from tests.programs import (
     overwriting,
     spectra,
 )
-from tools.bench import adjoints, adjoints_complex, adjoints_kernels, adjoints_objectives, elementwise, jacobians
+from tools.bench import (
+    adjoints,
+    adjoints_complex,
+    adjoints_kernels,
+    adjoints_objectives,
+    adjoints_overwriting,
+    elementwise,
+    jacobians,
+)
 
 Args = tuple[Any, ...]
 
@@ -333,7 +341,12 @@ PROBLEMS = (
         adjoints_kernels.asian_option,
     ),
     Problem(kernels.time_warping, lambda rng: (rng.normal(size=200), rng.normal(size=200)), (0, 1)),
-    Problem(overwriting.shallow_water, lambda rng: overwriting.make_water(rng, 64), (0, 1, 2)),
+    Problem(
+        overwriting.shallow_water,
+        lambda rng: overwriting.make_water(rng, 64),
+        (0, 1, 2),
+        adjoints_overwriting.shallow_water,
+    ),
     Problem(overwriting.tomography, lambda rng: overwriting.make_rays(rng, 64, 20, 40)),
     Problem(overwriting.tree_likelihood, lambda rng: overwriting.make_tree(rng, 16, 500)),
     Problem(
