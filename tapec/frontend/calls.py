@@ -39,6 +39,7 @@ from tapec.frontend.values import (
     Partial,
     Record,
     Static,
+    Sym,
     Tup,
     Value,
     describe,
@@ -134,6 +135,10 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         args = [collected(ev, arg) for arg in args]
     if not args and kwargs:
         args, kwargs = _first_by_name(ev, obj, kwargs, node)
+    if obj is np.dot:
+        args, kwargs = parameters.in_order(ev, ("a", "b", "out"), "np.dot", args, kwargs, node, needed=2), {}
+        if len(args) > 2:
+            return _dot_into(ev, args, node)
     if any(complex_calls.holds_complex(ev, arg) for arg in (*args, *kwargs.values())):
         found = complex_calls.call(ev, obj, dotted_name(obj), args, kwargs, node)
         if found is not None:
@@ -158,7 +163,9 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_library(ev, library, args, kwargs, node)
     dotted = dotted_name(obj)
     if dotted in PRIMITIVES:
-        return ev.primitive(dotted, plain(ev, all_present(ev, args)), kwargs, node)
+        params = PRIMITIVES[dotted].params
+        args = parameters.in_order(ev, params, dotted, args, kwargs, node, needed=len(params))
+        return ev.primitive(dotted, plain(ev, all_present(ev, args)), node)
     if dotted in INERT:
         return ev.inert(dotted, plain(ev, all_present(ev, args)), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
@@ -323,6 +330,16 @@ def call_rule(
         ev.write_into(out, result, node)
         return out
     return result
+
+
+def _dot_into(ev: Evaluator, args: list[Value], node: Any) -> Value:
+    """`np.dot(a, b, out)`, which Numba has as well: the product, stored into an array of its shape."""
+    product, out = call_object(ev, np.dot, args[:2], {}, node), args[2]
+    ranks = [getattr(one.type, "ndim", None) if isinstance(one, Sym | Complex) else None for one in (product, out)]
+    if not ranks[0] or ranks[0] != ranks[1]:
+        ev.fail(TypeMismatch, f"`out` of `np.dot` is {describe(out)}, which has not the shape of the product", node)
+    ev.write_into(out, product, node)
+    return out
 
 
 def call_library(ev: Evaluator, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any = None) -> Value:

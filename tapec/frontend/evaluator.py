@@ -333,6 +333,10 @@ class Evaluator:
 
     def assign(self, value: Expr, type_: Type, base: str = "t") -> Sym:
         """Emit `name = value` under a fresh name."""
+        match value:
+            case Op(fn="cast.float64", args=(Name(id=test),)) if self.types.get(test) == BOOL:
+                # Numba has no `float` of a boolean
+                value = Op("ifelse", (Name(test), Const(1.0), Const(0.0)))
         name = self.define(base, type_, temporary=base == "t")
         self.emit(Assign(name, value, self.span))
         return Sym(Name(name), type_)

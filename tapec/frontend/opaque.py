@@ -58,7 +58,7 @@ def inert(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Va
     ev.fail(TypeMismatch, f"Numba has no `{name}` for ({types})", node)
 
 
-def primitive(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
+def primitive(ev: Evaluator, name: str, args: Args, node: Any) -> Value:
     """A whole-array function with rules of its own, such as a matrix product."""
     args = [as_array(ev, arg, node) if isinstance(arg, Tup | Lst) else arg for arg in args]
     if name == "np.dot" and any(is_scalar(arg) for arg in args):
@@ -76,7 +76,7 @@ def primitive(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -
             converted.append(arg if arg.type.dtype == common else copy(ev, arg, common, node))
         else:
             converted.append(arg)
-    result = inert(ev, name, converted, kwargs, node)
+    result = inert(ev, name, converted, {}, node)
     if len(converted) == 2:
         _note_extents(ev, result, converted, name == "np.dot")
     return result
@@ -126,4 +126,4 @@ def matmul(ev: Evaluator, left: Value, right: Value, node: Any) -> Value:
     if max(_rank(left), _rank(right)) > 2:
         product: Value = ev.inline_library(product_of_stacks, [left, right], {}, node)
         return product
-    return primitive(ev, "np.dot", [left, right], {}, node)
+    return primitive(ev, "np.dot", [left, right], node)

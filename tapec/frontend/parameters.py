@@ -18,6 +18,7 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import is_none
 
 # those in front may be given by position; an asterisk stands for any number
 PARAMETERS: dict[Callable[..., Any], str] = {
@@ -80,7 +81,7 @@ METHODS = {
     "transpose": "* axes",
     "swapaxes": "axis1 axis2",
     "fill": "value",
-    "dot": "b",
+    "dot": "b out",
 }
 
 
@@ -90,10 +91,27 @@ def check(ev: Evaluator, known: str | None, name: str, args: Args, kwargs: Kwarg
         return
     names = known.split()
     if "*" not in names and len(args) > len(names):
-        ev.fail(UnsupportedSyntax, f"`{name}` takes {len(names)} arguments here, not {len(args)}", node)
+        count = "one argument" if len(names) == 1 else f"{len(names)} arguments"
+        ev.fail(UnsupportedSyntax, f"`{name}` takes {count} here, not {len(args)}", node)
     for key in kwargs:
         if key not in names:
             ev.fail(UnsupportedSyntax, f"`{name}` takes no argument `{key}` here", node)
+
+
+def in_order(
+    ev: Evaluator, params: tuple[str, ...], name: str, args: Args, kwargs: Kwargs, node: Any, *, needed: int
+) -> Args:
+    """The arguments for `params`, of which the first `needed` must be there, by position; others are refused."""
+    check(ev, " ".join(params), name, args, kwargs, node)
+    given = dict(zip(params, args, strict=False))
+    twice = [key for key in kwargs if key in given]
+    if twice:
+        ev.fail(TypeMismatch, f"`{name}` gets two values for `{twice[0]}`", node)
+    given = {key: value for key, value in (given | kwargs).items() if not is_none(value)}
+    missing = [key for key in params[:needed] if key not in given]
+    if missing:
+        ev.fail(TypeMismatch, f"`{name}` needs a value for `{missing[0]}`", node)
+    return [given[key] for key in params if key in given]
 
 
 # how many arguments functions need whose signatures do not tell

@@ -69,7 +69,6 @@ from tapec.frontend.creation import (
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import refuse_change
 from tapec.frontend.list_methods import list_method
-from tapec.frontend.opaque import primitive
 from tapec.frontend.rings import roll
 from tapec.frontend.shapes import expand_dims, flatten, ndim, ravel, reshape, shape, size, swapaxes, transpose
 from tapec.frontend.suspended import Generator
@@ -126,8 +125,8 @@ def method(
         if args:
             return iteration.flat_item(ev, owner, ev.scalar(args[0], node), node)
         return indexing.load(ev, owner, Tup((number(0),) * getattr(owner.type, "ndim", 0)), node)
-    if is_array(owner) and name in ("dot",):
-        return primitive(ev, "np.dot", [ev.materialise(owner), ev.materialise(args[0])], {}, node)
+    if is_array(owner) and name == "dot":
+        return ev.call_object(np.dot, [owner, *args], kwargs, node)
     if is_array(owner) and name in INERT_METHODS:
         return ev.call_object(getattr(np, name), [owner, *args], kwargs, node)
     return None

@@ -338,3 +338,26 @@ def vectorised_tuples(x):
 @refused(VECTOR)
 def a_generalised_function(x):
     return reversed_rows(x)[0]
+
+
+MATRIX = np.array([[2.0, 1.0], [1.0, 3.0]])
+
+
+@refused(MATRIX)
+def a_limit_of_a_pseudo_inverse(x):
+    return np.linalg.pinv(x, rcond=1e-10)[0, 1]
+
+
+@refused(MATRIX)
+def the_other_triangle(x):
+    return np.linalg.eigh(x, "U")[0][0]
+
+
+@refused(MATRIX)
+def a_system_without_a_right_side(x):
+    return np.linalg.solve(x)[0, 0]
+
+
+@refused(MATRIX)
+def a_system_with_two_matrices(x):
+    return np.linalg.solve(x, x, a=x)[0, 0]

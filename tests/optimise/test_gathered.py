@@ -352,3 +352,33 @@ def three_parts(y, n, steps, d):
 @pytest.mark.parametrize("n", [0, 2, 3, 5])
 def test_neighbours_in_parts_of_one_array(program, n):
     check_derivative(program, (np.linspace(0.5, 1.4, 3 * max(n, 1)), n, 2, 0.3), (0, 3))
+
+
+def grid_in_place(y, n, m):
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            below = y[(i + 1) * m + j] * y[i * m + j - 1]
+            y[i * m + j] = 0.3 * y[i * m + j] + 0.1 * (y[(i - 1) * m + j] + below + y[i * m + j + 1])
+    return np.sum(y * y)
+
+
+def grid_shifted(y, n, m):
+    for j in range(m):
+        for i in range(n - 1):
+            y[j * n + i] = np.sin(y[j * n + i + 1])
+    return np.sum(y * y)
+
+
+def grid_beside(y, n, m):
+    z = y.copy()
+    for i in range(n):
+        for j in range(m - 1):
+            z[i * m + j] = y[i * m + j + 1] ** 2 * y[i * m + j]
+    return np.sum(z * z)
+
+
+@pytest.mark.parametrize("program", [grid_in_place, grid_shifted, grid_beside], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 5), (4, 5)], ids=str)
+def test_grids_in_one_dimension(program, shape):
+    # where a row begins is a product of two numbers
+    check_derivative(program, (np.linspace(0.5, 1.4, shape[0] * shape[1]), *shape), (0,))

@@ -131,12 +131,15 @@ def placed(fresh: Fresh, index: Index, base: Atom, stmt: Stmt, body: list[Stmt])
         for one in index.leading
     ]
     place: Atom = Const(0) if index.back else base
-    for name, factor in index.row.terms:
-        part: Atom = Name(name)
+    for product, factor in index.row.terms:
+        first, *others = product.split("*")
+        part: Atom = Name(first)
+        for name in others:
+            part = _computed(fresh, Op("*", (part, Name(name))), stmt, body)
         if abs(factor) > 1:
             part = _computed(fresh, Op("*", (Const(abs(factor)), part)), stmt, body)
-        first = place == Const(0) and factor > 0
-        place = part if first else _computed(fresh, Op("+" if factor > 0 else "-", (place, part)), stmt, body)
+        alone = place == Const(0) and factor > 0
+        place = part if alone else _computed(fresh, Op("+" if factor > 0 else "-", (place, part)), stmt, body)
     place = moved(fresh, place, index.offset, stmt, body)
     return (*leading, _computed(fresh, Op("-", (place, base)), stmt, body) if index.back else place)
 
