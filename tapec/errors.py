@@ -15,7 +15,7 @@ Each error says what, where, why and what to do; each part is also a field
       CompilationError            the backend refused generated source
       CacheError                  the cache folder cannot be used
       LoweringError               a tape body that cannot be lowered (RuntimeError)
-      ArgumentOverlap             arguments that share memory, one of them written
+      ArgumentOverlap             arguments, or elements of one, that share memory and are written
       UsageError                  wrong arguments to a function of the API
       GradientMismatch            a derivative that fails `check_grads` (AssertionError)
 """
@@ -115,7 +115,7 @@ class LoweringError(TapecError, RuntimeError):
 
 
 class ArgumentOverlap(TapecError, ValueError):
-    """Arguments that share part of their memory, where the function writes into one of them."""
+    """Arguments, or elements of one, that share memory which the function writes into."""
 
 
 class UsageError(TapecError, ValueError):

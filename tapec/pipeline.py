@@ -28,7 +28,7 @@ from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Raise, Return, Stmt, map_blocks, walk
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.forward import forward
-from tapec.transforms.guards import separate_arguments
+from tapec.transforms.guards import separate_arguments, separate_elements
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.limits import limited
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse
@@ -81,7 +81,12 @@ def _build(
     labels = _labels(function, len(arguments))
     structure = Boundary(labels, arguments, core.params)
     whole = {part: pair.whole for pair in structure.pairs() for part in (pair.re, pair.im)}
-    core = replace(core, body=(*separate_arguments(core, lowered.roots, whole), *core.body))
+
+    def guards(function: Function) -> Block:
+        elements = separate_elements(function, lowered.roots, whole, structure.contiguous)
+        return (*elements, *separate_arguments(function, lowered.roots, whole))
+
+    core = replace(core, body=(*guards(core), *core.body))
     name = f"{core.name}_{kind}" if core.name.isidentifier() else f"function_{kind}"
     constants = frozenset(lowered.constants)
     if kind == "primal":
@@ -105,7 +110,7 @@ def _build(
     if options.fast and options.memory is None and kind in ("grad", "value_and_grad"):
         if alike is not None:
             first, equal = alike
-            alike = replace(first, body=(*separate_arguments(first, lowered.roots, whole), *first.body)), equal
+            alike = replace(first, body=(*guards(first), *first.body)), equal
         several = forms(core, constants, alike, listener)
     shapes = None
     if given is not None and kind in ("grad", "value_and_grad"):
@@ -133,8 +138,8 @@ def _build(
         made = blocks_of(kind, core, sources, constants, options.fast)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
         # names of their own beside those of the runs
-        guards = separate_arguments(replace(lowered.function, types=made.types), lowered.roots, whole)
-        made = replace(made, body=(*guards, *made.body), doc=doc)
+        checks = guards(replace(lowered.function, types=made.types))
+        made = replace(made, body=(*checks, *made.body), doc=doc)
         order = 2 if kind == "hessian" else 1
 
         def blocks(values: tuple[Expr, ...]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
 if TYPE_CHECKING:
-    from tapec_runtime.aliasing import AliasedArguments, overlap
+    from tapec_runtime.aliasing import AliasedArguments, AliasedElements, overlap, overlaps_itself
     from tapec_runtime.checkpoints import checkpointed, next_checkpoint
     from tapec_runtime.complexes import complex64_array, complex_array
     from tapec_runtime.counting import unforeseen
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AliasedArguments",
+    "AliasedElements",
     "OtherForm",
     "UnconnectedGradients",
     "Variable",
@@ -59,6 +60,7 @@ __all__ = [
     "minimum",
     "next_checkpoint",
     "overlap",
+    "overlaps_itself",
     "places",
     "polygamma",
     "power",
@@ -82,6 +84,7 @@ __all__ = [
 # these modules need Numba, which takes longer to import than the rest together
 _LAZY = {
     "AliasedArguments": "aliasing",
+    "AliasedElements": "aliasing",
     "OtherForm": "forms",
     "arctan": "trigonometric",
     "checkpointed": "checkpoints",
@@ -106,6 +109,7 @@ _LAZY = {
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",
     "overlap": "aliasing",
+    "overlaps_itself": "aliasing",
     "places": "searches",
     "polygamma": "special",
     "power": "powers",

@@ -1,4 +1,4 @@
-"""Do two arguments share memory?"""
+"""Do two arguments share memory, or elements of one?"""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from numba import njit
 
 class AliasedArguments(ValueError):
     """Two arrays that share memory were passed to a function that writes into one of them."""
+
+
+class AliasedElements(AliasedArguments):
+    """An array whose elements share memory was passed to a function that writes into it."""
 
 
 @njit(error_model="numpy")
@@ -42,3 +46,34 @@ def overlap(a: Any, b: Any) -> bool:
         else:
             b_high += reach
     return bool(a_low < b_high and b_low < a_high)
+
+
+def elements_overlap(a: Any, parts: int = 1) -> bool:
+    """Whether elements of an array may share memory, as those of windows do, or of an axis with stride 0.
+
+    a        an array of any rank
+    parts    how many numbers an element has: 2 for the real or imaginary part of a complex array
+    returns  False only if each axis steps over all that the axes with smaller strides reach
+
+    >>> import numpy as np
+    >>> x = np.zeros((4, 6))
+    >>> elements_overlap(x[:, ::-2].T), elements_overlap(np.lib.stride_tricks.sliding_window_view(x, 3, axis=1))
+    (False, True)
+    """
+    if a.size == 0:
+        return False
+    for k in range(a.ndim):
+        if a.shape[k] < 2:
+            continue
+        step = abs(a.strides[k])
+        reach = parts * a.itemsize
+        for j in range(a.ndim):
+            other = abs(a.strides[j])
+            if other < step or (other == step and j < k):
+                reach += (a.shape[j] - 1) * other
+        if step < reach:
+            return True
+    return False
+
+
+overlaps_itself = njit(error_model="numpy")(elements_overlap)

@@ -24,6 +24,8 @@ class Boundary:
     def __init__(self, labels: tuple[str, ...], arguments: tuple[Any, ...], params: tuple[str, ...]) -> None:
         self.namespace: dict[str, Any] = {}
         self.unpack: list[str] = []
+        # parts of complex arguments that are contiguous
+        self.contiguous: frozenset[str] = frozenset()
         remaining = list(params)
         self.labels: list[str] = []
         self.trees: list[Any] = []
@@ -66,7 +68,10 @@ class Boundary:
         if isinstance(argument, Tup):
             return tuple(self._tree(item, remaining) for item in argument.items)
         if isinstance(argument, Complex):
-            return Pair(remaining.pop(0), remaining.pop(0))
+            pair = Pair(remaining.pop(0), remaining.pop(0))
+            if argument.contiguous:
+                self.contiguous |= {pair.re, pair.im}
+            return pair
         return remaining.pop(0)
 
     def sources(self, positions: tuple[int, ...], function: types.FunctionType) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ class Derivative(Remade, Dispatcher):
         if "tapec_runtime.OtherForm" in text:
             self._alone.add(types_)
         # only such functions pay for a Python frame around the call
-        if ("tapec_runtime.OtherForm" in text or "tapec_runtime.AliasedArguments" in text) and type(self) is Derivative:
+        if type(self) is Derivative and any(f"tapec_runtime.{refused}" in text for refused in _REFUSALS):
             self.__class__ = Retrying
         found = classes.of_types(types_)
         if found:
@@ -237,6 +237,9 @@ class Derivative(Remade, Dispatcher):
         return remake(files, *recipe)
 
 
+# what programs raise before they write
+_REFUSALS = ("OtherForm", "AliasedArguments", "AliasedElements")
+
 # Numba's own way of a call; by `super()` it takes a quarter of a microsecond longer
 _call = Dispatcher.__call__
 
@@ -258,6 +261,8 @@ class Retrying(Derivative):
 
     def _retried(self, refused: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the program for arguments that one refused."""
+        if isinstance(refused, tapec_runtime.AliasedElements):
+            raise ArgumentOverlap(str(refused), hint="pass a copy of it")
         if isinstance(refused, tapec_runtime.AliasedArguments):
             return self._as_one(str(refused), args, kwargs)
         self._compile_whole()

@@ -138,7 +138,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
             if isinstance(leaf.type, Array):
                 sub.roots[name] = frozenset({name})
         if isinstance(value, Complex):
-            inner[key] = joined(sub, *own) if value.is_array else Complex(*own)
+            inner[key] = joined(sub, *own) if value.is_array else Complex(own[0], own[1])
         else:
             inner[key] = own[0] if own else value
     fresh = Frame(frame.source, frame.names, frame.parent)

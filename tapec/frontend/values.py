@@ -52,11 +52,12 @@ class Complex(Value):
     """A complex number or array: its real and imaginary parts, two numbers or two arrays of one shape.
 
     It is structure, as a tuple is: core has the parts alone.  A `Lazy` of a complex dtype is what has not been
-    written yet.  As the type of an argument it holds the types of the parts.
+    written yet.  As the type of an argument it holds the types of the parts, and whether the whole is contiguous.
     """
 
     re: Any
     im: Any
+    contiguous: bool = False
 
     @property
     def type(self) -> Any:

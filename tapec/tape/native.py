@@ -21,6 +21,7 @@ from tapec.tape.names import Names, atoms_of
 from tapec.tape.place import entering_frame, forget_variables
 from tapec.tape.plan import UNMADE, Plan, known_plan
 from tapec.tape.snapshots import snapshot
+from tapec_runtime.aliasing import elements_overlap
 
 _UNSET = object()
 
@@ -98,6 +99,11 @@ class Recording:
         for leaf, obj in zip(self.own.leaves, self.objects, strict=True):
             if leaf.name not in self.own.written or not isinstance(obj, np.ndarray):
                 continue
+            if not obj.flags.forc and elements_overlap(obj):
+                raise LoweringError(
+                    f"`{leaf.name}` is written in place and overlaps itself: elements of it share memory",
+                    hint="copy it before the tape",
+                )
             for other in self.objects:
                 if other is not obj and isinstance(other, np.ndarray) and np.may_share_memory(obj, other):
                     raise LoweringError(

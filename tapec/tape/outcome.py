@@ -31,6 +31,7 @@ from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array
 from tapec.tape.live import LiveObjects
 from tapec.tape.versions import VariablePair, VariableSym
+from tapec_runtime.aliasing import elements_overlap
 from tapec_runtime.variables import Variable, active
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis), enum.Enum, type, np.dtype, np.generic)
@@ -230,8 +231,11 @@ def _announce(variables: tuple[Variable, ...]) -> None:
 
 
 def _check_sharing(written: tuple[int, ...], objects: tuple[Any, ...]) -> None:
-    """What is written shares memory with nothing else."""
+    """What is written shares memory with nothing else, nor do its elements with one another."""
     for position in written:
+        own = objects[position]
+        if isinstance(own, np.ndarray) and not own.flags.forc and elements_overlap(own):
+            raise LoweringError("an argument that is written in place overlaps itself: elements of it share memory")
         for value in objects:
             # a complex array is two inputs
             shared = value is not objects[position] and isinstance(value, np.ndarray)

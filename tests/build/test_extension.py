@@ -245,6 +245,13 @@ def test_written_arguments_must_not_share_memory(built):
     np.testing.assert_array_equal(x, X)
 
 
+def test_written_arguments_must_not_overlap_themselves(built):
+    shared = np.lib.stride_tricks.as_strided(X, X.shape, (0,))
+    with pytest.raises(ValueError, match="overlaps itself"):
+        built.blend_value_and_grad(shared, X.copy())
+    built.blend_value_and_grad(X.copy(), shared)
+
+
 def test_read_only_arrays(built):
     x = read_only(X.copy())
     same(built.weighted_value_and_grad(x, PAIR), built.weighted_value_and_grad(X, PAIR))

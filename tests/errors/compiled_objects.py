@@ -104,6 +104,16 @@ def written_arguments_overlap():
 
 
 @misuse
+def a_written_argument_overlaps_itself():
+    @function
+    def f(a):
+        a[0] = 2.0
+        return a.sum()
+
+    f(np.lib.stride_tricks.sliding_window_view(np.ones(4), 2, writeable=True))
+
+
+@misuse
 def every_call_another_way():
     @function
     def f(n):

@@ -157,6 +157,12 @@ def overlapping_arguments(x, y):
     return x.sum() * y[1]
 
 
+@refused(np.lib.stride_tricks.as_strided(np.array([3.0]), (2,), (0,)))
+def an_argument_that_overlaps_itself(x):
+    x[0] = x[0] * x[1]
+    return x[1] ** 2
+
+
 @misuse
 def the_same_array_as_two_sources():
     def f(x, y):

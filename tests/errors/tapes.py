@@ -143,6 +143,17 @@ def shared_memory():
 
 
 @misuse
+def an_array_that_overlaps_itself():
+    a = np.lib.stride_tricks.sliding_window_view(np.ones(4), 2, writeable=True)
+    x = constant(2.0)
+    with GradientTape() as tape:
+        tape.watch(x)
+        a[0, 1] = 2.0
+        y = a[1, 0] * x
+    tape.gradient(y, x)
+
+
+@misuse
 def a_variable_that_is_written():
     w = Variable([1.0, 2.0], name="w")
     with GradientTape() as tape:

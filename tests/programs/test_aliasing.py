@@ -483,3 +483,109 @@ def test_partly_overlapping_written_arguments_are_right_or_refused():
         return
     assert value == pytest.approx(2 * before[1] * before[1] + before[3])
     np.testing.assert_allclose(gradient, [0.0, 4 * before[1], 0.0])
+
+
+def windows_scaled(x):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] *= 1.5
+    return (x * x).sum()
+
+
+def multiplied_in_place(x):
+    x[0] = x[0] * x[1]
+    return abs(x[1]) ** 2
+
+
+def repeated(value):
+    return np.lib.stride_tricks.as_strided(np.array([value]), (2,), (0,))
+
+
+def sharing_parts(values):
+    """Complex numbers, each with its imaginary part where the next one has its real part."""
+    return np.lib.stride_tricks.as_strided(np.array(values).view(complex), (len(values) - 1,), (8,))
+
+
+OVERLAPPING = [
+    (windows_scaled, np.lib.stride_tricks.sliding_window_view(np.arange(1.0, 7.0), 3, writeable=True)),
+    (multiplied_in_place, repeated(3.0)),
+    (multiplied_in_place, repeated(3.0 + 1j)),
+    (multiplied_in_place, sharing_parts([1.0, 2.0, 3.0, 4.0])),
+]
+
+
+@pytest.mark.parametrize(("f", "x"), OVERLAPPING)
+def test_an_argument_that_overlaps_itself_is_refused_where_it_is_written(f, x):
+    before = x.copy()
+    with pytest.raises(tapec.errors.ArgumentOverlap, match="`x` overlaps itself"):
+        tapec.grad(f)(x)
+    np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.generated
+@pytest.mark.parametrize("derivative", [tapec.jacobian, tapec.hessian, lambda f: lambda x: tapec.vjp(f, x)])
+def test_every_derivative_refuses_an_argument_that_overlaps_itself(derivative):
+    with pytest.raises(ValueError, match="`x` overlaps itself"):
+        derivative(multiplied_in_place)(repeated(3.0))
+
+
+def test_an_array_that_overlaps_itself_is_refused_also_if_it_is_passed_twice():
+    shared = repeated(3.0)
+    with pytest.raises(tapec.errors.ArgumentOverlap, match="`a` overlaps itself"):
+        tapec.grad(written_through_first)(shared, shared)
+
+
+@pytest.mark.slow
+def test_compiled_code_does_not_pass_an_array_that_overlaps_itself():
+    gradient = tapec.grad(multiplied_in_place)
+
+    @njit
+    def caller(x):
+        return gradient(x)
+
+    with pytest.raises(ValueError, match="`x` overlaps itself"):
+        caller(repeated(3.0))
+
+
+APART = [
+    arr(6)[::2],
+    arr(6)[::-1],
+    arr(3)[1:1],
+    arr(6).reshape(2, 3)[::-1].T,
+    arr(24).reshape(2, 3, 4)[:, ::-2, 1:3].transpose(2, 0, 1),
+    # axes of one element, and no elements, whatever the strides
+    np.lib.stride_tricks.as_strided(arr(6), (3, 1, 2), (16, 0, 8)),
+    np.lib.stride_tricks.as_strided(arr(6), (0, 3), (0, 0)),
+]
+
+
+def doubled(x):
+    x *= 2.0
+    return (x * x).sum()
+
+
+@pytest.mark.generated
+@pytest.mark.parametrize("x", APART, ids=range(len(APART)))
+def test_elements_in_any_order_are_apart(x):
+    before = x.copy()
+    np.testing.assert_allclose(tapec.grad(doubled)(x), 8.0 * before)
+
+
+@pytest.mark.generated
+def test_an_argument_that_overlaps_itself_may_be_read():
+    def read(x, y):
+        y[0] = x[0] * x[1]
+        return y[0] * x[1]
+
+    for shared in (np.broadcast_to(np.array(3.0), (2,)), repeated(3.0)):
+        np.testing.assert_allclose(tapec.grad(read)(shared, arr(2)), [9.0, 18.0])
+
+
+@pytest.mark.generated
+def test_contiguous_arguments_are_not_asked_whether_they_overlap_themselves():
+    gradient = tapec.grad(multiplied_in_place)
+    for x in (arr(3), arr(3) + 0j):
+        gradient(x)
+    assert "overlaps_itself" not in gradient.source()
+    gradient(arr(6)[::2])
+    assert gradient.source().count("overlaps_itself") == 1
