@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
 if TYPE_CHECKING:
-    from tapec_runtime.aliasing import AliasedArguments, AliasedElements, overlap, overlaps_itself
+    from tapec_runtime.aliasing import (
+        AliasedArguments,
+        AliasedElements,
+        AliasedInside,
+        meet,
+        overlap,
+        overlaps_itself,
+    )
     from tapec_runtime.checkpoints import checkpointed, next_checkpoint
     from tapec_runtime.complexes import complex64_array, complex_array
     from tapec_runtime.counting import unforeseen
@@ -33,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AliasedArguments",
     "AliasedElements",
+    "AliasedInside",
     "OtherForm",
     "UnconnectedGradients",
     "Variable",
@@ -57,6 +65,7 @@ __all__ = [
     "log",
     "log1p",
     "maximum",
+    "meet",
     "minimum",
     "next_checkpoint",
     "overlap",
@@ -85,6 +94,7 @@ __all__ = [
 _LAZY = {
     "AliasedArguments": "aliasing",
     "AliasedElements": "aliasing",
+    "AliasedInside": "aliasing",
     "OtherForm": "forms",
     "arctan": "trigonometric",
     "checkpointed": "checkpoints",
@@ -106,6 +116,7 @@ _LAZY = {
     "log": "exp_log",
     "log1p": "exp_log",
     "maximum": "extremes",
+    "meet": "aliasing",
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",
     "overlap": "aliasing",

@@ -11,6 +11,10 @@ class AliasedArguments(ValueError):
     """Two arrays that share memory were passed to a function that writes into one of them."""
 
 
+class AliasedInside(AliasedArguments):
+    """A program passes arrays that share memory to a function that writes into one of them."""
+
+
 class AliasedElements(AliasedArguments):
     """An array whose elements share memory was passed to a function that writes into it."""
 
@@ -46,6 +50,49 @@ def overlap(a: Any, b: Any) -> bool:
         else:
             b_high += reach
     return bool(a_low < b_high and b_low < a_high)
+
+
+@njit(error_model="numpy")
+def meet(a: Any, b: Any) -> bool:
+    """Whether two arrays may share an element: `overlap`, but for arrays that interleave, as columns of a matrix do.
+
+    >>> import numpy as np
+    >>> x = np.zeros((3, 4))
+    >>> meet(x[:, 0], x[:, 1]), meet(x[:, :2], x[:, 2:]), meet(x[:, :2], x[:, 1:])
+    (False, False, True)
+    """
+    if not overlap(a, b):
+        return False
+    apart = False
+    for k in range(a.ndim):
+        apart = apart or (a.shape[k] > 1 and _interleave(a, b, abs(a.strides[k])))
+    for k in range(b.ndim):
+        apart = apart or (b.shape[k] > 1 and _interleave(a, b, abs(b.strides[k])))
+    return not apart
+
+
+@njit(error_model="numpy")
+def _interleave(a: Any, b: Any, period: int) -> bool:
+    """Whether two arrays lie in different bytes of each stretch of `period` bytes."""
+    if period == 0:
+        return False
+    a_low, a_high, b_low, b_high = a.ctypes.data, a.itemsize, b.ctypes.data, b.itemsize
+    for k in range(a.ndim):
+        reach = (a.shape[k] - 1) * a.strides[k]
+        if abs(a.strides[k]) < period:
+            a_high += abs(reach)
+            a_low += min(reach, 0)
+        elif a.shape[k] > 1 and a.strides[k] % period != 0:
+            return False
+    for k in range(b.ndim):
+        reach = (b.shape[k] - 1) * b.strides[k]
+        if abs(b.strides[k]) < period:
+            b_high += abs(reach)
+            b_low += min(reach, 0)
+        elif b.shape[k] > 1 and b.strides[k] % period != 0:
+            return False
+    between = (b_low - a_low) % period
+    return bool(a_high <= between and between + b_high <= period)
 
 
 def elements_overlap(a: Any, parts: int = 1) -> bool:

@@ -237,8 +237,8 @@ class Derivative(Remade, Dispatcher):
         return remake(files, *recipe)
 
 
-# what programs raise before they write
-_REFUSALS = ("OtherForm", "AliasedArguments", "AliasedElements")
+# what programs refuse arguments with
+_REFUSALS = ("OtherForm", "AliasedArguments", "AliasedElements", "AliasedInside")
 
 # Numba's own way of a call; by `super()` it takes a quarter of a microsecond longer
 _call = Dispatcher.__call__
@@ -263,6 +263,9 @@ class Retrying(Derivative):
         """Call the program for arguments that one refused."""
         if isinstance(refused, tapec_runtime.AliasedElements):
             raise ArgumentOverlap(str(refused), hint="pass a copy of it")
+        if isinstance(refused, tapec_runtime.AliasedInside):
+            # the program may have written, and one in which arguments are one would pass the same
+            raise ArgumentOverlap(str(refused), hint="pass a copy of one of them")
         if isinstance(refused, tapec_runtime.AliasedArguments):
             return self._as_one(str(refused), args, kwargs)
         self._compile_whole()

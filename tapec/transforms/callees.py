@@ -58,4 +58,5 @@ def _guarded(function: Function) -> Function:
         for name, type_ in function.types.items()
         if isinstance(type_, Array)
     }
-    return replace(function, body=(*separate_arguments(function, roots), *function.body))
+    guards = separate_arguments(function, roots, refusal="tapec_runtime.AliasedInside")
+    return replace(function, body=(*guards, *function.body))

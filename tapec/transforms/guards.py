@@ -12,12 +12,16 @@ from tapec.transforms.emitter import Emitter
 
 
 def separate_arguments(
-    function: Function, roots: dict[str, frozenset[str]], whole: dict[str, str] | None = None
+    function: Function,
+    roots: dict[str, frozenset[str]],
+    whole: dict[str, str] | None = None,
+    refusal: str = "tapec_runtime.AliasedArguments",
 ) -> Block:
     """Checks for the start of the function; empty where no pair of arguments needs one.
 
-    roots  for each array name, whose memory it may be
-    whole  for each part of a complex argument, the argument: its parts interleave, and share no element
+    roots    for each array name, whose memory it may be
+    whole    for each part of a complex argument, the argument: its parts interleave, and share no element
+    refusal  what they raise
     """
     argument = whole or {}
     arrays = [p for p in function.params if isinstance(function.types[p], Array)]
@@ -32,7 +36,7 @@ def separate_arguments(
                 continue
             shared = emitter.let("shared", Op("tapec_runtime.overlap", (Name(first), Name(second))), BOOL)
             message = f"arguments `{names[0]}` and `{names[1]}` share memory, and one of them is written"
-            emitter.add(If(shared, (Raise("tapec_runtime.AliasedArguments", (Const(message),)),), ()))
+            emitter.add(If(shared, (Raise(refusal, (Const(message),)),), ()))
     return tuple(emitter.out)
 
 

@@ -7,6 +7,7 @@ assignment and written where the call stands.  The outer derivative then sees pl
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from tapec.frontend.values import Complex, Lst, Static, Sym, Tup, Value, describ
 from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
+from tapec.transforms.nested_memory import separate
 from tapec.transforms.reverse import reverse
 from tapec.transforms.ssa import to_ssa
 
@@ -67,13 +69,12 @@ def call_derivative(
         ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
     vector = args.pop() if kind == "hvp" else None
     parameters = Parameters(ev)
-    inner_args = [parameters.bind(f"argument_{k}", arg) for k, arg in enumerate(args)]
-    inner_kwargs = {key: parameters.bind(key, value) for key, value in kwargs.items()}
+    inner_args, inner_kwargs = parameters.bind_all(callee, args, kwargs)
     single = not isinstance(wrt, tuple)
     chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in ((wrt,) if single else wrt)]
     result, block = parameters.called(callee, inner_args, inner_kwargs, node)
     sources = [leaf for value in chosen for leaf in leaves(ev, value, node)]
-    core, constants, structure = prepared(ev, parameters, block, result, node)
+    core, constants, structure = prepared(ev, parameters, block, result, sources, node)
     if kind in JACOBIANS:
         blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, chosen, result, node)
         return structure([_by_sources(ev, block, chosen, single) for block in blocks])
@@ -191,26 +192,40 @@ def note_memory(ev: Evaluator, block: Block) -> None:
 
 
 class Parameters:
-    """Names of their own for the arguments, so that the derivative can be taken by them."""
+    """Names of their own for the arguments, so that the derivative can be taken by them.
+
+    copies  the statements that define them
+    names   the names, with what the user calls the argument that each belongs to
+    """
 
     def __init__(self, ev: Evaluator) -> None:
         self.ev = ev
         self.copies: list[Assign] = []
-        self.names: list[str] = []
+        self.names: dict[str, str] = {}
 
-    def bind(self, label: str, value: Value) -> Value:
+    def bind_all(
+        self, callee: Value, args: list[Value], kwargs: dict[str, Value]
+    ) -> tuple[list[Value], dict[str, Value]]:
+        """Arguments of a call, under names of their own."""
+        known, labels = parameter_names(callee), [f"argument_{k}" for k in range(len(args))]
+        titles = (*known[: len(args)], *labels[len(known) :])
+        own = [self.bind(label, arg, title) for label, arg, title in zip(labels, args, titles, strict=True)]
+        return own, {key: self.bind(key, value, key) for key, value in kwargs.items()}
+
+    def bind(self, label: str, value: Value, title: str = "") -> Value:
         ev = self.ev
         if isinstance(value, Tup):
-            return Tup(tuple(self.bind(f"{label}_{k}", item) for k, item in enumerate(value.items)), value.cls)
+            items = (self.bind(f"{label}_{k}", item, f"{title}_{k}") for k, item in enumerate(value.items))
+            return Tup(tuple(items), value.cls)
         if isinstance(value, Complex):
-            inner: Value = each(ev, value, lambda part: self.bind(label, part))
+            inner: Value = each(ev, value, lambda part: self.bind(label, part, title))
             return inner
         if not isinstance(value, Sym):
             return value
         base = value.atom.id if isinstance(value.atom, Name) else label
         name = ev.define(base, value.type)
         self.copies.append(Assign(name, value.atom, ev.span))
-        self.names.append(name)
+        self.names[name] = title
         if isinstance(value.type, Array) and isinstance(value.atom, Name):
             ev.roots[name] = ev.roots.get(value.atom.id, frozenset())
         return Sym(Name(name), value.type)
@@ -229,12 +244,17 @@ class Parameters:
 
 
 def prepared(
-    ev: Evaluator, parameters: Parameters, block: Block, result: Value, node: Any
+    ev: Evaluator, parameters: Parameters, block: Block, result: Value, sources: Iterable[str], node: Any
 ) -> tuple[Function, frozenset[str], Any]:
-    """A call as a function that can be differentiated, its constants, and what rebuilds the result from new leaves."""
+    """A call as a function that can be differentiated, its constants, and what rebuilds the result from new leaves.
+
+    sources  the parameters that it is differentiated by
+    """
     results: list[Atom] = []
     structure = _flatten(ev, result, results, node)
     core = _function(ev, with_changes(ev, block, node), parameters, tuple(results))
+    given = {copy.target: copy.value.id for copy in parameters.copies if isinstance(copy.value, Name)}
+    core = separate(ev, core, parameters.names, given, frozenset(sources), node)
     constants = frozenset(ev.constants) & set(core.params)
     return core if ev.prepare is None else ev.prepare(core, constants), constants, structure
 

@@ -44,14 +44,14 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
     if not (isinstance(primals, Tup) and isinstance(tangents, Tup)) or len(primals.items) != len(tangents.items):
         ev.fail(TypeMismatch, "`jvp` takes a tuple of arguments and one of as many tangents", node)
     parameters = Parameters(ev)
-    own = [parameters.bind(f"argument_{k}", ev.materialise(arg)) for k, arg in enumerate(primals.items)]
+    own, _ = parameters.bind_all(callee, [ev.materialise(arg) for arg in primals.items], {})
     result, block = parameters.called(callee, own, {}, node)
     vectors: dict[str, str] = {}
     for primal, tangent in zip(own, tangents.items, strict=True):
         if not is_none(tangent):
             _pair(ev, primal, tangent, vectors, node)
-    core, constants, structure = prepared(ev, parameters, block, result, node)
     sources = tuple(vectors)
+    core, constants, structure = prepared(ev, parameters, block, result, sources, node)
     made = splice(ev, with_tangents(ev, pushed(core, sources, constants), core, sources, vectors))
     if len(made) != 2 * len(core.results):
         ev.fail(NotDifferentiable, "the tangent of a result that is not a float", node, hint="return floats alone")

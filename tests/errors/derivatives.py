@@ -322,6 +322,56 @@ def pullback_of_an_integer(x):
     return tapec.vjp(int, x)[1](1)[0]
 
 
+def written_through(a, b):
+    a[0] = 3.0 * a[1]
+    return (a * b).sum()
+
+
+@refused(VECTOR.copy())
+def inner_source_that_is_another_argument(x):
+    return tapec.grad(written_through, wrt="b")(x, x).sum()
+
+
+@refused(VECTOR.copy())
+def inner_tangent_of_an_array_that_is_passed_twice(x):
+    return tapec.jvp(written_through, (x, x), (np.ones(3), np.ones(3)))[1]
+
+
+@refused(VECTOR.copy())
+def inner_argument_that_is_read_from_outside(x):
+    def f(a):
+        a[0] = 3.0 * a[1]
+        return (a * x).sum()
+
+    return tapec.grad(f)(x).sum()
+
+
+@refused(VECTOR.copy())
+def inner_arguments_that_share_memory(x):
+    return tapec.grad(written_through)(x[:2], x[1:]).sum()
+
+
+@refused(VECTOR.copy())
+def inner_argument_and_an_array_from_outside(x):
+    def f(a):
+        a[0] = 3.0 * a[1]
+        return (a * x[1:]).sum()
+
+    return tapec.grad(f)(x[:2]).sum()
+
+
+@refused(VECTOR)
+def inner_function_that_writes_to_views_from_outside(x):
+    y = x * 2.0
+    z = y[:2]
+
+    def f(s):
+        y[1] = s * s
+        return (z * z).sum()
+
+    return tapec.grad(f)(x[0])
+
+
 @misuse
 def vector_beside_a_tuple_of_sources():
     tapec.hvp(square, wrt=(0,))(1.0, 1.0)
