@@ -33,7 +33,7 @@ def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Ke
              last bit; memory="500MB": loops that would keep more for the reverse sweep are
              checkpointed; parallel=True: loops run on threads where their trips can run in any
              order, with the same bits on any number of threads; boundscheck=True: an index out of
-             range raises IndexError; cache=False: nothing is kept on disk
+             range raises IndexError, and nothing runs on threads; cache=False: nothing is kept on disk
     returns  a function of the same arguments: an array of the source's shape and dtype, a float
              for a float, a tuple for a tuple of sources; by a complex source `dL/dRe + i dL/dIm`.
              Call it from Python or from jitted code.

@@ -22,7 +22,7 @@ class Options:
             so that LLVM can vectorise the loops; "libm": they are the C library's
     strict  every operation in the order of the source, and of the textbook adjoint, to the last bit:
             no sum is reassociated, no product contracted, and elementary functions are the C library's
-    boundscheck  an index out of range raises IndexError, instead of reading foreign memory
+    boundscheck  an index out of range raises IndexError, instead of reading foreign memory; nothing runs on threads
     cache   whether what is compiled is kept on disk
     memory  bytes that a gradient may keep for its reverse sweep; loops that would keep more are checkpointed
     parallel  whether loops whose trips can run in any order run on threads
@@ -43,6 +43,11 @@ class Options:
         return self.level > 1 and not self.strict
 
     @property
+    def threads(self) -> bool:
+        """Whether loops may run on threads: from those no IndexError comes out."""
+        return self.parallel and self.level > 0 and not self.boundscheck
+
+    @property
     def flags(self) -> dict[str, Any]:
         """Numba's flags for generated code: nan and infinity always keep their meaning."""
         chosen: dict[str, Any] = {"error_model": "numpy"}
@@ -51,7 +56,7 @@ class Options:
             chosen["fastmath"] = {"reassoc", "contract"}
         if self.boundscheck:
             chosen["boundscheck"] = True
-        if self.parallel and self.level > 0:
+        if self.threads:
             chosen["parallel"] = True
         return chosen
 

@@ -20,7 +20,7 @@ from tapec.frontend.alike import lowered_alike
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
-from tapec.optimise import alone_for, forms, prepare, tidy
+from tapec.optimise import alone_for, forms, prepare, tidy, used
 from tapec.optimise.clean.defined import define_copied
 from tapec.optimise.extents.forms import OTHER_FORM, Forms
 from tapec.options import Options, no_limit
@@ -62,8 +62,9 @@ def build(
     if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
         alike = lowered_alike(function, arguments, prepare, lowered)
     stage(listener, "differentiating")
-    program = replace(_build(lowered, function, arguments, kind, wrt, options, listener, alike, given), options=options)
-    return replace(program, prelude=callees_text(program, lowered, options)) if lowered.callees else program
+    program = _build(lowered, function, arguments, kind, wrt, options, listener, alike, given)
+    prelude = callees_text(program, lowered, options) if lowered.callees else ""
+    return replace(program, prelude=prelude, options=used(options, program.core))
 
 
 def _build(

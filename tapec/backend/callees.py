@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapec.backend import printer
 from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
-from tapec.optimise import tidy
+from tapec.optimise import tidy, used
 from tapec.options import Options
 from tapec.syntax.core import Function, Name
 from tapec.syntax.types import FLOAT64, Array, Type
@@ -19,7 +19,7 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     texts = []
     for core in made:
         final = tidy(core, constants, options)
-        texts.append(f"{_decorator(core, options)}\n{printer.function(final, options.quote)}")
+        texts.append(f"{_decorator(core, used(options, final))}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
 
 

@@ -115,7 +115,7 @@ _REPLACED = {
 
 def flags(options: Options) -> dict[str, Any]:
     """What to call `numba.njit` with for a generated function."""
-    if options.parallel:
+    if options.threads:
         return options.flags
     return {**options.flags, "pipeline_class": Compiler, "no_cfunc_wrapper": True}
 

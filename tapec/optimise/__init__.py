@@ -11,6 +11,7 @@ from functools import cache, partial
 from inspect import signature
 from typing import cast
 
+from tapec.analyses.rebound import rebound
 from tapec.journal import Listener
 from tapec.optimise.clean.branches import straighten
 from tapec.optimise.clean.coalesce import coalesce, coalesce_carried
@@ -90,11 +91,12 @@ from tapec.optimise.vectors.before_stores import compute_before_stores
 from tapec.optimise.vectors.choices import choose_numbers
 from tapec.optimise.vectors.chosen import hide_choices
 from tapec.optimise.vectors.elementary import vectorise_functions
+from tapec.optimise.vectors.hidden_sizes import hide_sizes
 from tapec.optimise.vectors.independent import tell_independent
 from tapec.optimise.vectors.jammed import jam_lanes
 from tapec.optimise.vectors.lanes import in_lanes
 from tapec.optimise.vectors.looked_up import look_up_once
-from tapec.optimise.vectors.parallel import on_threads, sequential
+from tapec.optimise.vectors.parallel import has_threads, on_threads, sequential
 from tapec.optimise.vectors.remainders import cheap_remainders
 from tapec.optimise.vectors.rows import hide_descent
 from tapec.optimise.vectors.searches import search_tables
@@ -327,7 +329,16 @@ def tidy(
         function = _as_fast(function, constants, options, listener, shapes)
     else:
         function = _formed(forms, constants, options, listener, shapes)
+    if has_threads(function):
+        # Numba knows one program: what a form without threads binds anew is wrong with those of another one
+        alone = forms is None or rebound(function) is None
+        function = hide_sizes(function) if alone else sequential(function)
     return _run(READABLE, function, constants, listener)
+
+
+def used(options: Options, function: Function) -> Options:
+    """The options that a generated function is compiled with: no threads where no loop runs on them."""
+    return options if has_threads(function) else replace(options, parallel=False)
 
 
 def _formed(
@@ -371,20 +382,20 @@ def _as_fast(
     # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     loops_alone = few or options.memory is not None
     left_out: dict[Pass, bool] = {
-        carry_additions: options.parallel,
-        carry_in_rows: options.parallel,
+        carry_additions: options.threads,
+        carry_in_rows: options.threads,
         multiply_matrices: loops_alone,
         add_later: loops_alone or rare,
     }
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
-    if options.parallel:
+    if options.threads:
         speed = tuple(ON_THREADS.get(one, one) for one in speed)
     first = (*GENERATED, *speed) if options.fast else GENERATED
     function = _run(first, sequential(function), constants, listener)
     if listener is not None:
         # before loops are shared out: what is proved of all trips holds for those of a thread
         tell_vectors(function, listener)
-    if options.parallel:
+    if options.threads:
         function = on_threads(function, options.strict, listener)
     if options.fast and options.memory is None:
         lanes = partial(in_lanes, shapes=shapes)

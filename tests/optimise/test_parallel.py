@@ -223,3 +223,164 @@ def test_no_name_is_that_of_a_second_value():
     text = tapec.emit(branching, signature="f8[::1], f8[::1]", wrt=(0, 1), parallel=True)
     names = {name for name in re.findall(r"\b[a-z_]\w*\b", text) if re.search(r"_\d+$", name)}
     assert names and all("_0" in name for name in names)
+
+
+def shrink(v):
+    for k in range(v.shape[0] - 1):
+        v = v[1:] * v[:-1]
+    return v[0]
+
+
+def tree(q, v):
+    for k in range(v.shape[0] - 1):
+        v = q * v[1:] + (1.0 - q) * v[:-1]
+    return v[0]
+
+
+def hist(v):
+    n = v.shape[0]
+    h = np.zeros((n, n))
+    for k in range(n - 1):
+        w = v[1:] * v[:-1]
+        for i in range(w.shape[0]):
+            h[k, i] = w[i]
+        v = w
+    s = 0.0
+    for k in range(n):
+        for i in range(n):
+            s += h[k, i] * (k + 1) * (i + 2)
+    return s
+
+
+def grow(v):
+    n = v.shape[0]
+    h = np.zeros((n, 2 * n))
+    for k in range(n - 1):
+        w = np.empty(v.shape[0] + 1)
+        for i in range(v.shape[0]):
+            w[i] = v[i] * 1.1
+            h[k, i] = v[i]
+        w[v.shape[0]] = v[0]
+        v = w
+    return (h * h).sum() + v.sum()
+
+
+def cut(v, c):
+    n = v.shape[0]
+    h = np.zeros((3, n))
+    z = v
+    if c:
+        z = z[1:]
+        for i in range(z.shape[0]):
+            h[0, i] = z[i] * z[i]
+        for i in range(n):
+            h[1, i] = v[i]
+    for i in range(z.shape[0]):
+        h[2, i] = z[i] * v[i]
+    s = 0.0
+    for i in range(3):
+        for j in range(n):
+            s += h[i, j] * (i + 1) * (j + 2)
+    return s
+
+
+def swapped(u, w, t):
+    h = np.zeros((t, u.shape[0]))
+    for k in range(t):
+        for i in range(min(u.shape[0], h.shape[1])):
+            h[k, i] = u[i] * u[i]
+        u, w = w, u
+    s = 0.0
+    for i in range(t):
+        for j in range(h.shape[1]):
+            s += h[i, j] * (i + 1) * (j + 2)
+    return s
+
+
+def fewer(x):
+    n = x.shape[0]
+    m = n
+    h = np.zeros((n, n))
+    for k in range(n):
+        w = np.empty(m)
+        for i in range(m):
+            w[i] = x[i] * x[k]
+        for i in range(m):
+            h[k, i] = w[i] * w[i]
+        m = m - 1
+    s = 0.0
+    for i in range(n):
+        for j in range(n):
+            s += h[i, j] * (i + 1) * (j + 2)
+    return s
+
+
+def joined(v, k):
+    h = np.zeros((k, 4 * v.shape[0] * 2**k))
+    j = 0
+    while j < k:
+        for i in range(v.shape[0]):
+            h[j, i] = v[i] * v[i]
+        v = np.concatenate((v, v)) * 0.5
+        j += 1
+    return (h * h).sum() + v.sum()
+
+
+FEW = np.linspace(0.5, 1.5, 4)
+# bound to other extents in a loop or a branch; whether loops run on threads even so
+REBOUND: tuple[tuple[Any, tuple[Any, ...], Any, bool], ...] = (
+    (shrink, (FEW,), 0, False),
+    (tree, (0.3, FEW), (0, 1), False),
+    (hist, (FEW,), 0, False),
+    (grow, (FEW,), 0, False),
+    (swapped, (FEW, 2.0 * FEW[:3], 4), (0, 1), False),
+    (joined, (FEW, 3), 0, False),
+    (cut, (FEW, True), 0, True),
+    (cut, (FEW, False), 0, True),
+    (fewer, (FEW,), 0, True),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize(("f", "args", "wrt", "shared"), REBOUND, ids=lambda one: getattr(one, "__name__", ""))
+def test_arrays_that_change_their_extents(f: Any, args: tuple[Any, ...], wrt: Any, shared: bool, level: Any):
+    copies = [[np.copy(a) if isinstance(a, np.ndarray) else a for a in args] for _ in range(2)]
+    found = flat(tapec.value_and_grad(f, wrt=wrt, parallel=True, opt_level=level)(*copies[0]))
+    expected = flat(load(generated(f, args, wrt, level=0))(*copies[1]))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+@pytest.mark.parametrize(("f", "args", "wrt", "shared"), REBOUND, ids=lambda one: getattr(one, "__name__", ""))
+def test_what_names_bound_to_other_extents_keep_from_threads(f: Any, args: tuple[Any, ...], wrt: Any, shared: bool):
+    journal = Journal()
+    program = generated(f, args, wrt, journal, parallel=True)
+    assert bool(threaded(program.text)) == program.options.threads == shared
+    told = [d.why for d in journal.decisions if d.by == "parallel" and "several extents" in d.why]
+    assert bool(told) != shared
+
+
+def test_text_of_extents_that_change():
+    # no flag, with which Numba would compare extents; a size that it cannot follow; no name set again in a branch
+    assert "parallel=True" not in tapec.emit(shrink, signature="f8[::1]", parallel=True)
+    assert "tapec_runtime.unforeseen(" in tapec.emit(fewer, signature="f8[::1]", parallel=True, opt_level=1)
+    assert "\n    else:\n        z = v\n" in tapec.emit(cut, signature="f8[::1], b1", parallel=True)
+
+
+def neighbours(x, k):
+    s = 0.0
+    for i in range(k):
+        s += x[i] * x[i + 1]
+    return s
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="Python checks bounds anyway")
+def test_bounds_are_checked_without_threads():
+    text = tapec.emit(neighbours, signature="f8[::1], i8", boundscheck=True, parallel=True)
+    assert "boundscheck=True" in text and "parallel=True" not in text and not threaded(text)
+    with pytest.raises(IndexError):
+        tapec.value_and_grad(neighbours, boundscheck=True, parallel=True)(np.ones(4), 4)

@@ -11,6 +11,7 @@ import builtins
 import keyword
 from dataclasses import dataclass, replace
 
+from tapec.analyses.rebound import Rebound
 from tapec.optimise.clean.liveness import Liveness, distinct
 from tapec.optimise.clean.names import Vocabulary
 from tapec.syntax.core import (
@@ -44,6 +45,9 @@ def coalesce(function: Function, constants: frozenset[str] = frozenset()) -> Fun
     """The function with as few names as its values allow; no new name is one of `constants`."""
     function = replace(function, body=distinct(function.body))
     classes = _Classes(function, constants)
+    if any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body)):
+        for first, second in Rebound(function).apart():
+            classes.part(first, second)
     for first, second in _copies(function):
         classes.join(first, second)
     classes.join_versions()
@@ -139,6 +143,10 @@ class _Classes:
             stems = frozenset({self.words.stem(name)} if self.words.is_users(name) else ())
             self.of[name] = _Class([name], bit, 0, stems, name in self.params)
         self.of[name].conflicts |= needed & ~bit
+
+    def part(self, first: str, second: str) -> None:
+        """Let two names never be one."""
+        self._set(first, self.live.names.bit(second))
 
     def join(self, first: str, second: str) -> bool:
         """Make two names one, if that is possible; whether they are one now."""

@@ -18,6 +18,7 @@ An innermost loop counts from 0 and works on views, its chunk's parts of the arr
 What trips add to, each chunk adds up for itself, and the chunks' sums are added in their order.  Chunks depend on
 extents alone, so that the result has the same bits on any number of threads.  The outermost loops that allow it are
 taken; `analyses/trips.py` has the proof, and what it cannot prove stays as it is, `prange` of the source included.
+So does all of a function in which loops bind a name to arrays of several extents (`analyses/rebound.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tapec.analyses.rebound import rebound
 from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
@@ -69,6 +71,10 @@ def sequential(function: Function) -> Function:
     return replace(function, body=block(function.body))
 
 
+def has_threads(function: Function) -> bool:
+    return any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body))
+
+
 def on_threads(function: Function, in_order: bool = False, listener: Listener | None = None) -> Function:
     """The function with loops on threads; `in_order`, only those that add nothing up."""
     worker = _Threads(function, in_order, listener)
@@ -90,6 +96,8 @@ class _Threads:
         self.fresh = Fresh(function.types)
         self.in_order = in_order
         self.listener = listener
+        # a name that Numba would take for one array, or number, while it stands for several
+        self.rebound = rebound(function)
         # why the last loop stays as it is, and what that is about
         self.refusal: tuple[Any, ...] = ()
 
@@ -120,6 +128,10 @@ class _Threads:
 
     def sums(self, loop: For) -> _Sums | None:
         """What trips add to, if a loop can run on threads."""
+        if self.rebound is not None:
+            array = isinstance(self.fresh.types[self.rebound], Array)
+            several = "arrays of several extents" if array else "several extents"
+            return self.refuse(f"`{{0}}` stands for {several}, which Numba would take for one", Named(self.rebound))
         if loop.step not in (Const(1), Const(-1)):
             return self.refuse("it counts neither up nor down by one")
         if self.few(loop):

@@ -1,0 +1,54 @@
+"""Hide sizes that change from Numba, where loops run on threads.
+
+    w = np.empty(m)            ->    w = np.empty(tapec_runtime.unforeseen(m))
+    ...                              ...
+    m = m - 1                        m = m - 1
+
+Numba takes a variable for one number, and axes of arrays for equal whose extents it was (see `analyses/rebound.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tapec.analyses.memory import ALLOCATIONS
+from tapec.analyses.rebound import Rebound
+from tapec.optimise.clean.names import Fresh
+from tapec.syntax.core import Assign, Block, Expr, Function, Name, Op, Stmt, map_blocks
+
+_SIZED = (*ALLOCATIONS, "reshape", "view")
+
+
+def hide_sizes(function: Function) -> Function:
+    """The function with arrays and slices of sizes that Numba knows nothing of, where they change."""
+    worker = _Hidden(function)
+    body = worker.block(function.body)
+    return replace(function, body=body, types=worker.fresh.types)
+
+
+class _Hidden:
+    def __init__(self, function: Function) -> None:
+        self.rebound = Rebound(function)
+        self.fresh = Fresh(function.types)
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            match stmt:
+                case Assign(value=Op(fn=fn, args=(first, *sizes))) if fn in _SIZED:
+                    # a subscript is no size
+                    kept = [fn == "view" and not isinstance(size, Op) for size in sizes]
+                    new = [s if keep else self.hidden(s, stmt, out) for s, keep in zip(sizes, kept, strict=True)]
+                    out.append(stmt if new == sizes else replace(stmt, value=Op(fn, (first, *new))))
+                case _:
+                    out.append(map_blocks(stmt, self.block))
+        return tuple(out)
+
+    def hidden(self, size: Expr, stmt: Assign, out: list[Stmt]) -> Expr:
+        if isinstance(size, Op):
+            return Op(size.fn, tuple(self.hidden(bound, stmt, out) for bound in size.args))
+        if not isinstance(size, Name) or not self.rebound.changing(size):
+            return size
+        name = self.fresh(size.id, self.fresh.types[size.id])
+        out.append(Assign(name, Op("tapec_runtime.unforeseen", (size,)), stmt.span))
+        return Name(name)
