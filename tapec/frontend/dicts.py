@@ -77,7 +77,12 @@ def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
         if ev.live is not None:
             ev.live.asked(index.obj)
         return index.obj
-    ev.fail(UnsupportedSyntax, f"a dict's key is {describe(index)}, which only the run knows", node)
+    ev.fail(
+        UnsupportedSyntax,
+        f"a key of a dict, or an element of a set, is {describe(index)}, which only the run knows",
+        node,
+        hint="use an array that is as long as there are keys",
+    )
 
 
 def cell_value(ev: Evaluator, cell: Lst, label: Any, node: Any) -> Value:

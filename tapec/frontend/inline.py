@@ -126,12 +126,15 @@ def run(
     if not ev.deciding or frame.library:
         _refuse_syntax(ev, frame, definition)
     frame.outer = outer_names(definition)
+    title = getattr(definition, "name", "<lambda>")
+    # the library's `sum_` is the user's `np.sum`
+    title = title.strip("_") if frame.library else title
     if ev.deciding and is_generator(definition):
-        env = bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
+        env = bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
         return Generator(frame, definition, env, fresh(ev))
 
     def bind() -> dict[str, Value]:
-        return bind_arguments(ev, definition, defaults, kw_defaults, args, kwargs, node)
+        return bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
 
     def evaluate(inner: Evaluator, own: Frame, env: dict[str, Value]) -> Value:
         return _evaluate(inner, own, definition, env, node)
@@ -261,15 +264,15 @@ def _check_result(ev: Evaluator, definition: Any, result: Value, done: Value | N
 def bind_arguments(
     ev: Evaluator,
     definition: Any,
+    name: str,
     defaults: tuple[Value, ...],
     kw_defaults: tuple[Value | None, ...],
     args: list[Value],
     kwargs: dict[str, Value],
     node: Any,
 ) -> dict[str, Value]:
-    """Parameters to values, by Python's rules."""
+    """Parameters to values, by Python's rules; `name` is what the user calls the function."""
     spec = definition.args
-    name = getattr(definition, "name", "<lambda>")
     positional = [arg.id for arg in (*spec.posonlyargs, *spec.args)]
     env: dict[str, Value] = dict(zip(positional, args, strict=False))
     extra = args[len(positional) :]

@@ -101,3 +101,8 @@ def more_patterns_than_a_class_names(p):
         case Point(x, y):
             return x * y
     return p.x
+
+
+@refused(VECTOR)
+def a_parameter_that_a_sum_lacks(x):
+    return np.sum(x, initial=1.0)
