@@ -37,7 +37,7 @@ def argument(numba_type: Any, label: str) -> Any:
         return core
     part = _part(numba_type)
     if part is not None:
-        return Complex(part, part, getattr(numba_type, "layout", "A") != "A")
+        return Complex(part, part, contiguous=getattr(numba_type, "layout", "A") != "A")
     raise UnsupportedType(f"`{label}` has type {numba_type}, which is not supported as an argument")
 
 

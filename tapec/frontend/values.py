@@ -57,7 +57,7 @@ class Complex(Value):
 
     re: Any
     im: Any
-    contiguous: bool = False
+    contiguous: bool = field(default=False, kw_only=True)
 
     @property
     def type(self) -> Any:

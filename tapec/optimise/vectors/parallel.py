@@ -72,6 +72,7 @@ def sequential(function: Function) -> Function:
 
 
 def has_threads(function: Function) -> bool:
+    """Whether a loop of the function runs on threads."""
     return any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body))
 
 
