@@ -76,23 +76,24 @@ def _interleave(a: Any, b: Any, period: int) -> bool:
     """Whether two arrays lie in different bytes of each stretch of `period` bytes."""
     if period == 0:
         return False
-    a_low, a_high, b_low, b_high = a.ctypes.data, a.itemsize, b.ctypes.data, b.itemsize
+    a_low, a_size, a_steady = _stretch(a, period)
+    b_low, b_size, b_steady = _stretch(b, period)
+    between = (b_low - a_low) % period
+    return bool(a_steady and b_steady and a_size <= between and between + b_size <= period)
+
+
+@njit(error_model="numpy")
+def _stretch(a: Any, period: int) -> Any:
+    """What axes that step over less than `period` bytes reach, first byte and size, and whether others repeat it."""
+    low, size = a.ctypes.data, a.itemsize
     for k in range(a.ndim):
         reach = (a.shape[k] - 1) * a.strides[k]
         if abs(a.strides[k]) < period:
-            a_high += abs(reach)
-            a_low += min(reach, 0)
+            size += abs(reach)
+            low += min(reach, 0)
         elif a.shape[k] > 1 and a.strides[k] % period != 0:
-            return False
-    for k in range(b.ndim):
-        reach = (b.shape[k] - 1) * b.strides[k]
-        if abs(b.strides[k]) < period:
-            b_high += abs(reach)
-            b_low += min(reach, 0)
-        elif b.shape[k] > 1 and b.strides[k] % period != 0:
-            return False
-    between = (b_low - a_low) % period
-    return bool(a_high <= between and between + b_high <= period)
+            return low, size, False
+    return low, size, True
 
 
 def elements_overlap(a: Any, parts: int = 1) -> bool:

@@ -142,8 +142,7 @@ class Rebound:
 
     def depends(self, size: Sum) -> frozenset[str]:
         """The names that a number is made of."""
-        parts = {part for term in size.names() for part in term.split("*")}
-        return frozenset().union(*(self.origins.get(part, frozenset({part})) for part in parts))
+        return frozenset().union(*(self.origins.get(part, frozenset({part})) for part in size.names()))
 
     # extents and other integers as sums
 

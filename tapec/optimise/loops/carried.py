@@ -25,7 +25,7 @@ from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.loops.ascending import upward
-from tapec.optimise.loops.gathered import moved
+from tapec.optimise.loops.gathered import moved, standing_still
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -186,10 +186,7 @@ class _Carried:
         rest: list[Stmt] = []
         # what computes these subscripts may be in the loop
         rows = [one for part in last.index[:-1] if (one := self.trips.subscript(part)) is not None]
-        leading = [
-            Const(one.offset) if one.base is None else moved(self.fresh, Name(one.base), one.offset, last, rest)
-            for one in rows
-        ]
+        leading = [standing_still(self.fresh, one, last, rest) for one in rows]
         for later, name in enumerate(names, 1):
             index = moved(self.fresh, loop.stop, place.offset + step * (later - 1), last, rest)
             rest.append(Store(last.array, (*leading, index), Name(name), True, (additions.get(later) or first).span))

@@ -124,12 +124,14 @@ def moved(fresh: Fresh, base: Atom, offset: int, stmt: Stmt, body: list[Stmt]) -
     return _computed(fresh, Op(sign, (base, Const(step))), stmt, body)
 
 
+def standing_still(fresh: Fresh, sub: Affine, stmt: Stmt, body: list[Stmt]) -> Atom:
+    """A subscript that no loop counts, as an atom; `body` gets what computes it."""
+    return Const(sub.offset) if sub.base is None else moved(fresh, Name(sub.base), sub.offset, stmt, body)
+
+
 def placed(fresh: Fresh, index: Index, base: Atom, stmt: Stmt, body: list[Stmt]) -> tuple[Atom, ...]:
     """The subscripts of an element of a trip, or place, `base`; `body` gets what computes them."""
-    leading = [
-        Const(one.offset) if one.base is None else moved(fresh, Name(one.base), one.offset, stmt, body)
-        for one in index.leading
-    ]
+    leading = [standing_still(fresh, one, stmt, body) for one in index.leading]
     place: Atom = Const(0) if index.back else base
     for product, factor in index.row.terms:
         first, *others = product.split("*")

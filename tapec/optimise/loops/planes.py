@@ -24,7 +24,7 @@ from tapec.analyses.dependence import Affine
 from tapec.analyses.trips import Access
 from tapec.journal import Listener, Named
 from tapec.optimise.extents.ranges import extent_of
-from tapec.optimise.loops.gathered import Span, bounds_of_elements, moved, padding, standing, straight
+from tapec.optimise.loops.gathered import Span, bounds_of_elements, moved, padding, standing, standing_still, straight
 from tapec.optimise.loops.outside import Around, LoopPass
 from tapec.syntax.core import (
     Assign,
@@ -265,8 +265,7 @@ class _Planes(LoopPass):
         assert total is not None
         place: dict[int, Atom] = {}
         for axis, still in plane.still:
-            base = None if still.base is None else Name(still.base)
-            place[axis] = Const(still.offset) if base is None else moved(self.fresh, base, still.offset, stmt, body)
+            place[axis] = standing_still(self.fresh, still, stmt, body)
         place |= {axis: Name(name) for axis, name in zip(plane.axes, names, strict=True)}
         index = tuple(place[axis] for axis in sorted(place))
         body.append(Store(plane.array, index, total, True, stmt.span))
