@@ -23,6 +23,7 @@ from tapec.frontend.detached import COPIES, detach
 from tapec.frontend.elementwise import elementwise, repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
+from tapec.frontend.memory import dim
 from tapec.frontend.operators import at_once, before_calls
 from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items
@@ -338,6 +339,9 @@ def _dot_into(ev: Evaluator, args: list[Value], node: Any) -> Value:
     ranks = [getattr(one.type, "ndim", None) if isinstance(one, Sym | Complex) else None for one in (product, out)]
     if not ranks[0] or ranks[0] != ranks[1]:
         ev.fail(TypeMismatch, f"`out` of `np.dot` is {describe(out)}, which has not the shape of the product", node)
+    made, kept = (ev.sym(one.re if isinstance(one, Complex) else one) for one in (product, out))
+    for axis in range(ranks[0]):
+        tensors.require_equal(ev, dim(ev, made, axis), dim(ev, kept, axis), "`out` has not the shape of the product")
     ev.write_into(out, product, node)
     return out
 

@@ -88,7 +88,7 @@ def _summed(ev: Evaluator, arrays: list[Sym], inputs: list[str], output: str, no
         for axis, letter in enumerate(one):
             extent = dim(ev, array, axis)
             known = extents.setdefault(letter, extent)
-            _require_equal(ev, known, extent, f"`{letter}` has different extents")
+            require_equal(ev, known, extent, f"`{letter}` has different extents")
     places = Tup(tuple(Tup(tuple(number(letters.index(letter)) for letter in one)) for one in inputs))
     shape = Tup(tuple(extents[letter] for letter in letters))
     if not output:
@@ -97,7 +97,7 @@ def _summed(ev: Evaluator, arrays: list[Sym], inputs: list[str], output: str, no
     return ev.inline_library(arrays_tensor.summed_products, given, {}, node)
 
 
-def _require_equal(ev: Evaluator, first: Sym, second: Sym, message: str) -> None:
+def require_equal(ev: Evaluator, first: Sym, second: Sym, message: str) -> None:
     """Raise ValueError, when the program runs, where two extents differ."""
     differ = ev.op("!=", first, second)
     if differ.constant is False:

@@ -75,3 +75,16 @@ def test_no_gradient_is_zero_in_silence(level):
     _, (a_bar, b_bar) = tapec.value_and_grad(right_side_by_name, wrt=("a", "b"), opt_level=level)(A, B)
     np.testing.assert_allclose(a_bar, [[-0.12, -0.36], [0.04, 0.12]])
     np.testing.assert_allclose(b_bar, [0.6, -0.2])
+
+
+def into_too_long_an_array(a, b):
+    out = np.zeros(3)
+    np.dot(a, b, out)
+    return out.sum()
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_the_array_has_the_shape_of_the_product(rows):
+    for f in (into_too_long_an_array, tapec.value_and_grad(into_too_long_an_array)):
+        with pytest.raises(ValueError):
+            f(A[:rows], B)
