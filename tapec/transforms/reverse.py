@@ -1,5 +1,6 @@
 """Reverse mode: a forward sweep that keeps what is needed, then the reverse sweep.
 
+    relaxations  branches where elements take what is better          relaxations.py
     shadows      adjoint arrays beside the primal arrays              shadow.py
     exits        trip counts and exit numbers of loops with `break`   exits.py
     sweep        adjoint statements, last to first                    sweep.py
@@ -43,6 +44,7 @@ from tapec.transforms.fusion import Fused, Fusion
 from tapec.transforms.last_trip import of_last_trip
 from tapec.transforms.plan import Slot
 from tapec.transforms.putback import arrays_to_put_back, only_reversed, tell_put_back, with_old_values
+from tapec.transforms.relaxations import with_branches
 from tapec.transforms.schedule import Forward, Schedule, never_read, sharing, without_stores
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
@@ -92,7 +94,7 @@ def reverse(
     sweep reverses the trips of independent loops as soon as they have run.  `listener` is told what is decided.
     The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
-    function = of_last_trip(function)
+    function = _prepared(function, fuse, listener)
     given = function, sources, constants, unit_seed, shared, fuse
     if not fuse:
         return _Reverse(*given, listener, outputs).run()
@@ -113,7 +115,7 @@ def kept_by_loops(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], unit_seed: bool, fuse: bool
 ) -> list[tuple[For | Loop, list[tuple[Slot, Type]]]]:
     """What the reversal of a function stores for its outermost loops."""
-    worker = _Reverse(of_last_trip(function), sources, constants, unit_seed, False, fuse, None)
+    worker = _Reverse(_prepared(function, fuse, None), sources, constants, unit_seed, False, fuse, None)
     worker.run()
     kept = []
     for stmt in walk(worker.program.body):
@@ -121,6 +123,11 @@ def kept_by_loops(
         if slots and isinstance(stmt, For | Loop) and not worker.regions.of[id(stmt)].loops():
             kept.append((stmt, slots))
     return kept
+
+
+def _prepared(function: Function, fuse: bool, listener: Listener | None) -> Function:
+    function = of_last_trip(function)
+    return with_branches(function, listener) if fuse else function
 
 
 class _Reverse(Assembly):

@@ -93,6 +93,15 @@ def pairs(x, w):
     return total
 
 
+def shortest(d):
+    a = d.copy()
+    for k in range(a.shape[0]):
+        for i in range(a.shape[0]):
+            for j in range(a.shape[0]):
+                a[i, j] = min(a[i, j], a[i, k] + a[k, j])
+    return a.sum()
+
+
 CASES = (
     (viterbi, (MATRIX, MATRIX), "if value > top", "zeros", "what one side spreads is added on that side alone: on"),
     (sine_sum, (VECTOR,), "for i", "ascending", "the reverse sweep counts upward: no trip uses"),
@@ -105,6 +114,7 @@ CASES = (
     (weighted, (MATRIX, MATRIX), "for k", "jammed", "four trips at once: what they share stays in a register"),
     (pairs, (MATRIX, MATRIX), "for c", "written_out", "written out in lanes, 2 times: what it adds up then"),
     (searched, (VECTOR, numba.float64), "for r", "stacks", "the list `y_1_stack` keeps its memory: every trip"),
+    (shortest, (MATRIX,), "a[i, j] =", "relaxations", "a branch stores into `a` what is better than the element: an"),
     (recursion, (VECTOR,), "for i", "spent", "`other_bar` became a number: each trip spends one element"),
     (looked_up, (VECTOR, VECTOR, INDICES, INDICES), "for p", "strided", "kept from vectors: elements that are looked"),
     (repeated, (numba.float64[:, :, ::1], MATRIX), "y = np", "columns", "a small factor is copied to rows: the second"),
