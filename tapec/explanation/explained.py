@@ -181,8 +181,9 @@ def _limits(options: Options, notes: list[Note]) -> Iterator[str]:
         yield 'math="libm": elementary functions are called one by one, and keep loops from running on vectors'
     if options.boundscheck:
         yield "boundscheck=True: every index is tested"
-    lists = dict.fromkeys(note.place for note in notes if note.per_trip)
-    if lists:
+    kept = [note.place for note in notes if note.per_trip]
+    lists = dict.fromkeys(kept)
+    if len(kept) > sum(note.by == "counted_lists" for note in notes):
         yield f"values are kept on lists, since nothing tells their number beforehand: {', '.join(lists)}"
     scalar = dict.fromkeys(note.place for note in notes if note.by == "vectors" and "may not" in note.what)
     if scalar:

@@ -56,6 +56,7 @@ from tapec.optimise.loops.unroll import unroll
 from tapec.optimise.loops.upward import count_upward
 from tapec.optimise.loops.zeros import skip_zeros
 from tapec.optimise.memory.columnwise import keep_columns
+from tapec.optimise.memory.counted_lists import lists_as_arrays
 from tapec.optimise.memory.dropped import reuse_dropped
 from tapec.optimise.memory.elements import known_elements
 from tapec.optimise.memory.filled import fill_at_once
@@ -177,6 +178,8 @@ PREPARE: tuple[Pass, ...] = (
 # code as the transforms leave it
 GENERATED: tuple[Pass, ...] = (values_alone, *CLEAN, extents_of_kept, *CLEAN)
 SPEED: tuple[Pass, ...] = (
+    lists_as_arrays,
+    *CLEAN,
     keep_once,
     skip_zeros,
     sum_in_variables,

@@ -29,6 +29,7 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.types import INT64, Scalar, Stack
+from tapec.transforms.counting import Counting
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits, LoopExits, leads_to
 from tapec.transforms.extents import trip_count
@@ -54,6 +55,8 @@ class Assembly(Slots):
     entries: dict[int, list[Stmt]]
     # the loops around the place that the reverse sweep has reached: the flag of their last trip, and their exits
     leaving: list[tuple[str, LoopExits]] = []
+    # by the loop body's id
+    trips: dict[int, str]
     # what stands before checkpointed loops and begins their trips, by the loop's id
     scheduled_forward: dict[int, Forward | None]
 
@@ -206,6 +209,8 @@ class Assembly(Slots):
                 out.add(self.get(name, slot))
         for name, slot in heads.items():
             out.add(self.get(name, slot))
+        for counting in self.plan.counting.get(id(region), ()):
+            self.count(counting, region, out)
         for turned in self.plan.rotated.get(id(region), ()):
             self.turn_back(turned, out)
         for one in self.plan.handed.get(id(region), ()):
@@ -230,6 +235,13 @@ class Assembly(Slots):
             else:
                 out.add(item)
         return out.out
+
+    def count(self, one: Counting, region: Region, out: Emitter) -> None:
+        """What a trip begins with, by its number."""
+        loop = region.owner
+        number = self.plan.counters.get(id(region), loop.var) if isinstance(loop, For) else self.trip(region)
+        way = Name(number) if one.step == Const(1) else out.atom(Op("*", (Name(number), one.step)))
+        out.assign(one.name, Op(one.sign, (out.atom(one.first), way)))
 
     def turn_back(self, turned: tuple[str, ...], out: Emitter) -> None:
         """Undo the copies that ended a trip: each name held what the one before it in the cycle holds now."""
@@ -308,7 +320,7 @@ class Assembly(Slots):
         self.leaving = [*self.leaving, (leaving, exits)]
         body = tuple(self.reverse_block(item.body))
         self.leaving = self.leaving[:-1]
-        trip = self.emitter.fresh("trip", INT64)
+        trip = self.trip(region)
         inner = self.emitter.child()
         if isinstance(stmt, For):
             offset = Name(trip) if stmt.step == Const(1) else Op("*", (Name(trip), stmt.step))
@@ -318,6 +330,12 @@ class Assembly(Slots):
         after = () if exits.headed else (Assign(leaving, Const(False), stmt.span),)
         out.add(For(trip, last, Const(-1), Const(-1), (*inner.out, *body, *after), False, stmt.span))
         return out.out
+
+    def trip(self, region: Region) -> str:
+        """The variable of a reversed loop that may be left early: the number of the trip."""
+        if id(region) not in self.trips:
+            self.trips[id(region)] = self.emitter.fresh("trip", INT64)
+        return self.trips[id(region)]
 
     def backwards(self, stmt: For, out: Emitter) -> tuple[Atom, Atom, Atom]:
         """The bounds that visit the values of a range from last to first."""

@@ -10,6 +10,7 @@ from tapec.analyses.memory import ALLOCATIONS, VIEWS, Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import Assign, Call, Const, For, Name, Op, Stmt, Store, names_in, reads
 from tapec.syntax.types import Scalar
+from tapec.transforms.counting import Counting, counting
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits
 from tapec.transforms.plan import Plan
@@ -76,6 +77,10 @@ class Costs:
             self._chains[id(region)] = found
         return found
 
+    def counting(self, name: str, loop: Region) -> Counting | None:
+        """How a name counts the trips of a loop that carries it: see counting.py."""
+        return counting(name, loop, self.regions, self.types)
+
     def _same_in(self, name: str, loop: Region, depth: int = 0) -> bool:
         """Whether a value is the same in all trips of a loop, the loops around it standing still."""
         home = self.regions.home.get(name)
@@ -111,6 +116,8 @@ class Costs:
         if loop is not None and region.inside(loop):
             if (name, id(loop)) in self._done or id(loop) in self.plan.fused:
                 return 0.0
+            if self.counting(name, loop) is not None:
+                return _COST["+"]
             # once for all trips of a loop inside
             return STORE_OUTSIDE if len(self.chain(loop)) < len(self.chain(region)) else STORE
         if not self.chain(home):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tapec.analyses.regions import Region
 from tapec.syntax.core import Assign, Expr, Stmt
+from tapec.transforms.counting import Counting
 from tapec.transforms.passed import Handed
 
 
@@ -47,6 +48,7 @@ class Plan:
     fused       loop bodies (by id) whose trips are reversed as soon as they have run
     rotated     names that a loop's trip permutes, in cycles that the reversed trip turns back
     handed      shadows that a loop's trips hand on
+    counting    names to which each trip of a loop adds the same
     snapshots   copies of arrays that are made before a loop, by the loop's id
     reloaded    loads from those copies, or from what else holds a value, by the name that they give
     elements    the arrays whose elements hold values that are loaded from there
@@ -61,6 +63,7 @@ class Plan:
     counters: dict[int, str] = field(default_factory=dict)
     rotated: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
     handed: dict[int, list[Handed]] = field(default_factory=dict)
+    counting: dict[int, list[Counting]] = field(default_factory=dict)
     snapshots: dict[int, list[Snapshot]] = field(default_factory=dict)
     reloaded: dict[str, Assign] = field(default_factory=dict)
     elements: dict[str, str] = field(default_factory=dict)

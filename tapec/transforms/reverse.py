@@ -154,6 +154,7 @@ class _Reverse(Assembly):
         self.unit_seed = unit_seed
         self.types = dict(function.types)
         self.emitter = Emitter(self.types, set(self.types))
+        self.trips: dict[int, str] = {}
         self.scheduled_forward: dict[int, Forward | None] = {}
 
     def run(self) -> Reversed:

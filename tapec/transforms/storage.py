@@ -142,7 +142,7 @@ class Planner(StoredElements):
         return False
 
     def _store_head(self, name: str, loop: Region) -> None:
-        if self._passed_on(name, loop):
+        if self._passed_on(name, loop) or self._counts(name, loop):
             return
         root = self.root(loop.parent) if loop.parent is not None else loop
         chain = tuple(r for r in reversed(loop.loops()) if r is loop or (r is not root and r.inside(root)))
@@ -165,6 +165,17 @@ class Planner(StoredElements):
             return False
         self.plan.handed.setdefault(id(loop), []).append(found)
         self._done.add((found.made, id(loop)))
+        return True
+
+    def _counts(self, name: str, loop: Region) -> bool:
+        """Whether the number of a trip tells what it begins with."""
+        found = self.counting(name, loop)
+        if found is None or loop.parent is None:
+            return False
+        self.plan.counting.setdefault(id(loop), []).append(found)
+        for expr in (found.first, found.step):
+            self._demand(expr, loop.parent)
+        self._demand_loop_counter(loop)
         return True
 
     def _slot(self, name: str, chain: tuple[Region, ...]) -> Slot:

@@ -102,6 +102,14 @@ def shortest(d):
     return a.sum()
 
 
+def knapsack(v, w, room):
+    held = np.zeros(room + 1)
+    for i in range(v.shape[0]):
+        for c in range(room, w[i] - 1, -1):
+            held[c] = max(held[c], held[c - w[i]] + v[i])
+    return held[room]
+
+
 CASES = (
     (viterbi, (MATRIX, MATRIX), "if value > top", "zeros", "what one side spreads is added on that side alone: on"),
     (sine_sum, (VECTOR,), "for i", "ascending", "the reverse sweep counts upward: no trip uses"),
@@ -115,6 +123,7 @@ CASES = (
     (pairs, (MATRIX, MATRIX), "for c", "written_out", "written out in lanes, 2 times: what it adds up then"),
     (searched, (VECTOR, numba.float64), "for r", "stacks", "the list `y_1_stack` keeps its memory: every trip"),
     (shortest, (MATRIX,), "a[i, j] =", "relaxations", "a branch stores into `a` what is better than the element: an"),
+    (knapsack, (VECTOR, INDICES, COUNT), "for i", "counted_lists", "the list `taken_stack` is an array: the trips are"),
     (recursion, (VECTOR,), "for i", "spent", "`other_bar` became a number: each trip spends one element"),
     (looked_up, (VECTOR, VECTOR, INDICES, INDICES), "for p", "strided", "kept from vectors: elements that are looked"),
     (repeated, (numba.float64[:, :, ::1], MATRIX), "y = np", "columns", "a small factor is copied to rows: the second"),

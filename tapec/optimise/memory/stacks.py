@@ -21,12 +21,13 @@ same blocks append, and which the same blocks pop, have one height; lists that a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from tapec.analyses.regions import Region, Regions, regions
+from tapec.analyses.regions import Regions, regions
 from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.memory.lists import NumberList, number_lists, of_one_height
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -40,8 +41,6 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
-    reads,
-    walk,
 )
 from tapec.syntax.types import INT64, Scalar, Stack
 
@@ -60,16 +59,6 @@ def stacks_by_position(
 
 
 @dataclass
-class _List:
-    """A list of numbers: where it is made, filled and emptied."""
-
-    name: str
-    made: list[Assign] = field(default_factory=list)
-    pushes: list[Push] = field(default_factory=list)
-    pops: list[Assign] = field(default_factory=list)
-
-
-@dataclass
 class _Group:
     """Lists of one height, and which of a block's statements come before and after all others of theirs."""
 
@@ -79,52 +68,15 @@ class _Group:
     last: set[int]
 
 
-def _groups(function: Function) -> list[tuple[_List, ...]]:
-    """The lists that are used in no other way, those of one height together."""
-    lists = {
-        name: _List(name)
-        for name, type_ in function.types.items()
-        if isinstance(type_, Stack) and isinstance(type_.element, Scalar) and name not in function.params
-    }
-    other: set[str] = set()
-    for stmt in walk(function.body):
-        match stmt:
-            case Assign(target=name, value=Op(fn="stack")) if name in lists:
-                lists[name].made.append(stmt)
-            case Assign(value=Op(fn="pop", args=(Name(id=name),))) if name in lists:
-                lists[name].pops.append(stmt)
-            case Push(stack=name, value=value) if name in lists:
-                lists[name].pushes.append(stmt)
-                other |= {value.id} if isinstance(value, Name) else set()
-            case Assign(target=name):
-                other |= {name, *reads(stmt)}
-            case _:
-                other.update(reads(stmt))
+def _groups(function: Function) -> list[tuple[NumberList, ...]]:
+    """The lists that trips make anew, those of one height together."""
     where = regions(function)
-    together: dict[object, list[_List]] = {}
-    for one in lists.values():
-        again = len(one.made) == 1 and bool(where.of[id(one.made[0])].loops())
-        if again and one.pushes and one.name not in other:
-            together.setdefault(_blocks(one, where), []).append(one)
-    return [tuple(group) for group in together.values()]
-
-
-def _blocks(one: _List, where: Regions) -> object:
-    """What lists of one height have in common; the list's own name if it has a height of its own."""
-    pushed = [where.of[id(stmt)] for stmt in one.pushes]
-    popped = [where.of[id(stmt)] for stmt in one.pops]
-    if not _side_by_side(pushed) or not _side_by_side(popped):
-        return one.name
-    return id(where.of[id(one.made[0])]), frozenset(map(id, pushed)), frozenset(map(id, popped))
-
-
-def _side_by_side(blocks: list[Region]) -> bool:
-    """Whether no block is another one's part, or comes twice."""
-    return not any(one.inside(other) for k, one in enumerate(blocks) for n, other in enumerate(blocks) if k != n)
+    again = [one for one in number_lists(function) if where.of[id(one.made)].loops()]
+    return of_one_height(again, where)
 
 
 class _Writer:
-    def __init__(self, function: Function, found: list[tuple[_List, ...]], listener: Listener | None) -> None:
+    def __init__(self, function: Function, found: list[tuple[NumberList, ...]], listener: Listener | None) -> None:
         self.listener = listener
         self.function = function
         self.fresh = Fresh(function.types)
@@ -149,7 +101,7 @@ class _Writer:
             made = _Group(names, self.fresh("height", INT64), lead, last)
             for one in group:
                 self.of[one.name] = made
-                self.before.setdefault(id(_outermost(one.made[0], where)), []).append(one.name)
+                self.before.setdefault(id(_outermost(one.made, where)), []).append(one.name)
 
     def run(self) -> Function:
         return replace(self.function, body=self.block(self.function.body), types=self.types)
