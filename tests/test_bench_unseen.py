@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.sampling import sampled
 from tests.typed import interpreted
 from tools.bench.measure import compare, functions
 from tools.bench.programs import PROBLEMS as TUNED
@@ -15,7 +16,7 @@ from tools.bench.unseen.problems import PROBLEMS, SMALL
 PEERS = forms.installed()
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", sampled(PROBLEMS, 6), ids=lambda problem: problem.name)
 def test_gradients_agree_with_differences(problem):
     with interpreted():
         assert worst_deviation(problem, SMALL[problem.name]) < 1e-6

@@ -103,6 +103,7 @@ def test_programs_are_told_apart(folder: Path) -> None:
     assert len(codes(folder)) == len(others) + 1
 
 
+@pytest.mark.slow
 def test_damage_is_repaired(folder: Path) -> None:
     x = np.arange(3.0)
     for suffix in (".py", ".bin"):

@@ -8,6 +8,7 @@ from numba import float64
 
 import tapec
 from tests.oracles import check, interpreted
+from tests.sampling import sampled
 
 VECTOR = float64[::1]
 
@@ -56,8 +57,8 @@ def stepped(u):
 PROGRAMS = (differences, in_place, twice, single_elements, stretched, chosen, stepped)
 
 
-@pytest.mark.parametrize("extent", [1, 2, 3, 5])
-@pytest.mark.parametrize("program", PROGRAMS, ids=[one.__name__ for one in PROGRAMS])
+@pytest.mark.parametrize("extent", sampled([1, 2, 3, 5], 4))
+@pytest.mark.parametrize("program", sampled(PROGRAMS, 3), ids=[one.__name__ for one in PROGRAMS])
 def test_rings_of_any_length_go_round(program, extent):
     with interpreted():
         check(program, (np.random.default_rng(extent).uniform(0.1, 1.0, extent),))

@@ -10,6 +10,7 @@ from tapec.optimise.loops.carried import carry_in_rows
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import clone, interpreted
+from tests.sampling import sampled
 
 NEST = """
 def f(A, x, n, n_1):
@@ -171,7 +172,7 @@ def box(x, c, steps):
 SHAPES = [(0, 3), (1, 1), (2, 2), (3, 3), (3, 4), (5, 9), (7, 6)]
 
 
-@pytest.mark.parametrize("f", [staggered, backward, box])
+@pytest.mark.parametrize("f", sampled([staggered, backward, box], 3))
 def test_results_are_those_of_the_textbook_adjoint(f):
     assert "_carried" in tapec.emit(f, wrt=(0, 1), signature="f8[:,::1],f8[:,::1],i8")
     with interpreted():
@@ -188,6 +189,7 @@ def test_results_are_those_of_the_textbook_adjoint(f):
 
 
 @pytest.mark.compiled
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 2), (3, 4), (6, 9)], ids=str)
 def test_three_fields_compiled(shape):
     rng = np.random.default_rng(4)

@@ -10,6 +10,7 @@ from tapec.optimise.products.factors import share_factors
 from tests import oracles
 from tests.optimise.reading import read
 from tests.oracles import arr
+from tests.sampling import sampled
 
 PROGRAM = """
 def f(A, ab, C, n):
@@ -94,7 +95,7 @@ def until_small(u, a, b):
 PROGRAMS = [crank_nicolson, changed_in_the_loop, of_one_branch, likelihood, until_small]
 
 
-@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 2))
 def test_programs(f):
     a = arr(3, 3) * 0.4 + 3.0 * np.eye(3)
     oracles.check(f, (arr(3), a, arr(3, 3) * 0.5))

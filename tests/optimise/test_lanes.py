@@ -15,6 +15,7 @@ from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
 from tests.programs.objectives import gmm_loops, make_mixture
+from tests.sampling import sampled
 from tools.fuzz_conditions import harsh
 
 MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
@@ -511,7 +512,10 @@ def paths(x, drift):
     return total
 
 
-@pytest.mark.parametrize("shape", [(70, 3), (16, 1), (15, 4), (3, 30), (64, 5), (0, 3)])
+PATHS = [pytest.param(shape) for shape in ((70, 3), (16, 1), (15, 4), (3, 30), (64, 5), (0, 3))]
+
+
+@pytest.mark.parametrize("shape", sampled(PATHS, 3))
 def test_paths_have_a_second_form_for_few_of_them(shape):
     x = np.sin(np.arange(shape[0] * shape[1])).reshape(shape)
     with interpreted():

@@ -15,6 +15,7 @@ from tapec.syntax.core import Assign, For
 from tapec.syntax.types import Array, Below
 from tests import oracles
 from tests.optimise.reading import read
+from tests.sampling import sampled
 
 
 def pruned(x, rates, lefts, rights, tips):
@@ -105,7 +106,7 @@ TREES = [
 ]
 
 
-@pytest.mark.parametrize("nodes", TREES)
+@pytest.mark.parametrize("nodes", sampled([pytest.param(nodes) for nodes in TREES], 3))
 def test_a_tree_has_the_gradient_that_it_has_without_forms(rng: np.random.Generator, nodes):
     args = tree(rng, *nodes)
     with oracles.interpreted():

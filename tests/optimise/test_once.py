@@ -11,6 +11,7 @@ from tests import oracles
 from tests.optimise.comparison import identical, run
 from tests.optimise.reading import read
 from tests.oracles import arr
+from tests.sampling import sampled
 
 TRIP = """
 def f(x, a, n):
@@ -169,7 +170,7 @@ def test_values_that_others_meet_on_the_way_stay_in_the_loop(f, n):
 
 
 @pytest.mark.parametrize("n", [3, 0])
-@pytest.mark.parametrize("f", [gaussian, factored, powers, changed_in_a_trip, kept_from_trip_to_trip])
+@pytest.mark.parametrize("f", sampled([gaussian, factored, powers, changed_in_a_trip, kept_from_trip_to_trip], 3))
 def test_programs(f, n):
     s = arr(2, 2) * 0.2 + np.array([[2.0, 0.3], [0.3, 1.5]])
     oracles.check(f, (arr(n, 2), arr(2), s))

@@ -31,7 +31,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("f", "args"), sampled(CASES, 30), ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(("f", "args"), sampled(CASES, 60), ids=lambda value: getattr(value, "__name__", ""))
 def test_values_and_derivatives(f, args):
     with interpreted():
         check(f, args, skip_kinks=True)
