@@ -45,8 +45,29 @@ class Planner(StoredElements):
         while self._pending:
             self._provide(*self._pending.pop())
         for names in self.plan.recomputed.values():
-            names.sort(key=lambda n: self.regions.place[id(self.regions.defs[n][0])])
+            names[:] = self._in_order(names)
         return self.plan
+
+    def _in_order(self, names: list[str]) -> list[str]:
+        """Names in the order of the program, but for those that others follow from.
+
+        A value that is loaded from the element it was stored in may have been computed before there was a view of that.
+        """
+        asked, found = set(names), dict[str, None]()
+
+        def visit(name: str) -> None:
+            if name not in asked:
+                return
+            asked.remove(name)
+            again = self.plan.reloaded.get(name)
+            for stmt in self.regions.defs[name] if again is None else (again,):
+                for operand in reads(stmt):
+                    visit(operand)
+            found[name] = None
+
+        for name in sorted(names, key=lambda n: self.regions.place[id(self.regions.defs[n][0])]):
+            visit(name)
+        return list(found)
 
     def _turn(self, demand: tuple[str, Region]) -> tuple[bool, int]:
         """Where a demand stands among the others: the last is the first to be met."""

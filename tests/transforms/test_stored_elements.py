@@ -110,6 +110,22 @@ def again_changed(x, s):
     return np.sum(y * (z @ s))
 
 
+def viewed_later(x, s):
+    """A row that there is a view of only after the value has been computed: no trip finds that of another one."""
+    state = np.ones(3)
+    total = 0.0
+    for t in range(x.shape[0]):
+        points = np.zeros((2, 3))
+        for i in range(2):
+            points[i] = state
+        seen = np.zeros((2, 2))
+        seen[1] = np.array([np.sqrt(points[1][0] + points[1][1]), points[1][1]])
+        spread = 2.0 + np.outer(seen[1], seen[1])
+        state = np.full((3, 2), 0.5) @ (x[t, :2] * x[t, :2]) + s[t]
+        total -= x[t, 2:] @ np.linalg.solve(spread, x[t, :2])
+    return total
+
+
 def checkpointed_rows(x):
     """Rows of an array from outside that the trips of a checkpointed loop set and do not read."""
     rows = np.zeros(x.shape)
@@ -158,7 +174,7 @@ def test_others_divide_again(f, again):
     assert again in reverse(f, signature)
 
 
-@pytest.mark.parametrize("f", [scaled, weights, overwritten, left, places, by_elements, again_changed])
+@pytest.mark.parametrize("f", [scaled, weights, overwritten, left, places, by_elements, again_changed, viewed_later])
 def test_gradients_are_right(rng, f):
     x = rng.normal(size=(4, 4))
     s = rng.normal(size=(4, 4)) if f is weights else 1.0 + rng.random(4)
