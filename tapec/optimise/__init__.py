@@ -24,6 +24,7 @@ from tapec.optimise.clean.single import single_values
 from tapec.optimise.clean.sink import sink_allocations
 from tapec.optimise.clean.tails import breaks_last
 from tapec.optimise.clean.values import values_alone
+from tapec.optimise.clean.way_out import behind_loops
 from tapec.optimise.extents.checks import check_once
 from tapec.optimise.extents.demanded import demanded_extents
 from tapec.optimise.extents.extents import known_extents
@@ -327,7 +328,7 @@ def tidy(
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
     """
     if options.level == 0:
-        return drop_dead(function, constants)
+        return behind_loops(drop_dead(function, constants))
     if forms is None:
         function = _as_fast(function, constants, options, listener, shapes)
     else:
@@ -336,7 +337,7 @@ def tidy(
         # Numba knows one program: what a form without threads binds anew is wrong with those of another one
         alone = forms is None or rebound(function) is None
         function = hide_sizes(function) if alone else sequential(function)
-    return _run(READABLE, function, constants, listener)
+    return behind_loops(_run(READABLE, function, constants, listener))
 
 
 def used(options: Options, function: Function) -> Options:
