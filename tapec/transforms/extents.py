@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Collection
+import operator
+from collections.abc import Callable, Collection
 
 from tapec.analyses.regions import Region, Regions
 from tapec.syntax.core import Assign, Const, Expr, For, Name, Op, names_in, substitute
@@ -13,6 +14,16 @@ from tapec.syntax.types import Type
 # of several upper bounds, so many are compared at run time
 _BOUNDS = 4
 
+
+_INTEGERS: dict[str, Callable[..., int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "neg": operator.neg,
+    "max": max,
+    "min": min,
+}
 
 # the first and the last value of loop variables
 Ends = dict[str, tuple[Expr, Expr]]
@@ -154,6 +165,16 @@ def trip_count(start: Expr, stop: Expr, step: Expr) -> Expr:
     if step == Const(-1):
         return Op("-", (start, stop))
     return Op("neg", (Op("//", (Op("-", (start, stop)), step)),))
+
+
+def literal(expr: Expr) -> int | None:
+    """The integer that a formula without names is."""
+    if isinstance(expr, Const):
+        return expr.value if isinstance(expr.value, int) else None
+    if not isinstance(expr, Op) or expr.fn not in _INTEGERS:
+        return None
+    args = [literal(arg) for arg in expr.args]
+    return None if None in args else _INTEGERS[expr.fn](*args)
 
 
 def _larger(one: Expr, other: Expr) -> Expr:

@@ -16,14 +16,20 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 5 and 12.
 
 from __future__ import annotations
 
+import math
+
 from tapec.analyses.regions import Region
-from tapec.syntax.core import Assign, Const, Expr, For, If, Loop, Name, reads, walk
+from tapec.syntax.core import Assign, Expr, For, If, Loop, Name, reads, walk
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.costs import STORE, STORE_ARRAY
+from tapec.transforms.extents import literal
 from tapec.transforms.passed import handed, rotation
 from tapec.transforms.plan import Plan, Slot
 from tapec.transforms.stored_elements import StoredElements
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, always_breaks
+
+# so many numbers take longer to push than an array takes to make
+_FEW = 16
 
 
 class Planner(StoredElements):
@@ -234,7 +240,7 @@ class Planner(StoredElements):
             # an array takes as long as some pushes, and loops around data, such as rows of a sparse matrix, are short
             if isinstance(chain[first - 1].owner, For):
                 continue
-            if extents is not None and not all(isinstance(extent, Const) for extent in extents):
+            if extents is not None and not _few(extents):
                 return first, extents
         return None
 
@@ -247,3 +253,9 @@ class Planner(StoredElements):
         self.plan.stored[buffer] = stack
         self.regions.home[buffer] = inner.parent
         self.regions.defs[buffer] = []
+
+
+def _few(extents: tuple[Expr, ...]) -> bool:
+    """Whether loops are known to make a few trips."""
+    known = [literal(extent) for extent in extents]
+    return None not in known and math.prod(count for count in known if count is not None) <= _FEW

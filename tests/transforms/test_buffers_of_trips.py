@@ -145,3 +145,30 @@ def test_explain_counts_a_buffer_for_each_trip():
     told = str(tapec.explain(relaxed, signature="f8[::1], f8[::1], i8"))
     assert "8 * (u.shape[0] - 2) bytes for each trip of line" in told
     assert told.count("stored: `new`") == 1
+
+
+def neighbours(x, thr):
+    """Four neighbours of each place, in two loops once those along either axis are told apart."""
+    queue = np.zeros(x.shape[0], dtype=np.int64)
+    level = x.copy()
+    head, tail, total = 0, 1, 0.0
+    while head < tail:
+        here = queue[head]
+        head += 1
+        total += np.log1p(level[here] ** 2)
+        for k in range(4):
+            there = here + (1 if k == 0 else (-1 if k == 1 else k))
+            if there <= here or there >= x.shape[0] or tail >= x.shape[0] or level[there] > thr:
+                continue
+            level[there] = max(level[here], x[there])
+            queue[tail] = there
+            tail += 1
+    return total
+
+
+def test_a_few_trips_that_formulas_count_stay_on_lists():
+    """Two trips are `4 - 2` of them, at least none."""
+    assert "_store_stack" not in tapec.emit(neighbours, signature="f8[::1], f8")
+    with interpreted():
+        x = np.random.default_rng(3).uniform(0.1, 0.9, 9)
+        check(neighbours, (x, 2.0), wrt=(0,))
