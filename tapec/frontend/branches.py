@@ -11,10 +11,12 @@ from tapec.errors import TypeMismatch
 from tapec.frontend.carried import LoopContext
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
+from tapec.frontend.memory import id_of
 from tapec.frontend.merge import Way, merge
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.values import Complex, Contents, Items, Lst, State, Sym, Tup
-from tapec.syntax.core import Break, Const
+from tapec.syntax.core import Break, Const, Name
+from tapec.syntax.types import Array
 
 
 def if_(ev: Evaluator, node: gast.If) -> None:
@@ -97,14 +99,34 @@ def branch(
             if first is second:
                 merged.env[name] = first  # type: ignore[assignment]
             continue
-        value = merge(ev, name, then_state.env.get(name), else_state.env.get(name), ways)
+        first, second = then_state.env.get(name), else_state.env.get(name)
+        value = merge(ev, name, first, second, ways)
         if value is not None:
             merged.env[name] = value
+        if isinstance(first, Sym) and isinstance(second, Sym) and isinstance(value, Sym) and value is not first:
+            _note_extents(ev, value, merged, entry, ((first, then_state), (second, else_state)))
     for key in (key for key in then_state.heap if key in else_state.heap):
         merged.heap[key] = _merge_contents(ev, key, then_state.heap[key], else_state.heap[key], ways)
     ev.restore(merged)
     if then_root or else_root:
         ev.emit(OpenIf(test.atom, then_root, else_root, span))
+
+
+def _note_extents(
+    ev: Evaluator, array: Sym, merged: State, entry: State, sides: tuple[tuple[Sym, State], tuple[Sym, State]]
+) -> None:
+    """An array has the extents that it has on both sides, if those are equal: `if better: u = new`."""
+    if not isinstance(array.type, Array) or not all(isinstance(side.atom, Name) for side, _ in sides):
+        return
+    for axis in range(array.type.ndim):
+        known = {state.dims.get((id_of(side), axis)) for side, state in sides}
+        keys = {ev.dim_keys.get((id_of(side), axis), (state.dims.get((id_of(side), axis)), 0)) for side, state in sides}
+        if len(keys) > 1 or (None, 0) in keys:
+            continue
+        (ev.dim_keys[id_of(array), axis],) = keys
+        extent = known.pop() if len(known) == 1 else None
+        if extent is not None and extent in entry.dims.values():
+            merged.dims[id_of(array), axis] = extent
 
 
 def _breaks(block: list[Any]) -> bool:

@@ -134,6 +134,40 @@ def exchanged(u, v, steps):
     return np.sum(u * v[0])
 
 
+def accepted(u, w, steps):
+    """Steps that are taken, or not."""
+    taken, h = 0, 0.4
+    u = u.copy()
+    while taken < steps:
+        new = u + h * np.sin(u * w)
+        if h < 0.1:
+            u = new
+            taken += 1
+        else:
+            h *= 0.7
+    return (u * u).sum()
+
+
+def taken_by_turns(u, w, steps):
+    """Of two arrays, and in every third trip of a longer one, or another one than before."""
+    for i in range(steps):
+        if i % 3 == 2:
+            u = u + w
+        elif i % 3 == 1:
+            u = np.sin(u)
+    return (u * u).sum()
+
+
+def shortened(u, w, steps):
+    """One side leaves fewer elements."""
+    for i in range(steps):
+        if u[0] > 0.5:
+            u = u[1:] * u[:-1]
+        else:
+            u = u * 2.0 + w
+    return (u * u).sum()
+
+
 @pytest.mark.parametrize(
     ("program", "args"),
     sampled(
@@ -155,6 +189,12 @@ def exchanged(u, v, steps):
             (complex_pair, (arr(3), 3)),
             (smoothed, (arr(3, 2), 3)),
             (reaction, (arr(2, 3), arr(3, 2).T.copy(), 0.2, 3)),
+            (accepted, (arr(3), arr(3), 4)),
+            (accepted, (arr(3), arr(1), 4)),
+            (taken_by_turns, (arr(3), arr(3), 7)),
+            (taken_by_turns, (arr(1), arr(3), 7)),
+            (taken_by_turns, (arr(1), arr(3), 2)),
+            (shortened, (arr(5), arr(1), 3)),
             # operands that are stretched, in the first trip or in all
             (reaction, (arr(1, 3), arr(2, 3), 0.2, 3)),
             (reaction, (arr(2, 3), arr(1, 1), 0.2, 3)),
@@ -181,6 +221,13 @@ def exchanged(u, v, steps):
 def test_derivatives(program: Any, args: Any):
     with interpreted():
         check(program, args)
+
+
+def test_arrays_that_one_side_sets_anew_keep_their_extents():
+    """As `u = new` on all ways does: no operand is asked whether it has to be stretched in each trip."""
+    text = tapec.emit(accepted, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
+    first, _ = text.split("else:\n\n        # forward sweep")
+    assert "!= 1" not in first and "== 1" not in first
 
 
 def test_extents_are_those_before_the_loop():
