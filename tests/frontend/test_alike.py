@@ -214,7 +214,7 @@ def shortened(u, w, steps):
             (steps_between, (arr(4), arr(1), 2)),
             (steps_between, (arr(2), arr(3), 2)),
         ],
-        3,
+        6,
     ),
     ids=lambda one: getattr(one, "__name__", ""),
 )

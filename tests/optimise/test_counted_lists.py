@@ -11,6 +11,7 @@ from numba import typeof
 
 import tapec
 from tests.oracles import check, interpreted
+from tests.sampling import sampled
 
 START = np.array([0, 3, 3, 4, 9, 9, 12])
 RNG = np.random.default_rng(1)
@@ -92,7 +93,7 @@ PROGRAMS = (rows, backwards, in_branches, three_deep, side_by_side, longest_of)
 ARGS = (RNG.uniform(0.3, 0.9, 6), RNG.uniform(0.3, 0.9, 12), START)
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 3), ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any]):
     source = tapec.value_and_grad(f, (0, 1)).source(*map(typeof, ARGS))
     assert "stack" in source

@@ -11,6 +11,7 @@ from tests import oracles
 from tests.optimise.comparison import identical, run
 from tests.optimise.reading import read
 from tests.oracles import arr
+from tests.sampling import sampled
 
 # what a trip does before it reads `a`, which it fills, and what it does with it
 TRIP = """
@@ -218,7 +219,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(("f", "args"), sampled(PROGRAMS, 3), ids=lambda value: getattr(value, "__name__", ""))
 def test_programs(f, args):
     oracles.check(f, args)
 

@@ -168,6 +168,7 @@ def left_behind_in_an_array(x, w):
     return scaled.sum()
 
 
+@pytest.mark.slow
 def test_gradients_are_those_without_the_pass():
     rng = np.random.default_rng(3)
     x, w = rng.normal(size=5), rng.normal(size=5)

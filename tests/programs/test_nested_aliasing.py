@@ -103,6 +103,7 @@ def test_an_array_that_is_passed_twice_by_name_is_one():
     )
 
 
+@pytest.mark.slow
 def test_jacobians_by_an_array_that_is_passed_twice():
     check(
         lambda x: (tapec.jacobian(elementwise)(x, x) ** 2).sum(),
@@ -110,6 +111,7 @@ def test_jacobians_by_an_array_that_is_passed_twice():
     )
 
 
+@pytest.mark.slow
 def test_a_complex_array_that_is_passed_twice():
     def f(a, b):
         a[0] = a[1] * b[2]
@@ -149,6 +151,7 @@ def test_arrays_that_share_nothing_that_is_written_stay_as_they_are(f):
     check(f, lambda x: f(x.copy()))
 
 
+@pytest.mark.slow
 def test_elements_in_turn_are_apart():
     check(lambda x: slope(written, x[::2], x[1::2]), lambda x: slope(written, x[::2].copy(), x[1::2].copy()))
 
@@ -217,6 +220,7 @@ def refused_inside(x, y):
     return recursive(x, x, 2) + y[0]
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_what_the_program_passes_on_is_refused_also_if_its_own_arguments_are_one():
     x = X.copy()
