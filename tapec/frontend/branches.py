@@ -94,12 +94,11 @@ def branch(
     ways = (Way(then_block), Way(else_block))
     merged = State(dims={key: dim for key, dim in then_state.dims.items() if else_state.dims.get(key) == dim})
     for name in sorted(then_state.env.keys() | else_state.env.keys()):
+        first, second = then_state.env.get(name), else_state.env.get(name)
         if live is not None and name not in live and not name.startswith("$"):
-            first, second = then_state.env.get(name), else_state.env.get(name)
             if first is second:
                 merged.env[name] = first  # type: ignore[assignment]
             continue
-        first, second = then_state.env.get(name), else_state.env.get(name)
         value = merge(ev, name, first, second, ways)
         if value is not None:
             merged.env[name] = value

@@ -16,6 +16,7 @@ with other elements of the array, loops run on vectors, and choose without branc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -80,10 +81,7 @@ class _Writer:
         self.types = function.types
         self.aliases: Aliases = aliases(function)
         self.emitter = emitter
-        self.uses: dict[str, int] = {}
-        for stmt in walk(function.body):
-            for name in reads(stmt):
-                self.uses[name] = self.uses.get(name, 0) + 1
+        self.uses = Counter(name for stmt in walk(function.body) for name in reads(stmt))
 
     def block(self, block: Block, looped: bool) -> Block:
         found = list(_relaxations(block, self)) if looped else []

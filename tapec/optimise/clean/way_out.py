@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.syntax.core import Block, Break, Function, If, Loop, Stmt, map_blocks
+from tapec.transforms.exits import count_breaks
 
 
 def behind_loops(function: Function) -> Function:
@@ -28,20 +29,12 @@ def _block(block: Block) -> Block:
     out: list[Stmt] = []
     for stmt in block:
         stmt = map_blocks(stmt, _block)
-        if isinstance(stmt, Loop) and _ways_out(stmt.body) == 1:
+        if isinstance(stmt, Loop) and count_breaks(stmt.body) == 1:
             body, last = _without(stmt.body)
             out += (replace(stmt, body=body), *last)
         else:
             out.append(stmt)
     return tuple(out)
-
-
-def _ways_out(block: Block) -> int:
-    """The breaks that leave the loop whose body this is."""
-    return sum(
-        isinstance(stmt, Break) + (_ways_out(stmt.body) + _ways_out(stmt.orelse) if isinstance(stmt, If) else 0)
-        for stmt in block
-    )
 
 
 def _without(block: Block) -> tuple[Block, Block]:
@@ -52,10 +45,10 @@ def _without(block: Block) -> tuple[Block, Block]:
     out: list[Stmt] = []
     moved: Block = ()
     for stmt in block:
-        if isinstance(stmt, If) and _ways_out(stmt.body):
+        if isinstance(stmt, If) and count_breaks(stmt.body):
             body, moved = _without(stmt.body)
             out.append(replace(stmt, body=body))
-        elif isinstance(stmt, If) and _ways_out(stmt.orelse):
+        elif isinstance(stmt, If) and count_breaks(stmt.orelse):
             orelse, moved = _without(stmt.orelse)
             out.append(replace(stmt, orelse=orelse))
         else:

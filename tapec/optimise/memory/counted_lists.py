@@ -53,10 +53,11 @@ def lists_as_arrays(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with arrays for such lists; see the module."""
-    where = regions(function)
-    lists = [one for one in number_lists(function) if not where.of[id(one.made)].loops()]
+    lists = number_lists(function)
     if not lists:
         return function
+    where = regions(function)
+    lists = [one for one in lists if not where.of[id(one.made)].loops()]
     return _Writer(function, of_one_height(lists, where), where, listener).run()
 
 

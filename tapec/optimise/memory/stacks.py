@@ -70,9 +70,11 @@ class _Group:
 
 def _groups(function: Function) -> list[tuple[NumberList, ...]]:
     """The lists that trips make anew, those of one height together."""
+    lists = number_lists(function)
+    if not lists:
+        return []
     where = regions(function)
-    again = [one for one in number_lists(function) if where.of[id(one.made)].loops()]
-    return of_one_height(again, where)
+    return of_one_height([one for one in lists if where.of[id(one.made)].loops()], where)
 
 
 class _Writer:
