@@ -1,6 +1,6 @@
 """The stages in order, for each kind of derivative.
 
-    source ─lower→ typed core ─differentiate→ adjoint core ─optimise→ ─print→ Python source
+source ─lower→ typed core ─differentiate→ adjoint core ─optimise→ ─print→ Python source
 """
 
 from __future__ import annotations
@@ -152,11 +152,10 @@ def _build(
     unit_seed = scales or kind in ("grad", "value_and_grad")
     fuse = options.fast and (scales or not apart)
     if options.memory is not None:
-        stored = partial(
-            kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse
-        )
+        stored = partial(kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse)
         core = limited(core, constants, options.memory, stored)
-    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse, listener=listener)
+    grow = options.fast
+    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse, listener=listener, grow=grow)
     if apart:
         label = core.name if core.name.isidentifier() else "function"
         parts = scaled(swept, label) if scales else split(swept, label, constants)
@@ -182,7 +181,8 @@ def _build(
         def derived(program: Function) -> Function:
             if program is first:
                 return made
-            return sweeps(reverse(prepare(program, constants), sources, constants, unit_seed=unit_seed, fuse=fuse))
+            other = prepare(program, constants)
+            return sweeps(reverse(other, sources, constants, unit_seed=unit_seed, fuse=fuse, grow=grow))
 
         first = several.first
         several = several.of(derived)

@@ -90,7 +90,7 @@ def handed_on(value: object) -> list[str]:
             return [ident]
         case Op(fn="ifelse", args=(_, first, second)):
             return [a.id for a in (first, second) if isinstance(a, Name)]
-        case Op(fn=fn, args=(Name(id=ident), *_)) if fn in VIEWS or fn == "pop":
+        case Op(fn=fn, args=(Name(id=ident), *_)) if fn in VIEWS or fn in ("pop", "grown"):
             return [ident]
     return []
 

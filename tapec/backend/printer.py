@@ -137,7 +137,7 @@ def _primary(fn: str, args: tuple[Expr, ...]) -> str:
         case "stack":
             return f"[{_stacked(args)}][:0]"
         case "room":
-            return f"[{_stacked(args[:1])}] * {expression(args[1])}"
+            return f"[{_stacked(args[:1])}] * {_at(args[1], _ATOM)}"
         case "list.extend":
             return f"{_at(args[0], _ATOM)}.extend({expression(args[1])})"
         case "index":

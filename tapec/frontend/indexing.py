@@ -10,8 +10,10 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts
+from tapec.frontend.complexes import parts
 from tapec.frontend.elementwise import element
 from tapec.frontend.evaluator import DeadCode, Evaluator
+from tapec.frontend.integers import at_least
 from tapec.frontend.known import as_tuple
 from tapec.frontend.lists import column
 from tapec.frontend.open_blocks import OpenIf
@@ -130,7 +132,7 @@ def item_of(ev: Evaluator, owner: Value, index: Sym, node: Any) -> Value:
     """`owner[index]`, for an index that is known to be in range, such as a loop's."""
     contents = ev.heap[owner] if isinstance(owner, Lst) else None
     if isinstance(contents, Growing):
-        return grown_item(ev, contents, index, node)
+        return item_at(ev, contents.buffer, index)
     items = contents.values if isinstance(contents, Items) else owner.items if isinstance(owner, Tup) else ()
     if items and static_int(index) is None and not ev.deciding:
         return _choose(ev, items, index, 0, node)
@@ -182,11 +184,34 @@ def list_item(ev: Evaluator, owner: Lst, index: Value, node: Any) -> Value:
 
 def grown_item(ev: Evaluator, contents: Growing, index: Value, node: Any) -> Value:
     """An element of a list, of whose place it is known that there is one; for a slice an array of them."""
+    if is_scalar(plain_number(index)):
+        return item_at(ev, contents.buffer, list_place(ev, index, contents.count, node))
     if isinstance(contents.buffer, Tup):
         columns = [column(contents, k) for k in range(len(contents.buffer.items))]
-        parts = tuple(grown_item(ev, one, index, node) for one in columns if isinstance(one, Growing))
-        return Tup(parts, contents.buffer.cls)
+        items = tuple(grown_item(ev, one, index, node) for one in columns if isinstance(one, Growing))
+        return Tup(items, contents.buffer.cls)
     return load(ev, ev.list_view(contents), index, node)
+
+
+def item_at(ev: Evaluator, buffer: Any, place: Sym) -> Value:
+    """The element of a list at a place of its buffer."""
+    if isinstance(buffer, Tup):
+        return Tup(tuple(item_at(ev, part, place) for part in buffer.items), buffer.cls)
+    for part in parts(buffer):
+        ev.list_memory |= ev.roots.get(part.atom.id, frozenset())
+    return load_at(ev, buffer, (place.atom,))
+
+
+def list_place(ev: Evaluator, index: Value, count: Sym, node: Any) -> Sym:
+    """Where in its buffer the element of a list is for a subscript that is in range."""
+    place = integer(ev, index, node)
+    assert isinstance(place.type, Scalar)
+    known = static_int(place)
+    if known is not None:
+        return place if known >= 0 else ev.op("+", count, place)
+    if place.type.dtype.startswith("uint") or at_least(ev, place, 0):
+        return place
+    return ev.op("ifelse", ev.op("<", place, number(0)), ev.op("+", count, place), place)
 
 
 def _static_item(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:

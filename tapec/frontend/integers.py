@@ -45,7 +45,7 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
     sign, cls, message = _WRONG[fn]
     if sign == _NEGATIVE and (right.type.dtype.startswith("uint") or right.type.dtype == "bool"):
         return
-    if _in_range(ev, right, 1 if sign == _ZERO else 0):
+    if at_least(ev, right, 1 if sign == _ZERO else 0):
         return
     if right.constant is None:
         _raise_if(ev, sign, right, cls, message)
@@ -58,7 +58,7 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
         raise DeadCode
 
 
-def _in_range(ev: Evaluator, value: Sym, least: int) -> bool:
+def at_least(ev: Evaluator, value: Sym, least: int) -> bool:
     """Whether the loops around tell that a number is `least` at least."""
     if not isinstance(value.atom, Name):
         return False

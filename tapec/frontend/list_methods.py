@@ -124,7 +124,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
             return contents.values[-1]
         indexing.check_place(ev, number(-1), contents.count, "pop from empty list")
         last = ev.op("-", contents.count, number(1))
-        item = indexing.grown_item(ev, contents, last, node)
+        item = indexing.item_at(ev, contents.buffer, last)
         ev.heap[owner] = Growing(contents.buffer, last)
         return item
     return None

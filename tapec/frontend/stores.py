@@ -12,9 +12,8 @@ from tapec.frontend.broadcasting import array_leaves
 from tapec.frontend.complexes import parts
 from tapec.frontend.elementwise import elementwise, materialise, store_at, store_elements
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.indexing import check_place, list_item, load
+from tapec.frontend.indexing import check_place, list_item, list_place, load
 from tapec.frontend.known import refuse_change
-from tapec.frontend.lists import column
 from tapec.frontend.optional import present
 from tapec.frontend.rings import goes_round
 from tapec.frontend.subscripts import (
@@ -48,7 +47,6 @@ from tapec.frontend.values import (
     is_scalar,
     mapping,
     number,
-    plain_number,
     static_int,
 )
 from tapec.syntax.core import Assign, Name, Store
@@ -298,19 +296,19 @@ def _store_list(ev: Evaluator, owner: Lst, index: Value, value: Value, node: Any
         return
     grown = ev.grow(owner)
     assert isinstance(grown, Growing)
-    if is_scalar(plain_number(index)):
-        check_place(ev, integer(ev, index, node), grown.count, "list assignment index out of range")
-    _store_grown(ev, grown, index, value, node)
+    place = integer(ev, index, node)
+    check_place(ev, place, grown.count, "list assignment index out of range")
+    _store_item(ev, grown.buffer, list_place(ev, place, grown.count, node), value, node)
 
 
-def _store_grown(ev: Evaluator, contents: Growing, index: Value, value: Value, node: Any) -> None:
-    buffer = contents.buffer
+def _store_item(ev: Evaluator, buffer: Any, place: Sym, value: Value, node: Any) -> None:
+    """Store an element of a list at a place of its buffer."""
     if not isinstance(buffer, Tup):
-        store(ev, ev.list_view(contents), index, value, node)
+        for part in parts(buffer):
+            ev.list_memory |= ev.roots.get(part.atom.id, frozenset())
+        store(ev, buffer, place, value, node)
         return
     if not isinstance(value, Tup) or (len(value.items), value.cls) != (len(buffer.items), buffer.cls):
         ev.fail(TypeMismatch, f"a list of tuples of {len(buffer.items)} cannot hold {describe(value)}", node)
-    for k, item in enumerate(value.items):
-        one = column(contents, k)
-        assert isinstance(one, Growing)
-        _store_grown(ev, one, index, item, node)
+    for part, item in zip(buffer.items, value.items, strict=True):
+        _store_item(ev, part, place, item, node)

@@ -62,6 +62,7 @@ from tapec.optimise.memory.dropped import reuse_dropped
 from tapec.optimise.memory.elements import known_elements
 from tapec.optimise.memory.filled import fill_at_once
 from tapec.optimise.memory.filled_choices import fill_choices
+from tapec.optimise.memory.grown_lists import grow_in_place
 from tapec.optimise.memory.hoist import hoist_allocations
 from tapec.optimise.memory.joined import copy_joined
 from tapec.optimise.memory.kept_rows import keep_written_rows
@@ -242,9 +243,11 @@ VECTORS: tuple[Pass, ...] = (
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (stacks_by_position, take_turns)
+FILLED: tuple[Pass, ...] = (grow_in_place, stacks_by_position, take_turns)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
+
+
 def prepare(function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
     """Rewrite a program so that its derivative is faster, in single assignment, as the transforms expect."""
     return to_ssa(_run(PREPARE, function, constants, listener), constants)

@@ -173,9 +173,7 @@ class Assembly(Slots):
             body = [s for s in body if id(s) not in set(map(id, one.statements))]
             self.make_last(one, stmt, after)
         if isinstance(stmt, For):
-            new: Stmt = For(
-                stmt.var, stmt.start, stmt.stop, stmt.step, (*begin, *body), stmt.parallel, stmt.span
-            )
+            new: Stmt = For(stmt.var, stmt.start, stmt.stop, stmt.step, (*begin, *body), stmt.parallel, stmt.span)
         else:
             exits = self.exits.of.get(id(stmt))
             whole = (*begin, *body)

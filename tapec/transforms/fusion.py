@@ -101,9 +101,7 @@ class Fusion:
         self.trips = Trips(program)
         self.shadows = frozenset(sweep.shadows.names.values())
         self.shadowed = {shadow: name for name, shadow in sweep.shadows.names.items()}
-        self.homes = {
-            bar: region for region in self.all_regions() for bar in sweep.homes.get(id(region), ())
-        }
+        self.homes = {bar: region for region in self.all_regions() for bar in sweep.homes.get(id(region), ())}
         self.found = Fused()
         self.inputs: dict[int, set[str]] = {}
         self.names: dict[int, _Names] = {}
@@ -228,6 +226,8 @@ class Fusion:
                         return self.refuse("{0} does more than add up what outlives a trip", stmt.span)
                     found.add(name)
                 elif self.outside(name, region):
+                    if self.made_later(name, loop):
+                        return self.refuse("{0} needs an array that grows after it", stmt.span)
                     if not adds_element(stmt, name) and not asks_extent(stmt):
                         return self.refuse_shared(loop, name, stmt)
                     found.add(self.memory.aliases.find(name))
@@ -261,15 +261,18 @@ class Fusion:
             return True
         return name in self.shadows and not self.memory.local_to(name, region)
 
+    def made_later(self, shadow: str, loop: For | Loop) -> bool:
+        """Whether a shadow is made behind a loop, as that of an array that grows."""
+        place = self.regions.place[id(loop)]
+        return any(self.regions.place[id(made)] > place for made in self.regions.defs.get(shadow, ()))
+
     def puts_back(self, stmt: Stmt, region: Region) -> bool:
         """Whether a reversed trip would undo, before it is read, what the trip has stored for those that follow."""
         if not isinstance(stmt, Store) or not isinstance(stmt.value, Name) or stmt.value.id not in self.sweep.old:
             return False
         return not self.memory.local_to(stmt.array, region)
 
-    def writers(
-        self, names: set[str], earlier: list[Stmt | RevIf | RevLoop], taken: set[int]
-    ) -> set[int] | None:
+    def writers(self, names: set[str], earlier: list[Stmt | RevIf | RevLoop], taken: set[int]) -> set[int] | None:
         """The statements that compute adjoints; None if they are not plain arithmetic on numbers."""
         pending, found = set(names), set[int]()
         wanted = set(names)

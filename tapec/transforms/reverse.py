@@ -1,13 +1,14 @@
 """Reverse mode: a forward sweep that keeps what is needed, then the reverse sweep.
 
-    relaxations  branches where elements take what is better          relaxations.py
-    shadows      adjoint arrays beside the primal arrays              shadow.py
-    exits        trip counts and exit numbers of loops with `break`   exits.py
-    sweep        adjoint statements, last to first                    sweep.py
-    fusion       loops whose trips are reversed as soon as they ran   fusion.py
-    storage      how each primal value reaches them                   storage.py
-    slots        the buffers and stacks that it needs                 slots.py
-    assembly     the two sweeps written out                           assembly.py
+relaxations  branches where elements take what is better          relaxations.py
+growth       one shadow for arrays that grow                      growth.py
+shadows      adjoint arrays beside the primal arrays              shadow.py
+exits        trip counts and exit numbers of loops with `break`   exits.py
+sweep        adjoint statements, last to first                    sweep.py
+fusion       loops whose trips are reversed as soon as they ran   fusion.py
+storage      how each primal value reaches them                   storage.py
+slots        the buffers and stacks that it needs                 slots.py
+assembly     the two sweeps written out                           assembly.py
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from tapec.transforms.checkpoints import find
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
 from tapec.transforms.fusion import Fused, Fusion
+from tapec.transforms.growth import Growing, expanded, with_growth
 from tapec.transforms.last_trip import of_last_trip
 from tapec.transforms.plan import Slot
 from tapec.transforms.putback import arrays_to_put_back, only_reversed, tell_put_back, with_old_values
@@ -85,17 +87,21 @@ def reverse(
     fuse: bool = False,
     listener: Listener | None = None,
     outputs: frozenset[str] | None = None,
+    grow: bool | None = None,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
     With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
-    sweep reverses the trips of independent loops as soon as they have run.  `listener` is told what is decided.
+    sweep reverses the trips of independent loops as soon as they have run; with `grow`, by default as `fuse`, arrays
+    that grow have one shadow.  `listener` is told what is decided.
     The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
     function = _prepared(function, fuse, listener)
-    given = function, sources, constants, unit_seed, shared, fuse
+    growing = with_growth(function, listener) if (fuse if grow is None else grow) else Growing(function)
+    function = growing.function
+    given = growing, sources, constants, unit_seed, shared, fuse
     if not fuse:
         return _Reverse(*given, listener, outputs).run()
     first = _Reverse(*given, None, outputs)
@@ -115,7 +121,9 @@ def kept_by_loops(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], unit_seed: bool, fuse: bool
 ) -> list[tuple[For | Loop, list[tuple[Slot, Type]]]]:
     """What the reversal of a function stores for its outermost loops."""
-    worker = _Reverse(_prepared(function, fuse, None), sources, constants, unit_seed, False, fuse, None)
+    # trips that let an array grow are not run again from a snapshot: see growth.py
+    growing = Growing(_prepared(function, fuse, None))
+    worker = _Reverse(growing, sources, constants, unit_seed, False, fuse, None)
     worker.run()
     kept = []
     for stmt in walk(worker.program.body):
@@ -133,7 +141,7 @@ def _prepared(function: Function, fuse: bool, listener: Listener | None) -> Func
 class _Reverse(Assembly):
     def __init__(
         self,
-        function: Function,
+        growing: Growing,
         sources: tuple[str, ...],
         constants: frozenset[str],
         unit_seed: bool,
@@ -148,7 +156,8 @@ class _Reverse(Assembly):
         self.outputs = outputs
         self.shared = shared
         self.fuse = fuse
-        self.function = function
+        self.growing = growing
+        self.function = function = growing.function
         self.sources = sources
         self.constants = constants
         self.unit_seed = unit_seed
@@ -170,7 +179,7 @@ class _Reverse(Assembly):
             targets.update(p for p in function.params if isinstance(function.types[p], Array))
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         self.checkpoints = find(function, self.constants)
-        shadows = Shadows(emitter, self.activity, self.checkpoints)
+        shadows = Shadows(emitter, self.activity, self.checkpoints, self.growing.lasts)
         given: list[str] = []
         if self.shared:
             for source in self.sources:
@@ -220,9 +229,10 @@ class _Reverse(Assembly):
                 a for a, s in zip(adjoints, self.sources, strict=True) if isinstance(self.types[s], Scalar)
             )
             seeds = (*seeds, *given)
-        return Reversed(
-            (*forward, *kept), (*backward, *extra), values, adjoints, seeds, self.types, function.params
+        forward_sweep, reverse_sweep = (
+            expanded(block, self.growing.written) for block in ((*forward, *kept), (*backward, *extra))
         )
+        return Reversed(forward_sweep, reverse_sweep, values, adjoints, seeds, self.types, function.params)
 
     def as_much_at_once(self, other: _Reverse) -> bool:
         """Whether as many loops as in another reversal are reversed at once, or run again."""

@@ -8,7 +8,7 @@ reaches the reverse sweep decides for them too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tapec.analyses.activity import Activity
@@ -38,18 +38,28 @@ from tapec.transforms.emitter import Emitter
 class Shadows:
     """Names of shadows, and the program with their definitions."""
 
-    def __init__(self, emitter: Emitter, activity: Activity, checkpoints: dict[str, Checkpointed]) -> None:
+    def __init__(
+        self,
+        emitter: Emitter,
+        activity: Activity,
+        checkpoints: dict[str, Checkpointed],
+        lasts: Mapping[str, str] | None = None,
+    ) -> None:
         self.emitter = emitter
         self.activity = activity
         self.names: dict[str, str] = {}
         self.checkpoints = checkpoints
+        # arrays that grow have the shadow of the last of them: see growth.py
+        self.lasts = lasts or {}
         # each trip of a checkpointed loop hands these on as values: what they hold last has a shadow of its own
         self.values = {name for info in checkpoints.values() for name in info.values}
 
     def of(self, array: str) -> str:
         """The shadow of an active array or stack."""
         if array not in self.names:
-            self.names[array] = self.emitter.fresh(f"{array}_bar", self.emitter.types[array])
+            last = self.lasts.get(array, array)
+            own = last == array
+            self.names[array] = self.emitter.fresh(f"{array}_bar", self.emitter.types[array]) if own else self.of(last)
         return self.names[array]
 
     def entry(self, names: Iterable[str]) -> Block:
@@ -79,7 +89,7 @@ class Shadows:
                 out.add(replace(stmt, body=inner))
             case Loop(body=body):
                 out.add(Loop(self.block(body), stmt.span))
-            case Assign(target=target) if target in self.values:
+            case Assign(target=target) if target in self.values or self.lasts.get(target, target) != target:
                 out.add(stmt)
             case Assign(target=target) if target in self.activity and isinstance(types[target], Array | Stack):
                 out.add(stmt)
@@ -112,6 +122,9 @@ class Shadows:
 
     def define(self, stmt: Assign, out: Emitter) -> None:
         target, value = stmt.target, stmt.value
+        if target in self.lasts:
+            self.names[target] = out.zeros_like(f"{target}_bar", target)
+            return
         if isinstance(value, Name):
             out.assign(self.of(target), Name(self.of(value.id)))
             return

@@ -287,9 +287,7 @@ class Sweep:
         else:
             out.add(Store(shadow, stmt.index, out.atom(zero_of(type_.element)), False, out.span))
 
-    def primitive(
-        self, stmt: Stmt, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], out: Emitter
-    ) -> None:
+    def primitive(self, stmt: Stmt, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], out: Emitter) -> None:
         """Inline the adjoint of a whole-array operation."""
         bars: list[Atom | None] = []
         scalars: list[tuple[str, Atom]] = []

@@ -174,6 +174,8 @@ class _Renest:
             names.update(n for n in writes(inner) if self.sets[n] > 1)
             if isinstance(inner, Store):
                 classes.add(self.aliases.find(inner.array))
+            elif isinstance(inner, Push):
+                classes.add(self.aliases.find(inner.stack))
             elif isinstance(inner, Call):
                 arrays = (n for n in reads(inner) if is_memory(self.types.get(n)))
                 classes.update(self.aliases.find(n) for n in arrays)

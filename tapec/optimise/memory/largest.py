@@ -105,4 +105,3 @@ class Largest:
     def _whole_number(self, name: str) -> bool:
         type_ = self.fresh.types[name]
         return not isinstance(type_, Array) and type_ == INT64
-
