@@ -27,8 +27,10 @@ from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Raise, Return, Stmt, map_blocks, walk
 from tapec.syntax.types import Stack, Type
+from tapec.transforms.callees import with_lists
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments, separate_elements
+from tapec.transforms.handed import Handed
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.limits import limited
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse
@@ -154,8 +156,14 @@ def _build(
     if options.memory is not None:
         stored = partial(kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse)
         core = limited(core, constants, options.memory, stored)
-    grow = options.fast
-    swept = reverse(core, sources, constants, unit_seed=unit_seed, fuse=fuse, listener=listener, grow=grow)
+    handed = None
+    alone = options.memory is None and not options.threads
+    if lowered.callees and options.fast and alone and (scales or not apart):
+        handed = with_lists(lowered.callees, constants)
+    back = partial(
+        _swept, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse, grow=options.fast, handed=handed
+    )
+    swept = back(core, listener=listener)
     if apart:
         label = core.name if core.name.isidentifier() else "function"
         parts = scaled(swept, label) if scales else split(swept, label, constants)
@@ -181,12 +189,18 @@ def _build(
         def derived(program: Function) -> Function:
             if program is first:
                 return made
-            other = prepare(program, constants)
-            return sweeps(reverse(other, sources, constants, unit_seed=unit_seed, fuse=fuse, grow=grow))
+            return sweeps(back(prepare(program, constants)))
 
         first = several.first
         several = several.of(derived)
     return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several, shapes=shapes)
+
+
+def _swept(function: Function, handed: Handed | None, **given: Any) -> Reversed:
+    """Both sweeps, with the lists for the recursive functions that are called."""
+    if handed is None:
+        return reverse(function, **given)
+    return handed.begun(reverse(function, asked=handed.asked, **given))
 
 
 def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:

@@ -7,8 +7,8 @@ from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy, used
 from tapec.options import Options
-from tapec.syntax.core import Function, Name
-from tapec.syntax.types import FLOAT64, Array, Type
+from tapec.syntax.core import Call, Function, Name, walk
+from tapec.syntax.types import FLOAT64, Array, Stack, Type
 from tapec.transforms.callees import called
 
 
@@ -16,15 +16,35 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     """The recursive functions that a derivative calls, and their derivatives."""
     constants = frozenset(lowered.constants)
     made = called(program.core.body, lowered.callees, constants)
+    reached = {core.name: _reached(core, made) for core in made}
     texts = []
     for core in made:
         final = tidy(core, constants, options)
-        texts.append(f"{_decorator(core, used(options, final))}\n{printer.function(final, options.quote)}")
+        others = any(core.name in reached[other] for other in reached[core.name] - {core.name})
+        texts.append(f"{_decorator(core, used(options, final), others)}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
 
 
-def _decorator(core: Function, options: Options) -> str:
-    """Numba's decorator with the argument types: a function that calls itself is typed by them."""
+def _reached(core: Function, made: list[Function]) -> set[str]:
+    """The functions that one calls, directly or not."""
+    bodies = {one.name: one.body for one in made}
+    found: set[str] = set()
+    pending = [core.name]
+    while pending:
+        for stmt in walk(bodies[pending.pop()]):
+            if isinstance(stmt, Call) and stmt.function in bodies and stmt.function not in found:
+                found.add(stmt.function)
+                pending.append(stmt.function)
+    return found
+
+
+def _decorator(core: Function, options: Options, others: bool) -> str:
+    """Numba's decorator with the argument types: a function that calls itself is typed by them.
+
+    One that calls others which call it would be compiled before Numba has seen those: it is typed when it is called.
+    """
+    if others:
+        return f"@numba.njit({options.flags_text})"
     arguments = ", ".join(_signature(core.types[param]) for param in core.params)
     types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in core.results]
     results = [_signature(type_) for type_ in types_]
@@ -33,6 +53,8 @@ def _decorator(core: Function, options: Options) -> str:
 
 
 def _signature(type_: Type) -> str:
+    if isinstance(type_, Stack):
+        return f"List({_signature(type_.element)})"
     if isinstance(type_, Array):
         axes = [":"] * type_.ndim
         if type_.layout == "C" and axes:

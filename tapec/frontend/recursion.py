@@ -3,6 +3,10 @@
 Everything else is inlined.  A recursive function is found when its inlining meets itself; the
 inlining is then undone and a call is written instead.  Its result type is that of the ways that
 end without recursion.
+
+Functions that call each other are lowered in rounds, each of them once in a round, with the
+results of the round before: what follows a call of a function whose result is not known yet is
+left out, so that only a round which finds nothing new has all of them complete.
 """
 
 from __future__ import annotations
@@ -40,6 +44,10 @@ class Recursive(Exception):
         super().__init__(getattr(definition, "name", "<lambda>"))
 
 
+# a round may find a function that those before did not reach
+_ROUNDS = 12
+
+
 @dataclass
 class Callee:
     """A recursive function for one tuple of argument types."""
@@ -49,6 +57,8 @@ class Callee:
     structure: Value | None = None
     function: Function | None = None
     roots: dict[str, frozenset[str]] = field(default_factory=dict)
+    # the round in which it was lowered last
+    round: int = 0
     settled: bool = False
 
 
@@ -59,6 +69,13 @@ class Callees:
     known: dict[tuple[Any, ...], Callee] = field(default_factory=dict)
     definitions: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
+    # the rounds so far, and whether one of them is under way
+    rounds: int = 0
+    running: bool = False
+
+    def open(self) -> dict[str, list[Type] | None]:
+        """The results of those that are not complete."""
+        return {one.name: one.results for one in self.known.values() if not one.settled}
 
 
 def call(
@@ -90,14 +107,11 @@ def call(
         callee = Callee(_fresh(ev, label))
         ev.callees.known[key] = callee
         ev.callees.definitions.add(id(definition))
-        for _ in range(4):
-            before = callee.results
-            _lower(ev, callee, frame, env, body, node)
-            if callee.results == before:
-                callee.settled = True
-                break
-        else:
-            ev.fail(RecursionUnsupported, f"the result of `{label}` has no one type", node)
+    if not callee.settled and not ev.callees.running:
+        _settle(ev, callee, frame, env, body, node)
+    elif not callee.settled and callee.round < ev.callees.rounds:
+        callee.round = ev.callees.rounds
+        _lower(ev, callee, frame, env, body, node)
     if callee.results is None or callee.structure is None:
         raise DeadCode  # not known yet: the ways without recursion tell
     targets = tuple(ev.define("t", type_, temporary=True) for type_ in callee.results)
@@ -105,6 +119,26 @@ def call(
     items = iter([Sym(Name(t), type_) for t, type_ in zip(targets, callee.results, strict=True)])
     returned: Value = rebuild(callee.structure, lambda path, leaf: next(items))
     return returned
+
+
+def _settle(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], body: Any, node: Any) -> None:
+    """Lower a function, and those that it calls, until a round finds nothing new."""
+    callees = ev.callees
+    callees.running = True
+    try:
+        for _ in range(_ROUNDS):
+            before = callees.open()
+            callees.rounds += 1
+            callee.round = callees.rounds
+            _lower(ev, callee, frame, env, body, node)
+            if callees.open() == before:
+                break
+        else:
+            ev.fail(RecursionUnsupported, f"the result of `{callee.name}` has no one type", node)
+    finally:
+        callees.running = False
+    for one in callees.known.values():
+        one.settled |= one.round == callees.rounds
 
 
 def _passed(key: str, value: Value) -> list[tuple[str, Sym]]:

@@ -34,7 +34,9 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits, LoopExits, leads_to
 from tapec.transforms.extents import trip_count
 from tapec.transforms.fusion import Fused, end_copies
+from tapec.transforms.late import Late
 from tapec.transforms.passed import Handed
+from tapec.transforms.plan import Slot
 from tapec.transforms.schedule import Forward
 from tapec.transforms.slots import Slots, stack_args
 from tapec.transforms.storage import Planner
@@ -62,31 +64,45 @@ class Assembly(Slots):
 
     # the forward sweep
 
-    def record(self, block: Block, region: Region, replay: Region | None = None) -> list[Stmt]:
-        """Run a block and store what the plan asks for; in a replay, nothing outside the trip changes."""
+    def record(
+        self, block: Block, region: Region, replay: Region | None = None, waiting: dict[str, Slot] | None = None
+    ) -> list[Stmt]:
+        """Run a block and store what the plan asks for; in a replay, nothing outside the trip changes.
+
+        waiting  values of the block around that have to wait for the calls in this one: see late.py
+        """
         out: list[Stmt] = []
         merges = self.merges_after(block, region)
-        for stmt in block:
+        late = Late(self.planner, region, self.plan, block, waiting)
+
+        def keep(name: str) -> None:
+            slot = self.plan.stored.get(name)
+            if slot is not None and not late.takes(name, slot):
+                out.append(self.put(name, slot))
+
+        for place, stmt in enumerate(block):
             if replay is None and id(stmt) in self.fused.before:
                 out += self.before_fused(stmt)
             match stmt:
                 case If(test=test, body=body, orelse=orelse):
                     inner, other = self.regions.body[id(stmt)]
-                    sides = self.record(body, inner, replay), self.record(orelse, other, replay)
+                    more = late.handed_on(place)
+                    sides = self.record(body, inner, replay, more[0]), self.record(orelse, other, replay, more[1])
                     if replay is None or sides[0] or sides[1]:
                         out.append(If(test, tuple(sides[0]), tuple(sides[1]), stmt.span))
                 case For() | Loop():
                     for copy in self.plan.snapshots.get(id(stmt), ()):
                         out += copy.statements
-                        if copy.name in self.plan.stored:
-                            out.append(self.put(copy.name, self.plan.stored[copy.name]))
+                        keep(copy.name)
                     entries = self.entries.get(id(stmt), [])
                     out += entries
                     for entry in entries:
                         (name,) = writes(entry)
-                        if name in self.plan.stored:
-                            out.append(self.put(name, self.plan.stored[name]))
+                        keep(name)
+                    around = {slot.name: self.plan.stored[slot.name] for slot in self.buffers_of(stmt)}
+                    now = [name for name, slot in around.items() if slot.late and not late.takes(name, slot)]
                     out += self.record_loop(stmt, replay)
+                    out += [self.put(name, around[name]) for name in now]
                 case Store(array=array) if replay is not None and not self.memory.local_to(array, replay):
                     pass
                 case Raise() | Print() | Push() if replay is not None:
@@ -97,16 +113,21 @@ class Assembly(Slots):
                     pass  # what the next trip begins with; this one must keep what it began with
                 case _:
                     entries, copies = self.entries.get(id(stmt), []), self.copies.get(id(stmt), [])
-                    out += [*entries, stmt, *copies]
+                    if id(stmt) in self.sweep.handed:
+                        assert isinstance(stmt, Call)
+                        out += [*entries, replace(stmt, function=f"{stmt.function}_augmented"), *copies]
+                    else:
+                        out += [*entries, stmt, *copies]
                     for name in writes(stmt):
-                        if not self.regions.merged(name) and name in self.plan.stored:
-                            out.append(self.put(name, self.plan.stored[name]))
+                        if not self.regions.merged(name):
+                            keep(name)
                     for made in (*entries, *copies):
                         (name,) = writes(made)
-                        if name in self.plan.stored:
-                            out.append(self.put(name, self.plan.stored[name]))
+                        keep(name)
             for name in merges.get(id(stmt), ()):
-                out.append(self.put(name, self.plan.stored[name]))
+                keep(name)
+            out += [self.put(name, slot) for name, slot in late.after(place)]
+        out += [self.put(name, slot) for name, slot in late.at_end()]
         return out
 
     def merges_after(self, block: Block, region: Region) -> dict[int, list[str]]:
@@ -161,7 +182,8 @@ class Assembly(Slots):
             return self.checkpointed_loop(stmt)
         out: list[Stmt] = self.allocate(stmt)
         begin: list[Stmt] = self.counter(region, stmt)
-        begin += [self.put(name, slot) for name, slot in self.plan.heads.get(id(region), {}).items()]
+        heads = self.plan.heads.get(id(region), {})
+        begin += [self.put(name, slot) for name, slot in heads.items() if not slot.late]
         if id(region) in self.plan.replayed:
             body: list[Stmt] = list(stmt.body)
         else:

@@ -1,7 +1,8 @@
 """The recursive functions that a program calls, and their derivatives, by name.
 
 `f_adjoint` and `f_tangent` stand for derivatives of the recursive function `f`, and suffixes add
-up: `f_adjoint_tangent` is the tangent of the adjoint.
+up: `f_adjoint_tangent` is the tangent of the adjoint.  `f_augmented` and `f_pullback` are the sides of
+a function that is handed lists (`handed.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tapec.syntax.core import Block, Call, Function, walk
 from tapec.syntax.types import Array
 from tapec.transforms.forward import forward_callee
 from tapec.transforms.guards import separate_arguments
+from tapec.transforms.handed import Handed, handed_down
 from tapec.transforms.reverse import reverse_callee
 from tapec.transforms.ssa import to_ssa
 
@@ -20,7 +22,11 @@ from tapec.transforms.ssa import to_ssa
 def called(block: Block, known: tuple[Function, ...], constants: frozenset[str]) -> list[Function]:
     """Every function that `block` calls, directly or not; each after those it calls."""
     base = {function.name: _guarded(function) for function in known}
-    made: dict[str, Function] = {}
+    asked = {stmt.function for stmt in walk(block) if isinstance(stmt, Call)}
+    sides = None
+    if any(f"{name}_{side}" in asked for name in base for side in ("augmented", "pullback")):
+        sides = with_lists(known, constants)
+    made: dict[str, Function] = {} if sides is None else dict(sides.functions)
 
     def make(name: str) -> Function:
         if name in base:
@@ -47,6 +53,11 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
     visit(block)
     # a function that others call comes first: the longer the name, the more it calls
     return sorted(found.values(), key=lambda function: len(function.name))
+
+
+def with_lists(known: tuple[Function, ...], constants: frozenset[str]) -> Handed | None:
+    """What recursive functions become that are handed lists; None if one of them cannot be."""
+    return handed_down(map(_guarded, known), constants)
 
 
 def _guarded(function: Function) -> Function:

@@ -148,7 +148,7 @@ class Copies(Replays):
     def _in_rows(self, array: str, around: tuple[Region, ...]) -> bool:
         """Whether copies of an array, one per trip of the loops around, are rows of a buffer."""
         shape = self._shape(array, frozenset())
-        if shape is None or self.extents.of(around) is None:
+        if shape is None or around[0] is self.tape or self.extents.of(around) is None:
             return False
         # one value each in the whole run of the function, whichever trip has made the array
         names = [name for extent in shape.extents for name in names_in(extent)]
@@ -278,7 +278,7 @@ class Copies(Replays):
         """A loop that has more loops inside, itself counted, than the array has axes, before which a copy serves."""
         assert isinstance(load.value, Op)
         for place, loop in enumerate(chain):
-            if len(chain) - place <= type_.ndim or not self._serves(load, array, loop):
+            if loop is self.tape or len(chain) - place <= type_.ndim or not self._serves(load, array, loop):
                 continue
             # a copy of all of it once, or beside stores into it, only for loops that go over all of it
             if (place and not self._stored_in(array, loop)) or self._wide(load.value.args[1:], chain[place:]):

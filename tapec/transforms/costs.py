@@ -8,7 +8,7 @@ from __future__ import annotations
 from tapec.analyses.activity import is_callee
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, Memory
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Call, Const, For, Name, Op, Stmt, Store, names_in, reads
+from tapec.syntax.core import Assign, Call, Const, For, Name, Op, Stmt, Store, names_in, reads, walk
 from tapec.syntax.types import Scalar
 from tapec.transforms.counting import Counting, counting
 from tapec.transforms.emitter import Emitter
@@ -51,6 +51,10 @@ class Costs:
         self.plan = Plan()
         # arrays whose stores the reverse sweep undoes
         self.put_back: frozenset[str] = frozenset()
+        # of a function whose values go on lists that are handed down, the body of the loop that stands for its calls
+        self.tape: Region | None = None
+        # the calls that put values on such lists, by id
+        self.handed: frozenset[int] = frozenset()
         self._kept: set[str] = set()
         # by region, for the loops that are replayed and fused so far
         self._chains: dict[int, tuple[Region, ...]] = {}
@@ -76,6 +80,10 @@ class Costs:
             found = tuple(r for r in reversed(region.loops()) if r is not root and r.inside(root))
             self._chains[id(region)] = found
         return found
+
+    def calls_in(self, region: Region) -> bool:
+        """Whether a block, or one inside it, has calls that put values on lists."""
+        return bool(self.handed) and any(id(stmt) in self.handed for stmt in walk(region.block))
 
     def counting(self, name: str, loop: Region) -> Counting | None:
         """How a name counts the trips of a loop that carries it: see counting.py."""

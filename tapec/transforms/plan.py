@@ -15,6 +15,8 @@ class Slot:
     """Where a stored value is kept: a buffer with one axis per loop that changes the value, or a stack.
 
     around   the loops, if any, of which each trip makes a buffer of its own, that goes on a stack
+    late     whether a stack is filled at the end of the block that has the value: what calls in the block put on it
+             comes before, see handed.py
     """
 
     name: str
@@ -22,6 +24,7 @@ class Slot:
     dense: bool
     extents: tuple[Expr, ...] = ()
     around: tuple[Region, ...] = ()
+    late: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,9 @@ class Replays(Costs):
                 self._choose_replays(item.body, only_arrays)
                 self._choose_replays(item.orelse, only_arrays)
             elif isinstance(item, RevLoop):
+                if item.body.region is self.tape:
+                    self._choose_replays(item.body, only_arrays)
+                    continue
                 wanted = not only_arrays or any(allocates(stmt) for stmt in walk(item.body.region.block))
                 outside = self._replayable(item) if wanted and self._worth(item) else None
                 if outside is not None:
@@ -44,7 +47,7 @@ class Replays(Costs):
             return None
         if any(isinstance(s, For) and s.slots is not None for s in walk(region.block)):
             return None
-        if any(_consumes(s) for s in walk(region.block)):
+        if any(_consumes(s) for s in walk(region.block)) or self.calls_in(region):
             return None
         return self._slice_inputs(region, _names_read(item.body))
 

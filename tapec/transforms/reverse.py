@@ -14,6 +14,7 @@ assembly     the two sweeps written out                           assembly.py
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
@@ -50,7 +51,7 @@ from tapec.transforms.relaxations import with_branches
 from tapec.transforms.schedule import Forward, Schedule, never_read, sharing, without_stores
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
-from tapec.transforms.sweep import Sweep
+from tapec.transforms.sweep import RevBlock, Sweep
 from tapec.transforms.told import tell_plan
 
 
@@ -88,6 +89,7 @@ def reverse(
     listener: Listener | None = None,
     outputs: frozenset[str] | None = None,
     grow: bool | None = None,
+    asked: Mapping[str, frozenset[int]] | None = None,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
@@ -95,7 +97,8 @@ def reverse(
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the trips of independent loops as soon as they have run; with `grow`, by default as `fuse`, arrays
-    that grow have one shadow.  `listener` is told what is decided.
+    that grow have one shadow.  `listener` is told what is decided.  Functions in `asked` have put what their
+    pullbacks take on lists: see handed.py.
     The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
     """
     function = _prepared(function, fuse, listener)
@@ -103,18 +106,18 @@ def reverse(
     function = growing.function
     given = growing, sources, constants, unit_seed, shared, fuse
     if not fuse:
-        return _Reverse(*given, listener, outputs).run()
-    first = _Reverse(*given, None, outputs)
+        return Reversal(*given, listener, outputs, asked=asked).run()
+    first = Reversal(*given, None, outputs, asked=asked)
     swept = first.run()
     arrays = arrays_to_put_back(function, first.program, first.planner)
     if arrays:
-        second = _Reverse(*given, None, outputs, arrays)
+        second = Reversal(*given, None, outputs, arrays, asked)
         changed = second.run()
         if second.as_much_at_once(first) and only_reversed(arrays, second.fused):
             swept = changed
         else:
             arrays = frozenset()
-    return swept if listener is None else _Reverse(*given, listener, outputs, arrays).run()
+    return swept if listener is None else Reversal(*given, listener, outputs, arrays, asked).run()
 
 
 def kept_by_loops(
@@ -123,7 +126,7 @@ def kept_by_loops(
     """What the reversal of a function stores for its outermost loops."""
     # trips that let an array grow are not run again from a snapshot: see growth.py
     growing = Growing(_prepared(function, fuse, None))
-    worker = _Reverse(growing, sources, constants, unit_seed, False, fuse, None)
+    worker = Reversal(growing, sources, constants, unit_seed, False, fuse, None)
     worker.run()
     kept = []
     for stmt in walk(worker.program.body):
@@ -138,7 +141,9 @@ def _prepared(function: Function, fuse: bool, listener: Listener | None) -> Func
     return with_branches(function, listener) if fuse else function
 
 
-class _Reverse(Assembly):
+class Reversal(Assembly):
+    """One function and its two sweeps; `reverse` says what it takes."""
+
     def __init__(
         self,
         growing: Growing,
@@ -150,6 +155,7 @@ class _Reverse(Assembly):
         listener: Listener | None,
         outputs: frozenset[str] | None = None,
         put_back: frozenset[str] = frozenset(),
+        asked: Mapping[str, frozenset[int]] | None = None,
     ) -> None:
         self.listener = listener
         self.put_back = put_back
@@ -165,8 +171,23 @@ class _Reverse(Assembly):
         self.emitter = Emitter(self.types, set(self.types))
         self.trips: dict[int, str] = {}
         self.scheduled_forward: dict[int, Forward | None] = {}
+        self.asked = asked or {}
 
     def run(self) -> Reversed:
+        """Both sweeps."""
+        seeds, seeding, swept, shadows = self.analyse()
+        last = self.function.leaving
+        forward = self.record(self.program.body, self.regions.root)
+        values, kept = self.keep_results(last)
+        backward = (*self.reverse_block(swept, seeding),)
+        adjoints, extra = self.adjoints(shadows)
+        forward_sweep, reverse_sweep = (
+            expanded(block, self.growing.written) for block in ((*forward, *kept), (*backward, *extra))
+        )
+        return Reversed(forward_sweep, reverse_sweep, values, adjoints, seeds, self.types, self.function.params)
+
+    def analyse(self) -> tuple[tuple[str, ...], Block, RevBlock, Shadows]:
+        """The seeds, what it takes to add them, the reverse sweep as mathematics, and the shadows; makes the plan."""
         emitter = self.emitter
         body, old = with_old_values(self.function.body, self.put_back, emitter)
         function = replace(self.function, body=body)
@@ -203,6 +224,7 @@ class _Reverse(Assembly):
         self.sweep.checkpointed = self.scheduled
         self.sweep.old = old
         self.sweep.divide_once = self.fuse
+        self.sweep.asked = self.asked
         swept = self.sweep.run(program.body, self.regions.root)
         self.place_snapshots(program)
         seeds, seeding = self.seed(last, shadows)
@@ -215,26 +237,19 @@ class _Reverse(Assembly):
         planner = Planner(emitter, self.regions, self.memory, self.exits, frozenset(shadows.names.values()))
         self.planner = planner
         planner.put_back = self.put_back
+        planner.handed = frozenset(self.sweep.handed)
+        self.begin_plan(planner)
         self.plan = planner.run(swept, self.fused.loops)
         if self.listener is not None:
             bars = frozenset(shadows.names.values())
             tell_put_back(self.put_back, self.regions, self.listener)
             tell_plan(self.plan, self.regions, self.memory, self.types, bars, self.listener)
-        forward = self.record(program.body, self.regions.root)
-        values, kept = self.keep_results(last)
-        backward = (*self.reverse_block(swept, seeding),)
-        adjoints, extra = self.adjoints(shadows)
-        if self.shared:
-            adjoints = tuple(
-                a for a, s in zip(adjoints, self.sources, strict=True) if isinstance(self.types[s], Scalar)
-            )
-            seeds = (*seeds, *given)
-        forward_sweep, reverse_sweep = (
-            expanded(block, self.growing.written) for block in ((*forward, *kept), (*backward, *extra))
-        )
-        return Reversed(forward_sweep, reverse_sweep, values, adjoints, seeds, self.types, function.params)
+        return (*seeds, *given), seeding, swept, shadows
 
-    def as_much_at_once(self, other: _Reverse) -> bool:
+    def begin_plan(self, planner: Planner) -> None:
+        """Tell the planner what is particular to a function."""
+
+    def as_much_at_once(self, other: Reversal) -> bool:
         """Whether as many loops as in another reversal are reversed at once, or run again."""
         mine, theirs = self.plan, other.plan
         return len(mine.fused) >= len(theirs.fused) and len(mine.replayed) >= len(theirs.replayed)
@@ -305,6 +320,9 @@ class _Reverse(Assembly):
             else:
                 assert isinstance(type_, Scalar)
                 found.append(out.atom(zero_of(type_)))
+        if self.shared:
+            # shadows of arrays are the caller's
+            found = [a for a, s in zip(found, self.sources, strict=True) if isinstance(self.types[s], Scalar)]
         return tuple(found), tuple(out.out)
 
     def place_snapshots(self, program: Function) -> None:

@@ -48,11 +48,15 @@ class Slots:
                         made[extent] = out.atom(extent)
                     dims.append(made[extent])
                 out.assign(slot.name, Op("empty", (Const(type_.dtype), *dims)))
-                if slot.around:
+                if slot.around and not self.plan.stored[slot.name].late:
                     out.add(self.put(slot.name, self.plan.stored[slot.name]))
             else:
                 out.assign(slot.name, Op("stack", stack_args(type_)))
         return out.out
+
+    def buffers_of(self, stmt: For | Loop) -> list[Slot]:
+        """The buffers for a nest of loops of which there is one in each trip of the loops around."""
+        return [slot for slot, _ in self.plan.buffers.get(id(stmt), ()) if slot.around]
 
     def index(self, slot: Slot) -> tuple[Atom, ...]:
         out: list[Atom] = []

@@ -35,8 +35,13 @@ _FEW = 16
 class Planner(StoredElements):
     """Decides for every value that the reversed statements read."""
 
+    # the lists of a function whose values go on those that it is handed, by the type of their elements; its name
+    lists: dict[Scalar | Array, str]
+    label = ""
+
     def run(self, reverse: RevBlock, fused: dict[int, RevLoop] | None = None) -> Plan:
         """The plan for what is left of the reverse sweep, and for the loops that are fused."""
+        self.lists = {}
         bodies = [reverse, *(item.body for item in (fused or {}).values())]
         self.plan.fused = frozenset(fused or ())
         self._choose_replays(reverse)
@@ -173,7 +178,7 @@ class Planner(StoredElements):
             return
         root = self.root(loop.parent) if loop.parent is not None else loop
         chain = tuple(r for r in reversed(loop.loops()) if r is loop or (r is not root and r.inside(root)))
-        self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, chain)
+        self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, chain, loop)
 
     def _passed_on(self, name: str, loop: Region) -> bool:
         """Whether a reversed trip has a name by what the trips do with it: see passed.py."""
@@ -205,7 +210,8 @@ class Planner(StoredElements):
         self._demand_loop_counter(loop)
         return True
 
-    def _slot(self, name: str, chain: tuple[Region, ...]) -> Slot:
+    def _slot(self, name: str, chain: tuple[Region, ...], trip: Region | None = None) -> Slot:
+        """Where a value is kept; with `trip` what a trip begins with."""
         type_ = self.types[name]
         outermost = chain[0].owner
         assert outermost is not None
@@ -221,15 +227,28 @@ class Planner(StoredElements):
                 outermost = inner[0].owner
         else:
             assert isinstance(type_, Scalar | Array)
-            slot = Slot(self.emitter.fresh(f"{name}_stack", Stack(type_)), chain, False)
+            slot = self._stack(name, type_, chain, trip or self.regions.home[name])
         self.plan.buffers.setdefault(id(outermost), []).append((slot, name))
         for loop in chain:
             self._demand_loop_counter(loop)
         return slot
 
+    def _stack(self, name: str, type_: Scalar | Array, chain: tuple[Region, ...], home: Region) -> Slot:
+        """A list for the values of a name; what a call keeps goes on one for all of a type."""
+        if self.tape is None or len(chain) > 1 or chain[0] is not self.tape:
+            return Slot(
+                self.emitter.fresh(f"{name}_stack", Stack(type_)),
+                chain,
+                False,
+                late=self.tape is not None and self.calls_in(home),
+            )
+        if type_ not in self.lists:
+            self.lists[type_] = self.emitter.fresh(f"{self.label}_{type_.dtype}s", Stack(type_))
+        return Slot(self.lists[type_], chain, False, late=True)
+
     def _counted(self, chain: tuple[Region, ...]) -> tuple[int, tuple[Expr, ...]] | None:
         """The place from which on the trip counts of loops are known before the first of them, and those counts."""
-        extents = self.extents.of(chain)
+        extents = None if chain[0] is self.tape else self.extents.of(chain)
         if extents is not None:
             return 0, extents
         # buffers in trips that are reversed at once, or run again, would be made too often
@@ -238,7 +257,7 @@ class Planner(StoredElements):
         for first in range(1, len(chain)):
             extents = self.extents.of(chain[first:])
             # an array takes as long as some pushes, and loops around data, such as rows of a sparse matrix, are short
-            if isinstance(chain[first - 1].owner, For):
+            if isinstance(chain[first - 1].owner, For) and chain[first - 1] is not self.tape:
                 continue
             if extents is not None and not _few(extents):
                 return first, extents
@@ -248,7 +267,7 @@ class Planner(StoredElements):
         """Have a buffer that is made before a loop, in each trip of those around, back in the reverse sweep."""
         type_ = self.types[buffer]
         assert inner.parent is not None and around[0].owner is not None and isinstance(type_, Array)
-        stack = Slot(self.emitter.fresh(f"{buffer}_stack", Stack(type_)), around, False)
+        stack = self._stack(buffer, type_, around, inner.parent)
         self.plan.buffers.setdefault(id(around[0].owner), []).append((stack, buffer))
         self.plan.stored[buffer] = stack
         self.regions.home[buffer] = inner.parent

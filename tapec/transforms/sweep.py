@@ -9,7 +9,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,6 +100,10 @@ class Sweep:
         self.old: frozenset[str] = frozenset()
         # whether adjoints may be multiplied by reciprocals
         self.divide_once = False
+        # by function whose values go on lists that it is handed: which arguments its reversal reads elements of
+        self.asked: Mapping[str, frozenset[int]] = {}
+        # the calls of those that are reversed, by id
+        self.handed: set[int] = set()
         # writes the reversal of a checkpointed loop
         self.checkpointed: Callable[[For], list[Stmt]] | None = None
 
@@ -170,12 +174,22 @@ class Sweep:
         return list(out.out)
 
     def call(self, stmt: Call, out: Emitter) -> None:
-        """A recursive function: its adjoint runs it again and returns the adjoints of its numbers.
+        """A recursive function: its adjoint returns the adjoints of its numbers.
 
-        What the function writes into, its adjoint writes into a copy that was made before the call.
+        A function that is handed lists has put on them what its pullback takes.  The adjoint of another one runs it
+        again; what the function writes into, its adjoint writes into a copy that was made before the call.
         """
-        given = [self.before(stmt, arg) if k in stmt.changes else arg for k, arg in enumerate(stmt.args)]
-        operands = [arg if k in stmt.changes else self.unchanged(stmt, arg) for k, arg in enumerate(given)]
+        asked = self.asked.get(stmt.function)
+        operands: list[Atom] = []
+        for k, arg in enumerate(stmt.args):
+            if asked is None and k in stmt.changes:
+                operands.append(self.before(stmt, arg))
+            elif asked is None or k in asked:
+                operands.append(self.unchanged(stmt, arg))
+            else:
+                operands.append(arg)
+        if asked is not None:
+            self.handed.add(id(stmt))
         seeds: list[Atom] = []
         for target in stmt.targets:
             type_ = self.types[target]
@@ -196,8 +210,12 @@ class Sweep:
                 numbers.append((arg, out.fresh("t", type_)))
         names = tuple(name for _, name in numbers)
         first = len(operands) + len(seeds)
-        changes = (*stmt.changes, *range(first, first + len(arrays)))
-        out.add(Call(names, f"{stmt.function}_adjoint", (*operands, *seeds, *arrays), stmt.span, changes))
+        changes = range(first, first + len(arrays))
+        if asked is None:
+            name, changes_ = f"{stmt.function}_adjoint", (*stmt.changes, *changes)
+        else:
+            name, changes_ = f"{stmt.function}_pullback", tuple(changes)
+        out.add(Call(names, name, (*operands, *seeds, *arrays), stmt.span, changes_))
         for arg, name in numbers:
             if isinstance(arg, Name) and arg.id in self.activity:
                 self.contribute(arg.id, Name(name), out)

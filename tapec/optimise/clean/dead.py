@@ -39,7 +39,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
-from tapec.syntax.types import Type
+from tapec.syntax.types import Stack, Type
 
 # a mask of names, and of classes of arrays for their contents
 Live = int
@@ -63,6 +63,8 @@ class _Dead:
         self.visible = self.names.mask(
             self.key(name) for name in (*function.params, *constants) if is_memory(self.types.get(name))
         )
+        # lists that a caller goes on with
+        self.given = self.names.mask(name for name in function.params if isinstance(self.types.get(name), Stack))
         # of the function's own statements, each of which is an object of its own: what it reads, the contents that it
         # touches; for a loop, the contents that trips keep apart, and what was needed at its head at the last visit
         self.read: dict[int, Live] = {}
@@ -136,7 +138,7 @@ class _Dead:
             case Loop():
                 return self.endless(stmt, live)
             case Push(stack=stack):
-                if not live & self.bit(stack):
+                if not (live | self.given) & self.bit(stack):
                     return [], live
                 return [stmt], live | self.reads(stmt)
             case Break():

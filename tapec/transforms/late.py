@@ -1,0 +1,76 @@
+"""When the values of a block go on lists that the calls in it are handed, too.
+
+The reverse sweep takes what a block keeps before it reverses the block's calls, so it must have been put on the list
+after what those have put there: what all values of a type share, at the block's end; what is a value's own, after the
+last call, since a `break` may follow.
+"""
+
+from __future__ import annotations
+
+from tapec.analyses.regions import Region
+from tapec.syntax.core import Block, Break, If, Stmt, may_leave, walk
+from tapec.transforms.plan import Plan, Slot
+from tapec.transforms.storage import Planner
+from tapec.transforms.sweep import always_breaks
+
+
+class Unhandable(Exception):
+    """What a function keeps cannot go on lists that its callers hand down."""
+
+
+class Late:
+    """The values of one block that wait."""
+
+    def __init__(
+        self, planner: Planner, region: Region, plan: Plan, block: Block, waiting: dict[str, Slot] | None
+    ) -> None:
+        self.planner = planner
+        self.plan = plan
+        self.block = block
+        self.shared: set[str] = set()
+        self.own = dict(waiting or {})
+        self.own |= {name: slot for name, slot in plan.heads.get(id(region), {}).items() if slot.late}
+        # the last statement with calls in it
+        places = (place for place, stmt in enumerate(block) if planner.handed and self.calls(stmt))
+        self.last = max(places, default=-1)
+        self.passed = False
+
+    def calls(self, stmt: Stmt) -> bool:
+        return any(id(one) in self.planner.handed for one in walk((stmt,)))
+
+    def takes(self, name: str, slot: Slot) -> bool:
+        """Whether a value has to wait; it does then."""
+        if slot.late and slot.name in self.planner.lists.values():
+            self.shared.add(name)
+            return True
+        if slot.late and not self.passed:
+            self.own[name] = slot
+            return True
+        return False
+
+    def handed_on(self, place: int) -> tuple[dict[str, Slot], dict[str, Slot]]:
+        """What waits for the calls on one side of a branch, where the other side leaves the loop: a `while`."""
+        stmt = self.block[place]
+        if place != self.last or not isinstance(stmt, If) or may_leave(self.block[:place], Break):
+            return {}, {}
+        for side, other in ((0, stmt.orelse), (1, stmt.body)):
+            if always_breaks(other) and not any(map(self.calls, other)):
+                given, self.own = self.own, {}
+                return (given, {}) if side == 0 else ({}, given)
+        return {}, {}
+
+    def after(self, place: int) -> list[tuple[str, Slot]]:
+        """What goes on lists of its own after a statement.
+
+        raises  Unhandable where a `break` may come before
+        """
+        if place != self.last:
+            return []
+        self.passed = True
+        if self.own and may_leave(self.block[: place + 1], Break):
+            raise Unhandable
+        return list(self.own.items())
+
+    def at_end(self) -> list[tuple[str, Slot]]:
+        """What goes on shared lists: the reverse sweep takes it in the order of the plan."""
+        return [(name, slot) for name, slot in reversed(self.plan.stored.items()) if name in self.shared]

@@ -1,0 +1,216 @@
+"""Recursive functions that are handed lists: what they keep comes back in order, whatever calls what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import typeof
+
+import tapec
+from tests.oracles import check, interpreted
+
+X = np.random.default_rng(4).uniform(0.2, 0.9, 8)
+
+
+def tree(x, n, s):
+    if n == 0:
+        return x * s
+    y = np.sin(x) * s
+    return tree(y, n - 1, s) * tree(y * 0.5 + 0.1, n - 1, s) + x
+
+
+def of_tree(x):
+    return tree(x[0], 4, x[1])
+
+
+def quick(a, lo, hi):
+    if lo >= hi:
+        return
+    p = a[(lo + hi) // 2]
+    i, j = lo, hi
+    while i <= j:
+        while a[i] < p:
+            i += 1
+        while a[j] > p:
+            j -= 1
+        if i <= j:
+            a[i], a[j] = a[j], a[i]
+            i += 1
+            j -= 1
+    quick(a, lo, j)
+    quick(a, i, hi)
+
+
+def sorted_in_place(x):
+    a = x * x
+    quick(a, 0, a.size - 1)
+    total = 0.0
+    for i in range(a.size):
+        total += (i + 1) * a[i] * a[i]
+    return total
+
+
+def best(leaf, lo, hi, first, low, high):
+    """Calls in a loop that is left early, by what they returned."""
+    if hi - lo == 1:
+        return leaf[lo] * leaf[lo]
+    half = (hi - lo) // 2
+    found = -10.0 if first else 10.0
+    for k in range(2):
+        v = best(leaf, lo + k * half, lo + (k + 1) * half, not first, low, high)
+        if first:
+            found = max(found, v)
+            low = max(low, 0.9 * v)
+        else:
+            found = min(found, v)
+            high = min(high, v)
+        if low >= high:
+            break
+    return found * 1.1
+
+
+def of_best(x):
+    return best(x, 0, 8, True, -10.0, 10.0)
+
+
+def levels(u, n):
+    """An array of each call, changed by the calls below, and a view of what it is given."""
+    if n < 2:
+        u[0] *= u[0]
+        return u[0]
+    coarse = np.empty(n // 2)
+    for i in range(n // 2):
+        coarse[i] = 0.5 * u[2 * i] * u[2 * i + 1]
+    s = levels(coarse, n // 2)
+    half = u[: n // 2]
+    for i in range(n // 2):
+        half[i] += np.sin(coarse[i]) * s
+    return s + levels(half, n // 2)
+
+
+def of_levels(x):
+    a = x.copy()
+    return levels(a, 8) * a[0] * a[3]
+
+
+def even(x, n, w):
+    """Two functions that call each other, and an array that nobody writes into while they run."""
+    if n == 0:
+        return x
+    t = 0.0
+    for i in range(2):
+        t += odd(x * w[i], n - 1, w)
+    return t * w[n]
+
+
+def odd(x, n, w):
+    if n == 0:
+        return 1.0 + x
+    s = x
+    while s < 1.5:
+        s += 0.6 * even(s * 0.5, n - 1, w) + 0.3
+    return np.sin(s) * w[n] + odd(0.3 * x, n - 1, w)
+
+
+def of_even(x):
+    w = x * 1.0
+    total = 0.0
+    for i in range(2):
+        total += even(w[i], 3, w) * w[2]
+        w[1] = 0.5 * total
+    return total
+
+
+def after_calls(x, n):
+    """Loops behind the calls keep what they need in buffers, and a `while` on a list."""
+    if n == 0:
+        return x
+    a = after_calls(0.8 * x, n - 1)
+    s, c = 0.1, 0
+    while c < 2 and s < 3.0:
+        c += 1
+        b = after_calls(a * s + 0.1, n - 1)
+        for i in range(n):
+            s += 0.1 * np.sin(b * s) + 0.01 * i
+    return s * a
+
+
+def of_after_calls(x):
+    return after_calls(x[0], 2) * x[1]
+
+
+PROGRAMS = (of_tree, sorted_in_place, of_best, of_even, of_after_calls)
+
+
+# Numba asks for the code of functions that call each other, not for their types alone
+@pytest.mark.compiled
+@pytest.mark.parametrize("f", [*PROGRAMS, of_levels], ids=lambda f: f.__name__)
+def test_derivatives(f: Callable[..., Any]):
+    check(f, (X,), (0,), compiled="reverse" if f in (of_even, sorted_in_place) else "")
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_no_call_runs_again(f: Callable[..., Any]):
+    source = tapec.value_and_grad(f).source(typeof(X))
+    code = "\n".join(line.partition("#")[0] for line in source.splitlines())
+    assert "_pullback(" in code
+    assert "_adjoint(" not in code
+
+
+def test_views_that_a_call_makes_have_an_adjoint_that_runs_it_again():
+    """Shadows of views come from the caller's, which the forward sweep does not know."""
+    assert "levels_adjoint(" in tapec.value_and_grad(of_levels).source(typeof(X))
+
+
+def test_every_call_is_made_once():
+    """As many calls as the function itself makes, and as many of its pullback."""
+    source = tapec.value_and_grad(of_tree).source(typeof(X))
+    assert source.count("tree_augmented(") == 4  # two inside, one outside, and its definition
+    assert source.count("tree_pullback(") == 4
+
+
+def test_by_a_pullback_and_in_second_derivatives():
+    with interpreted():
+        value, pullback = tapec.vjp(of_tree, X)
+        plain = tapec.value_and_grad(of_tree, opt_level=0)(X)
+        assert np.isclose(value, plain[0], rtol=1e-12)
+        np.testing.assert_allclose(pullback(2.0)[0], 2.0 * plain[1], rtol=1e-12)
+        np.testing.assert_allclose(
+            tapec.hessian(of_tree)(X), tapec.hessian(of_tree, opt_level=0)(X), rtol=1e-9, atol=1e-12
+        )
+
+
+def test_threads_share_no_lists():
+    """Lists that several threads fill would be in no order."""
+    source = tapec.value_and_grad(of_tree, parallel=True).source(typeof(X))
+    assert "_augmented(" not in source
+
+
+@pytest.mark.compiled
+def test_functions_that_call_each_other_are_complete():
+    """What follows a call in a function that is lowered while its caller is not known yet."""
+
+    def first(x, n):
+        if n <= 0:
+            return x
+        s = x
+        for i in range(2):
+            s += 0.5 * first(x * 0.5, n - 1) * second(x + i, n - 1)
+        return s
+
+    def second(x, n):
+        if n <= 0:
+            return 2.0 * x
+        s = x
+        for i in range(2):
+            s += first(x * 0.3 + i, n - 1) * second(np.sin(x), n - 1)
+        return s * x
+
+    def f(x):
+        return first(x[0], 3) + second(x[1], 2)
+
+    assert np.isclose(tapec.value_and_grad(f)(X)[0], f(X), rtol=1e-12)
+    check(f, (X,), (0,), compiled="reverse")
