@@ -27,6 +27,7 @@ from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Raise, Return, Stmt, map_blocks, walk
 from tapec.syntax.types import Stack, Type
+from tapec.transforms.asks import Unhandable
 from tapec.transforms.callees import with_lists
 from tapec.transforms.forward import forward
 from tapec.transforms.guards import separate_arguments, separate_elements
@@ -159,7 +160,7 @@ def _build(
     handed = None
     alone = options.memory is None and not options.threads
     if lowered.callees and options.fast and alone and (scales or not apart):
-        handed = with_lists(lowered.callees, constants)
+        handed = with_lists(lowered.callees, constants, core.body, listener)
     back = partial(
         _swept, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse, grow=options.fast, handed=handed
     )
@@ -200,7 +201,10 @@ def _swept(function: Function, handed: Handed | None, **given: Any) -> Reversed:
     """Both sweeps, with the lists for the recursive functions that are called."""
     if handed is None:
         return reverse(function, **given)
-    return handed.begun(reverse(function, asked=handed.asked, **given))
+    try:
+        return handed.begun(reverse(function, asked=handed.asked, **given))
+    except Unhandable:
+        return reverse(function, **given)
 
 
 def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:

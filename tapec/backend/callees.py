@@ -18,7 +18,8 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     made = called(program.core.body, lowered.callees, constants)
     reached = {core.name: _reached(core, made) for core in made}
     texts = []
-    for core in made:
+    # what a function calls stands before it, unless that calls it in turn
+    for core in sorted(made, key=lambda one: len(reached[one.name] | {one.name})):
         final = tidy(core, constants, options)
         others = any(core.name in reached[other] for other in reached[core.name] - {core.name})
         texts.append(f"{_decorator(core, used(options, final), others)}\n{printer.function(final, options.quote)}")
@@ -61,5 +62,9 @@ def _signature(type_: Type) -> str:
             axes[-1] = "::1"
         elif type_.layout == "F" and axes:
             axes[0] = "::1"
-        return f"{type_.dtype}[{', '.join(axes)}]"
-    return "boolean" if str(type_) == "bool" else str(type_)
+        return f"{_dtype(type_.dtype)}[{', '.join(axes)}]"
+    return _dtype(str(type_))
+
+
+def _dtype(name: str) -> str:
+    return "boolean" if name == "bool" else name

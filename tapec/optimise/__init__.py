@@ -56,6 +56,7 @@ from tapec.optimise.loops.together import run_together
 from tapec.optimise.loops.unroll import unroll
 from tapec.optimise.loops.upward import count_upward
 from tapec.optimise.loops.zeros import skip_zeros
+from tapec.optimise.memory.chunks import share_chunks
 from tapec.optimise.memory.columnwise import keep_columns
 from tapec.optimise.memory.counted_lists import lists_as_arrays
 from tapec.optimise.memory.dropped import reuse_dropped
@@ -243,7 +244,7 @@ VECTORS: tuple[Pass, ...] = (
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (grow_in_place, stacks_by_position, take_turns)
+FILLED: tuple[Pass, ...] = (grow_in_place, share_chunks, stacks_by_position, take_turns)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 

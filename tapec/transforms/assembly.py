@@ -115,7 +115,9 @@ class Assembly(Slots):
                     entries, copies = self.entries.get(id(stmt), []), self.copies.get(id(stmt), [])
                     if id(stmt) in self.sweep.handed:
                         assert isinstance(stmt, Call)
-                        out += [*entries, replace(stmt, function=f"{stmt.function}_augmented"), *copies]
+                        given = (*stmt.args, *self.sweep.handed[id(stmt)])
+                        call = replace(stmt, function=f"{stmt.function}_augmented", args=given)
+                        out += [*entries, call, *copies]
                     else:
                         out += [*entries, stmt, *copies]
                     for name in writes(stmt):

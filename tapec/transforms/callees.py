@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.memory import aliases
+from tapec.journal import Listener, Named
 from tapec.syntax.core import Block, Call, Function, walk
 from tapec.syntax.types import Array
+from tapec.transforms.asks import Unhandable
 from tapec.transforms.forward import forward_callee
 from tapec.transforms.guards import separate_arguments
 from tapec.transforms.handed import Handed, handed_down
@@ -20,13 +22,12 @@ from tapec.transforms.ssa import to_ssa
 
 
 def called(block: Block, known: tuple[Function, ...], constants: frozenset[str]) -> list[Function]:
-    """Every function that `block` calls, directly or not; each after those it calls."""
+    """Every function that `block` calls, directly or not."""
     base = {function.name: _guarded(function) for function in known}
     asked = {stmt.function for stmt in walk(block) if isinstance(stmt, Call)}
-    sides = None
+    made: dict[str, Function] = {}
     if any(f"{name}_{side}" in asked for name in base for side in ("augmented", "pullback")):
-        sides = with_lists(known, constants)
-    made: dict[str, Function] = {} if sides is None else dict(sides.functions)
+        made |= handed_down(base.values(), constants).functions
 
     def make(name: str) -> Function:
         if name in base:
@@ -51,13 +52,22 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
                 visit(function.body)
 
     visit(block)
-    # a function that others call comes first: the longer the name, the more it calls
-    return sorted(found.values(), key=lambda function: len(function.name))
+    return list(found.values())
 
 
-def with_lists(known: tuple[Function, ...], constants: frozenset[str]) -> Handed | None:
-    """What recursive functions become that are handed lists; None if one of them cannot be."""
-    return handed_down(map(_guarded, known), constants)
+def with_lists(
+    known: tuple[Function, ...], constants: frozenset[str], block: Block, listener: Listener | None
+) -> Handed | None:
+    """What the recursive functions that a block calls become if they are handed lists; None if one cannot be."""
+    try:
+        handed, why = handed_down(map(_guarded, known), constants), "no call runs again for its derivative"
+    except Unhandable as reason:
+        handed, why = None, str(reason)
+    for stmt in walk(block) if listener is not None else ():
+        if isinstance(stmt, Call) and any(one.name == stmt.function for one in known) and listener is not None:
+            what = "its adjoint runs `{0}` again" if handed is None else "`{0}` puts what its pullback takes on lists"
+            listener.decide(stmt.span, "handed", what, why, Named(stmt.function))
+    return handed
 
 
 def _guarded(function: Function) -> Function:

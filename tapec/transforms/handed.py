@@ -41,11 +41,10 @@ from tapec.syntax.core import (
     map_blocks,
     reads,
     walk,
-    writes,
 )
 from tapec.syntax.types import Array, Scalar, Stack, Type
+from tapec.transforms.asks import Asks, Unhandable
 from tapec.transforms.growth import Growing
-from tapec.transforms.late import Unhandable
 from tapec.transforms.plan import Slot
 from tapec.transforms.reverse import Reversal, Reversed
 from tapec.transforms.slots import stack_args
@@ -64,12 +63,12 @@ class Handed:
 
     functions  by name: `NAME_augmented` and `NAME_pullback` of each
     lists      by function: the lists that it takes, with those of the functions that it calls
-    asked      by function: the positions of the arrays whose elements its pullback reads
+    asked      by function: what it asks of those that call it
     """
 
     functions: dict[str, Function]
     lists: dict[str, tuple[tuple[Key, Stack], ...]]
-    asked: dict[str, frozenset[int]]
+    asked: dict[str, Asks]
 
     def begun(self, swept: Reversed) -> Reversed:
         """The sweeps of a program that calls such functions, with the lists."""
@@ -93,22 +92,21 @@ class _Sides:
     own: list[str] = field(default_factory=list)
 
 
-def handed_down(functions: Iterable[Function], constants: frozenset[str]) -> Handed | None:
-    """What the recursive functions of a program become; None if one of them cannot be handed lists."""
+def handed_down(functions: Iterable[Function], constants: frozenset[str]) -> Handed:
+    """What the recursive functions of a program become.
+
+    raises  Unhandable if one of them cannot be handed lists
+    """
     known = {function.name: function for function in functions}
     if any(name.endswith(("_augmented", "_pullback")) for name in known):
-        return None
-    asked: dict[str, frozenset[int]] = dict.fromkeys(known, frozenset())
-    while known:
-        try:
-            sides = {name: _sides(function, constants, asked) for name, function in known.items()}
-        except Unhandable:
-            return None
-        found = {name: asked[name] | _asked(known[name], one.swept, asked) for name, one in sides.items()}
+        raise Unhandable("it has the name of another one's pullback")
+    asked = dict.fromkeys(known, Asks())
+    while True:
+        sides = {name: _sides(function, constants, asked) for name, function in known.items()}
+        found = {name: _asks(known[name], one, asked) for name, one in sides.items()}
         if found == asked:
             return _finished(known, sides, asked)
         asked = found
-    return None
 
 
 class _Taped(Reversal):
@@ -135,15 +133,30 @@ class _Taped(Reversal):
         adjoints, extra = self.adjoints(shadows)
         made: list[tuple[Slot, str]] = self.plan.buffers.get(id(loop), [])
         lists = dict.fromkeys(slot.name for slot, _ in made)
-        both = Reversed(
-            (*forward, *kept), (*out.out, *extra), values, adjoints, seeds, self.types, self.function.params
-        )
+        bars = frozenset(shadows.names.values())
+        sweep = _without_unread((*forward, *kept), bars)
+        both = Reversed(sweep, (*out.out, *extra), values, adjoints, seeds, self.types, self.function.params)
         return _Sides(both, list(lists))
 
 
-def _sides(function: Function, constants: frozenset[str], asked: Mapping[str, frozenset[int]]) -> _Sides:
+def _without_unread(block: Block, shadows: frozenset[str]) -> Block:
+    """A forward sweep without the shadows that the reverse sweep makes anew."""
+    while True:
+        read = {name for stmt in walk(block) for name in reads(stmt)}
+        unread = shadows - read
+        if not any(isinstance(stmt, Assign) and stmt.target in unread for stmt in walk(block)):
+            return block
+        block = _without(block, unread)
+
+
+def _without(block: Block, names: frozenset[str]) -> Block:
+    kept = (stmt for stmt in block if not isinstance(stmt, Assign) or stmt.target not in names)
+    return tuple(map_blocks(stmt, lambda inner: _without(inner, names)) for stmt in kept)
+
+
+def _sides(function: Function, constants: frozenset[str], asked: Mapping[str, Asks]) -> _Sides:
     if any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(function.body)):
-        raise Unhandable
+        raise Unhandable("it has a checkpointed loop")
     types = dict(function.types)
     call = "call"
     while call in types:
@@ -153,18 +166,12 @@ def _sides(function: Function, constants: frozenset[str], asked: Mapping[str, fr
     whole = replace(function, body=(trip, function.body[-1]), types=types)
     sources = tuple(p for p in function.params if function.types[p].is_float)
     given = Growing(whole), sources, constants, False, True, False
-    found = _Taped(*given, None, asked=asked).sides()
-    # an array of adjoints that the forward sweep hands on would have to be a parameter of it
-    made = {name for stmt in walk(found.swept.forward) for name in writes(stmt)}
-    known = {*made, *function.params, *constants, *found.own}
-    values = {value.id for value in found.swept.values if isinstance(value, Name)}
-    if not known.issuperset({*values, *(name for stmt in walk(found.swept.forward) for name in reads(stmt))}):
-        raise Unhandable
-    return found
+    return _Taped(*given, None, asked=asked).sides()
 
 
-def _asked(function: Function, swept: Reversed, asked: Mapping[str, frozenset[int]]) -> frozenset[int]:
-    """The positions of the arrays whose elements a reverse sweep reads."""
+def _asks(function: Function, sides: _Sides, asked: Mapping[str, Asks]) -> Asks:
+    """What a function asks of those that call it, from what those that it calls ask."""
+    swept = sides.swept
     found: set[str] = set()
     whole = Function(function.name, swept.params, (*swept.forward, *swept.backward), swept.types)
     classes = aliases(whole)
@@ -175,15 +182,23 @@ def _asked(function: Function, swept: Reversed, asked: Mapping[str, frozenset[in
             case Assign(value=Op(fn=fn)) if fn in _NO_ELEMENTS:
                 pass
             case Call(function=fn, args=args) if fn.removesuffix("_pullback") in asked:
-                mine = asked[fn.removesuffix("_pullback")]
+                mine = asked[fn.removesuffix("_pullback")].elements
                 found |= {a.id for k, a in enumerate(args) if k in mine and isinstance(a, Name)}
             case _:
                 found.update(reads(stmt))
     read = {classes.find(name) for name in found if isinstance(swept.types.get(name), Array)}
-    return frozenset(k for k, param in enumerate(function.params) if classes.find(param) in read)
+    elements = frozenset(k for k, param in enumerate(function.params) if classes.find(param) in read)
+    before = asked[function.name]
+    needed = {name for stmt in walk(swept.forward) for name in reads(stmt)}
+    return Asks(before.elements | elements, before.shadows or not needed.isdisjoint(_shadows(swept)))
 
 
-def _finished(known: dict[str, Function], sides: dict[str, _Sides], asked: dict[str, frozenset[int]]) -> Handed:
+def _shadows(swept: Reversed) -> tuple[str, ...]:
+    """The shadows of the arrays that a function is given."""
+    return tuple(name for name in swept.seeds if isinstance(swept.types[name], Array))
+
+
+def _finished(known: dict[str, Function], sides: dict[str, _Sides], asked: dict[str, Asks]) -> Handed:
     own = {name: tuple((name, k) for k in range(len(one.own))) for name, one in sides.items()}
     kinds = {(name, k): one.swept.types[label] for name, one in sides.items() for k, label in enumerate(one.own)}
     calls = {name: _called(one.swept, known) for name, one in sides.items()}
@@ -204,7 +219,8 @@ def _finished(known: dict[str, Function], sides: dict[str, _Sides], asked: dict[
         backward = _with_lists((*swept.backward, Return(swept.adjoints)), lists, names, types)
         given = tuple(_label(key, kind, names, types) for key, kind in lists[name])
         augmented, pullback = f"{name}_augmented", f"{name}_pullback"
-        functions[augmented] = Function(augmented, (*swept.params, *given), forward, types)
+        shadows = _shadows(swept) if asked[name].shadows else ()
+        functions[augmented] = Function(augmented, (*swept.params, *shadows, *given), forward, types)
         functions[pullback] = Function(pullback, (*swept.params, *swept.seeds, *given), backward, types)
     return Handed(functions, lists, asked)
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from tapec.analyses.regions import Region
 from tapec.syntax.core import Block, Break, If, Stmt, may_leave, walk
+from tapec.transforms.asks import Unhandable
 from tapec.transforms.plan import Plan, Slot
 from tapec.transforms.storage import Planner
 from tapec.transforms.sweep import always_breaks
-
-
-class Unhandable(Exception):
-    """What a function keeps cannot go on lists that its callers hand down."""
 
 
 class Late:
@@ -68,7 +65,7 @@ class Late:
             return []
         self.passed = True
         if self.own and may_leave(self.block[: place + 1], Break):
-            raise Unhandable
+            raise Unhandable("a `break` may come before the last call in a trip")
         return list(self.own.items())
 
     def at_end(self) -> list[tuple[str, Slot]]:

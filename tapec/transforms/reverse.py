@@ -38,6 +38,7 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.types import Array, Scalar, Type
+from tapec.transforms.asks import Asks
 from tapec.transforms.assembly import Assembly
 from tapec.transforms.checkpoints import find
 from tapec.transforms.emitter import Emitter
@@ -89,7 +90,7 @@ def reverse(
     listener: Listener | None = None,
     outputs: frozenset[str] | None = None,
     grow: bool | None = None,
-    asked: Mapping[str, frozenset[int]] | None = None,
+    asked: Mapping[str, Asks] | None = None,
 ) -> Reversed:
     """Reverse `function` with respect to the parameters `sources`.
 
@@ -155,7 +156,7 @@ class Reversal(Assembly):
         listener: Listener | None,
         outputs: frozenset[str] | None = None,
         put_back: frozenset[str] = frozenset(),
-        asked: Mapping[str, frozenset[int]] | None = None,
+        asked: Mapping[str, Asks] | None = None,
     ) -> None:
         self.listener = listener
         self.put_back = put_back

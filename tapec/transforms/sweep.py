@@ -41,6 +41,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.custom import Custom
 from tapec.syntax.types import Array, Scalar, Stack
+from tapec.transforms.asks import Asks, Unhandable
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
 from tapec.transforms.reciprocals import with_reciprocals
@@ -100,10 +101,10 @@ class Sweep:
         self.old: frozenset[str] = frozenset()
         # whether adjoints may be multiplied by reciprocals
         self.divide_once = False
-        # by function whose values go on lists that it is handed: which arguments its reversal reads elements of
-        self.asked: Mapping[str, frozenset[int]] = {}
-        # the calls of those that are reversed, by id
-        self.handed: set[int] = set()
+        # by function whose values go on lists that it is handed
+        self.asked: Mapping[str, Asks] = {}
+        # the calls of those that are reversed, by id, and the shadows that their forward sweep takes
+        self.handed: dict[int, tuple[Atom, ...]] = {}
         # writes the reversal of a checkpointed loop
         self.checkpointed: Callable[[For], list[Stmt]] | None = None
 
@@ -184,12 +185,10 @@ class Sweep:
         for k, arg in enumerate(stmt.args):
             if asked is None and k in stmt.changes:
                 operands.append(self.before(stmt, arg))
-            elif asked is None or k in asked:
+            elif asked is None or k in asked.elements:
                 operands.append(self.unchanged(stmt, arg))
             else:
                 operands.append(arg)
-        if asked is not None:
-            self.handed.add(id(stmt))
         seeds: list[Atom] = []
         for target in stmt.targets:
             type_ = self.types[target]
@@ -215,6 +214,10 @@ class Sweep:
             name, changes_ = f"{stmt.function}_adjoint", (*stmt.changes, *changes)
         else:
             name, changes_ = f"{stmt.function}_pullback", tuple(changes)
+            self.handed[id(stmt)] = tuple(arrays) if asked.shadows else ()
+            floats = (arg for arg in stmt.args if isinstance(out.type_of(arg), Array) and out.type_of(arg).is_float)
+            if asked.shadows and not all(isinstance(arg, Name) and arg.id in self.activity for arg in floats):
+                raise Unhandable("an array that it is given has no shadow")
         out.add(Call(names, name, (*operands, *seeds, *arrays), stmt.span, changes_))
         for arg, name in numbers:
             if isinstance(arg, Name) and arg.id in self.activity:

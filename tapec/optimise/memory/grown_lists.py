@@ -91,9 +91,11 @@ class _Writer:
             type_ = self.function.types[name]
             assert isinstance(type_, Array)
             self.fresh.types[name] = Stack(Scalar(type_.dtype))
-            if listener is not None:
+            last = family.last()
+            if listener is not None and last is not None:
                 why = "names for one array or another would count references in every trip"
-                listener.decide(family.made.span, "grown_lists", "`{0}` is a list", why, Named(name))
+                span = getattr(last[0], "span", None)
+                listener.decide(span, "grown_lists", "`{0}` is a list", why, Named(last[1]))
 
     def run(self) -> Function:
         return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
