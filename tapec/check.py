@@ -192,7 +192,9 @@ def _compared(
     pulled = pullback(weights)
     step = float(np.cbrt(np.finfo(_coarsest(args, positions)).eps))
     for moved, chosen in moves.items():
-        tangents = tuple(t if k in chosen or t is None else _map(lambda leaf: leaf * 0, t) for k, t in enumerate(drawn))
+        tangents = tuple(
+            t if k in chosen or t is None else _map(lambda leaf: leaf * 0, t) for k, t in enumerate(drawn)
+        )
         _, tangent = jvp(f, _map(_clone, args), tangents)
         forward = _inner(weights, tangent)
         reverse = sum(_inner(pulled[k], tangents[k]) for k in chosen)

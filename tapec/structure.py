@@ -51,11 +51,9 @@ def weights_of(given: Any, targets: list[Any]) -> list[Any]:
     """The output gradients, one per target; None for ones.  Raises ValueError where they do not fit."""
     if given is None:
         return [None] * len(targets)
-    found = (
-        flat(given, "output gradient")
-        if not isinstance(given, list | tuple)
-        else [leaf for item in given for leaf in ([None] if item is None else flat(item, "output gradient"))]
-    )
+    found = flat(given, "output gradient") if not isinstance(given, list | tuple) else [
+        leaf for item in given for leaf in ([None] if item is None else flat(item, "output gradient"))
+    ]
     if len(found) != len(targets):
         raise ValueError(f"{len(found)} output gradients for {len(targets)} targets")
     for weight, target in zip(found, targets, strict=True):

@@ -49,4 +49,6 @@ def source_digest(functions: list[Any]) -> str:
 def without_header(text: str) -> str:
     """A file's text without the lines that may differ between files that are up to date."""
     lines = text.splitlines(keepends=True)
-    return "".join(line for place, line in enumerate(lines) if place > 1 or not line.startswith((_MADE_BY, _COMMAND)))
+    return "".join(
+        line for place, line in enumerate(lines) if place > 1 or not line.startswith((_MADE_BY, _COMMAND))
+    )

@@ -70,7 +70,9 @@ def arguments(numba_types: tuple[Any, ...], labels: list[str]) -> tuple[Any, ...
     return tuple(out)
 
 
-def check_vector(function: Any, wrt: Any, numba_types: tuple[Any, ...], vectors: tuple[Any, ...]) -> None:
+def check_vector(
+    function: Any, wrt: Any, numba_types: tuple[Any, ...], vectors: tuple[Any, ...]
+) -> None:
     """UsageError if the vector of a Hessian-vector product has not the structure of the gradient."""
     positions, single = resolve_wrt(function, wrt)
     every = (*numba_types, *vectors)

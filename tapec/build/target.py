@@ -1,7 +1,7 @@
 """What is built: a derivative of one function for one signature, and the files that hold it.
 
-Target   one function of the result, such as the gradient of `model:loss` by `theta`
-Output   one file or set of files, with the targets in it
+    Target   one function of the result, such as the gradient of `model:loss` by `theta`
+    Output   one file or set of files, with the targets in it
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tapec.cli.target import arguments_of
     Examples:
       tapec check chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)"
       tapec check chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)" --order 2
-    """,
+    """
 )
 @target_argument
 @click.option("--args", required=True, metavar="EXPR", help="Argument values, written as in a call.")

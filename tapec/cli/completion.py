@@ -16,7 +16,7 @@ _VARIABLE = "_TAPEC_COMPLETE"
       tapec completion bash >> ~/.bashrc
       tapec completion zsh >> ~/.zshrc
       tapec completion fish > ~/.config/fish/completions/tapec.fish
-    """,
+    """
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @guarded

@@ -66,7 +66,7 @@ def grad(value: bool, **asked: Any) -> None:
     epilog="""\b
     Examples:
       tapec jvp chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
-    """,
+    """
 )
 @target_options
 @_output_options
@@ -86,7 +86,7 @@ def jvp(**asked: Any) -> None:
     epilog="""\b
     Examples:
       tapec hvp chain.py:energy --wrt u --sig "f8[::1], f8[::1]" -o energy_hvp.py
-    """,
+    """
 )
 @target_options
 @_output_options

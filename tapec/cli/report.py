@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     Examples:
       tapec report chain.py:energy --sig "f8[::1], f8[::1]" -o report.html
       tapec report chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)" -o report.html
-    """,
+    """
 )
 @target_options
 @arguments_option
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The page's file.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The page's file."
+)
 @compiler_options
 @guarded
-def report(target: str, wrt: str, sig: str | None, args: str | None, output: Path, options: dict[str, Any]) -> None:
+def report(
+    target: str, wrt: str, sig: str | None, args: str | None, output: Path, options: dict[str, Any]
+) -> None:
     """Write a page that shows TARGET beside its gradient, line by line.
 
     Lines that belong together are linked; marks and badges tell what carries a derivative, what is stored or

@@ -47,7 +47,7 @@ def show(target: str, wrt: str, sig: str | None, stage: str) -> None:
     Examples:
       tapec explain chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
       tapec explain chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)"
-    """,
+    """
 )
 @target_options
 @arguments_option

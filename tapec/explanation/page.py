@@ -149,7 +149,9 @@ def _evaluated(formula: str, arguments: Mapping[str, Any]) -> int | None:
 # the two sides
 
 
-def _primal(function: types.FunctionType, told: Explanation, arguments: Mapping[str, Any] | None) -> Iterator[str]:
+def _primal(
+    function: types.FunctionType, told: Explanation, arguments: Mapping[str, Any] | None
+) -> Iterator[str]:
     """The source, with a mark for what a line sets and badges for what is decided about it."""
     active = {place_key(*place): state for place, state in told.lines.items()}
     carries = {variable.name: variable.active for variable in told.variables}

@@ -160,7 +160,9 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
             return once(ev, "flat", owner)
         case "flags":
             columns = type_.layout == "F" or (type_.layout == "C" and type_.ndim < 2)
-            flags = Flags(c_contiguous=type_.layout == "C", f_contiguous=columns, contiguous=type_.layout in "CF")
+            flags = Flags(
+                c_contiguous=type_.layout == "C", f_contiguous=columns, contiguous=type_.layout in "CF"
+            )
             return Static(flags)
         case "itemsize":
             return number(np.dtype(type_.dtype).itemsize)

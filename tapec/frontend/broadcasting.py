@@ -333,7 +333,9 @@ def _stepped_into(ev: Evaluator, target: Sym, value: Value, extents: tuple[Sym, 
 
 def _fitted(ev: Evaluator, array: Sym, differ: Sym, extents: tuple[Sym, ...]) -> Sym:
     """`array`, or a copy of full shape if it has to be repeated."""
-    return ev.sym(ev.select(differ, lambda: ev.call_library("expanded", (array, Tup(extents))), lambda: array, None))
+    return ev.sym(
+        ev.select(differ, lambda: ev.call_library("expanded", (array, Tup(extents))), lambda: array, None)
+    )
 
 
 def array_leaves(value: Value) -> list[Sym]:

@@ -304,7 +304,9 @@ def dotted_name(obj: Any) -> str:
     return f"{module}.{name}" if module else name
 
 
-def call_rule(ev: Evaluator, name: str, rule: Rule, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+def call_rule(
+    ev: Evaluator, name: str, rule: Rule, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
     """An elementwise function."""
     params = rule.params
     if kwargs.keys() == {"out"} and name.startswith("np.") and len(args) == len(params):

@@ -209,7 +209,9 @@ class Carried:
             self.lists[key] = element_type(ev, head, contents)
         return False
 
-    def copies(self, context: LoopContext, env: dict[str, Any], heap: dict[Lst, Any]) -> list[tuple[str, Sym]]:
+    def copies(
+        self, context: LoopContext, env: dict[str, Any], heap: dict[Lst, Any]
+    ) -> list[tuple[str, Sym]]:
         """What a trip's end assigns to the merge names."""
         pairs: list[tuple[str, Sym]] = []
         for key, head, value in [

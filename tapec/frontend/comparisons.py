@@ -93,11 +93,8 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
         own = ev.live.operator(fn, [left, right], node)
         if own is not None:
             return own
-    if (
-        _is_text(left)
-        and _is_text(right)
-        and fn in ("==", "!=")
-        and not (isinstance(left, Static) and isinstance(right, Static))
+    if _is_text(left) and _is_text(right) and fn in ("==", "!=") and not (
+        isinstance(left, Static) and isinstance(right, Static)
     ):
         atoms = [side.atom if isinstance(side, Sym) else Const(side.obj) for side in (left, right)]  # type: ignore[attr-defined]
         return ev.assign(Op(fn, tuple(atoms)), BOOL)
@@ -106,10 +103,8 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
         for side, other in ((left, right), (right, left)):
             # an object of a class may say that it equals a number; these do not
-            if (
-                isinstance(side, Static)
-                and not isinstance(other, Static)
-                and (not isinstance(side.obj, _UNEQUAL) or not _is_plain(other))
+            if isinstance(side, Static) and not isinstance(other, Static) and (
+                not isinstance(side.obj, _UNEQUAL) or not _is_plain(other)
             ):
                 ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
         equal = isinstance(left, Static) and isinstance(right, Static) and bool(left.obj == right.obj)

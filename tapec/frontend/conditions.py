@@ -117,7 +117,9 @@ def ifexp(ev: Evaluator, node: gast.IfExp) -> Value:
     return select(ev, test, lambda: ev.expr(node.body), lambda: ev.expr(node.orelse), node)
 
 
-def select(ev: Evaluator, test: Sym, body: Callable[[], Value], orelse: Callable[[], Value], node: Any) -> Value:
+def select(
+    ev: Evaluator, test: Sym, body: Callable[[], Value], orelse: Callable[[], Value], node: Any
+) -> Value:
     """One of two values, each computed only if it is chosen."""
     if isinstance(test.atom, Const):
         return ev.materialise((body if test.atom.value else orelse)())

@@ -183,7 +183,9 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
         return result
     assert isinstance(value.type, Array)
     kind, first = dtype or value.type.dtype, lead(value)
-    result = memory.allocate(ev, kind, tuple(memory.dim(ev, first, axis) for axis in range(value.type.ndim)))
+    result = memory.allocate(
+        ev, kind, tuple(memory.dim(ev, first, axis) for axis in range(value.type.ndim))
+    )
     for axis in range(value.type.ndim):
         ev.dim_keys[lead(result).atom.id, axis] = memory.dim_key(ev, first, axis)
     stores.write_into(ev, result, value, node)

@@ -197,7 +197,9 @@ def _refuse(known: Detached, span: Span | None) -> None:
 def _placed(block: Block) -> Iterator[tuple[Stmt, _Place]]:
     numbers = itertools.count()
 
-    def visit(block: Block, path: tuple[tuple[int, int], ...], loops: frozenset[int]) -> Iterator[tuple[Stmt, _Place]]:
+    def visit(
+        block: Block, path: tuple[tuple[int, int], ...], loops: frozenset[int]
+    ) -> Iterator[tuple[Stmt, _Place]]:
         for stmt in block:
             here = next(numbers)
             yield stmt, _Place(here, path, loops)

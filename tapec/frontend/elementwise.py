@@ -119,7 +119,10 @@ def element_at(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broad
     if isinstance(value, Sym):
         offset = len(index) - rank_of(value)
         array = shape.replaced.get(id_of(value), value)
-        own = tuple(_along(ev, index[offset + axis], shape, id_of(value), axis) for axis in range(rank_of(value)))
+        own = tuple(
+            _along(ev, index[offset + axis], shape, id_of(value), axis)
+            for axis in range(rank_of(value))
+        )
         assert isinstance(array.type, Array)
         return ev.assign(Op("load", (array.atom, *(i.atom for i in own))), array.type.element)
     assert isinstance(value, Lazy)

@@ -269,7 +269,9 @@ class Evaluator:
             return self.span
         return frame.source.span(node)
 
-    def fail(self, cls: type[TapecError], message: str, node: Any = None, reason: str = "", hint: str = "") -> NoReturn:
+    def fail(
+        self, cls: type[TapecError], message: str, node: Any = None, reason: str = "", hint: str = ""
+    ) -> NoReturn:
         if ARGUMENT_TEXT in message:
             hint = 'it may be compared; for more write it into the call: `lambda x: f(x, "text")`'
         raise cls(message, self.where(node), reason, hint)

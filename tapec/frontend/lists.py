@@ -102,3 +102,5 @@ def element_type(ev: Evaluator, *contents: Contents) -> Any:
             if found is None:
                 ev.fail(TypeMismatch, "a list holds elements of different types")
     return found if isinstance(found, Scalar) else Scalar("float64")
+
+

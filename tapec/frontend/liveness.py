@@ -107,7 +107,9 @@ def _stores(node: Any) -> Names:
 
 
 def _reads(node: Any) -> Names:
-    found = {child.id for child in gast.walk(node) if isinstance(child, gast.Name) and isinstance(child.ctx, gast.Load)}
+    found = {
+        child.id for child in gast.walk(node) if isinstance(child, gast.Name) and isinstance(child.ctx, gast.Load)
+    }
     if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
         found.add(node.target.id)
     return frozenset(found)

@@ -157,12 +157,10 @@ def _sequence(pattern: Any, subject: Any) -> _Found:
     fixed = len(items) - (star is not None)
     length = _call(len, [subject], subject)
     enough = gast.Eq() if star is None else gast.GtE()
-    found = _Found(
-        [
-            _call(is_sequence, [subject], subject),
-            _at(gast.Compare(length, [enough], [_constant(fixed, subject)]), subject),
-        ]
-    )
+    found = _Found([
+        _call(is_sequence, [subject], subject),
+        _at(gast.Compare(length, [enough], [_constant(fixed, subject)]), subject),
+    ])
     for k, one in enumerate(items):
         if k == star:
             if one.name is not None:

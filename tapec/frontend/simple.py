@@ -113,7 +113,7 @@ def print_(ev: Evaluator, args: list[Value], node: Any) -> Value:
                 UnsupportedSyntax,
                 "cannot print text that only the run knows",
                 node,
-                hint='separate them: print("x is", x)',
+                hint="separate them: print(\"x is\", x)",
             )
         if isinstance(arg, Static):
             shown.append(Const(str(arg.obj)))

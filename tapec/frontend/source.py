@@ -204,5 +204,6 @@ def _same_position(node: AnyFunction, code: types.CodeType) -> bool:
     return any(
         line == body.lineno and body.col_offset <= column and end_column <= (body.end_col_offset or 0) + 1
         for line, _, column, end_column in positions
-        if end_column is not None and column is not None and (line, column) == (body.lineno, body.col_offset)
+        if end_column is not None and column is not None
+        and (line, column) == (body.lineno, body.col_offset)
     )

@@ -90,7 +90,9 @@ from tapec.rules import arrays_common
 from tapec.syntax.types import Array
 
 
-def method(ev: Evaluator, owner: Value, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value | None:
+def method(
+    ev: Evaluator, owner: Value, name: str, args: Args, kwargs: Kwargs, node: Any
+) -> Value | None:
     """Methods that need more than the library."""
     if isinstance(owner, Lst | Dct) and (found := containers.method(ev, owner, name, args, kwargs, node)) is not None:
         return found

@@ -228,7 +228,9 @@ def _rows(ev: Evaluator, table: Sym, index: Sym) -> Value:
     return made
 
 
-def advanced(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> tuple[Sym | Complex, int, Any]:
+def advanced(
+    ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any
+) -> tuple[Sym | Complex, int, Any]:
     """Split subscripts into a basic view and the array that indexes one of its axes."""
     places = [k for k, sub in enumerate(subs) if is_advanced(sub)]
     if len(places) > 1:

@@ -162,12 +162,12 @@ def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     array = _array(ev, given["array"], node)
     mode = given.get("mode", Static("constant"))
     if not isinstance(mode, Static) or mode.obj not in ("constant", "edge"):
-        ev.fail(UnsupportedFunction, '`np.pad` in another mode than "constant" and "edge"', node)
+        ev.fail(UnsupportedFunction, "`np.pad` in another mode than \"constant\" and \"edge\"", node)
     pairs = _widths(ev, given["pad_width"], rank_of(array), node)
     before, after = (Tup(tuple(pair[side] for pair in pairs)) for side in (0, 1))
     if mode.obj == "edge":
         if "constant_values" in given:
-            ev.fail(TypeMismatch, '`np.pad` takes no `constant_values` in mode "edge"', node)
+            ev.fail(TypeMismatch, "`np.pad` takes no `constant_values` in mode \"edge\"", node)
         return ev.inline_library(arrays_tensor.extended, [array, before, after], {}, node)
     value = given.get("constant_values", number(0))
     if not is_scalar(value):

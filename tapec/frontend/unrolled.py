@@ -25,7 +25,6 @@ def unrolled_for(ev: Evaluator, value: Value, node: gast.For) -> None:
     if isinstance(value, Generator) and value.progress in ev.coroutines:
         value = Stream(ev.coroutines[value.progress].items())
     if isinstance(value, Generator):
-
         def trip(item: Value) -> bool:
             ev.bind_target(node.target, item, node)
             return _trip(ev, node)

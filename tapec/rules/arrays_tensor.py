@@ -155,6 +155,8 @@ def folded(function, a, axis):
     return result
 
 
+
+
 def running(function, a, axis):
     """`function.accumulate(a, axis)` of an elementwise function of two numbers of one dtype."""
     place = within(axis, a.ndim)

@@ -76,6 +76,7 @@ LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
 )
 
 
+
 def library_function(obj: Any) -> Callable[..., Any] | None:
     """The plain Python function of a function; None if it has none here."""
     extensions = sys.modules.get("numba.np.extensions")

@@ -56,7 +56,9 @@ _PARAMETERS = {
 _FORMS = {"gradient": "gradient", "jacobian": "jacobian", "batch_jacobian": "batch"}
 
 
-def answer(region: Region, method: str, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+def answer(
+    region: Region, method: str, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
     """Write what `tape.gradient`, `jacobian` or `batch_jacobian` gives."""
     given = dict(zip(_PARAMETERS[method], args, strict=False)) | kwargs
     form = _FORMS[method]
@@ -126,9 +128,8 @@ def answer(region: Region, method: str, ev: Evaluator, args: list[Value], kwargs
             entry = MaybeNone(entry, flags[k])
         halves.append(entry)
     remaining = iter(halves)
-    entries = [
-        joined_adjoint(ev, value, [next(remaining) for _ in parts(value)], shape, form == "batch") for value in found
-    ]
+    entries = [joined_adjoint(ev, value, [next(remaining) for _ in parts(value)], shape, form == "batch")
+               for value in found]
     result: Value = structure(entries)
     return result
 

@@ -76,9 +76,8 @@ def sources(ev: Evaluator, value: Value, out: list[Sym | Complex], node: Any) ->
                 parts = [sources(ev, item, out, node) for item in contents.values]
                 return lambda new: ev.new_list(Items(tuple(part(new) for part in parts)))
         case Dct():
-            keyed = {
-                key: sources(ev, dicts.get(ev, value, key, node), out, node) for key in dicts.keys_of(ev, value, node)
-            }
+            keyed = {key: sources(ev, dicts.get(ev, value, key, node), out, node)
+                     for key in dicts.keys_of(ev, value, node)}
             return lambda new: dicts.new_dict(ev, {key: part(new) for key, part in keyed.items()})
     ev.fail(LoweringError, f"{describe(value)} is not a source", node)
 
@@ -94,7 +93,9 @@ def zero_policy(ev: Evaluator, value: Value, node: Any) -> bool:
         ev.fail(UsageError, f"unconnected_gradients is {describe(value)}", node, hint='it is "none" or "zero"')
 
 
-def seeds(ev: Evaluator, targets: list[Sym], weights: list[Sym | None], derivative: Derivative, node: Any) -> list[Sym]:
+def seeds(
+    ev: Evaluator, targets: list[Sym], weights: list[Sym | None], derivative: Derivative, node: Any
+) -> list[Sym]:
     """The weights of the targets: those given, or ones."""
     if not derivative.seeds:
         return []
@@ -157,7 +158,9 @@ def _zeros(ev: Evaluator, source: Sym, target: Sym | None, batch: bool) -> Value
     return made
 
 
-def joined_adjoint(ev: Evaluator, source: Sym | Complex, found: list[Value], target: Sym | None, batch: bool) -> Value:
+def joined_adjoint(
+    ev: Evaluator, source: Sym | Complex, found: list[Value], target: Sym | None, batch: bool
+) -> Value:
     """The answer for a source, from those for its parts: None only if neither is connected."""
     if not isinstance(source, Complex) or all(is_none(part) for part in found):
         return found[0]

@@ -68,10 +68,8 @@ def _weighted_parts(ev: Evaluator, target: Complex, weight: Sym | Complex | None
     """Both parts of a target with their weights, which are the parts of its own."""
     if isinstance(weight, Complex):
         return [(target.re, weight.re), (target.im, weight.im)]
-    nothing: Value = (
-        ev.cast(number(0.0), target.im.type)
-        if not target.is_array
-        else ev.materialise(ev.call_object(np.zeros_like, [target.im], {}, None))
+    nothing: Value = ev.cast(number(0.0), target.im.type) if not target.is_array else ev.materialise(
+        ev.call_object(np.zeros_like, [target.im], {}, None)
     )
     return [(target.re, weight), (target.im, ev.sym(nothing))]
 

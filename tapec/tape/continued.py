@@ -22,7 +22,9 @@ from tapec.tape.snapshots import PARTS
 from tapec_runtime.variables import Variable
 
 
-def joined(first: Plan, names: Names, second: Plan, objects: tuple[Any, ...]) -> tuple[Plan, dict[str, str]]:
+def joined(
+    first: Plan, names: Names, second: Plan, objects: tuple[Any, ...]
+) -> tuple[Plan, dict[str, str]]:
     """The program of both blocks, and the second one's names in it."""
     taken = set(first.types) | set(second.types)
     mapping: dict[str, str] = {}
@@ -57,10 +59,8 @@ def joined(first: Plan, names: Names, second: Plan, objects: tuple[Any, ...]) ->
     return (
         replace(
             second,
-            leaves=(
-                *first.leaves,
-                *(replace(one, name=mapping[one.name]) for one in second.leaves if one.name not in inputs),
-            ),
+            leaves=(*first.leaves, *(replace(one, name=mapping[one.name]) for one in second.leaves
+                                     if one.name not in inputs)),
             block=(*first.block, *boundary, *renamed(second.block, mapping)),
             types={**first.types, **kinds, **{mapping[name]: type_ for name, type_ in second.types.items()}},
             constants={**first.constants, **{mapping[name]: one for name, one in second.constants.items()}},

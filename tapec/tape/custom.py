@@ -69,7 +69,9 @@ class _Carrier:
         assert not isinstance(self.function, Func)
         result = self.function(*args)
         if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
-            raise UsageError(f"`{self.name}` must return its value and a function, as custom_gradient asks")
+            raise UsageError(
+                f"`{self.name}` must return its value and a function, as custom_gradient asks"
+            )
         return result[0]
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -95,16 +97,8 @@ class _Carrier:
         operands = [part for one in given for part in parts(one)]
         environment = _environment(ev, gradient, node)
         kept = [leaf for item in environment.values() for _, leaf in leaves(item)]
-        rule = _Rule(
-            len(operands),
-            self.name,
-            gradient,
-            environment,
-            [k.type for k in kept],
-            [_type(one) for one in given],
-            _type(whole),
-            ev.live is not None,
-        )
+        rule = _Rule(len(operands), self.name, gradient, environment, [k.type for k in kept],
+                     [_type(one) for one in given], _type(whole), ev.live is not None)
         arguments = (value.atom, *(o.atom for o in operands), *(k.atom for k in kept))
         made = ev.assign(Op(Custom(f"custom_gradient;{next(_serial)}", rule), arguments), value.type)
         if isinstance(made.type, Array) and isinstance(made.atom, Name):
@@ -148,12 +142,8 @@ def inner_with_gradient(function: Value) -> Value:
 def _operand(ev: Evaluator, value: Value, node: Any) -> Sym | Complex:
     if isinstance(value, Sym | Complex):
         return value
-    ev.fail(
-        UnsupportedSyntax,
-        f"an argument of a custom gradient is {describe(value)}",
-        node,
-        hint="pass numbers and arrays one by one",
-    )
+    ev.fail(UnsupportedSyntax, f"an argument of a custom gradient is {describe(value)}", node,
+            hint="pass numbers and arrays one by one")
 
 
 def _environment(ev: Evaluator, func: Func, node: Any) -> dict[str, Value]:

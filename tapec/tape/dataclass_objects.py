@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from tapec.tape.objects import Objects
 
 
-def dataclass_init(objects: Objects, made: Instance, args: list[Value], kwargs: dict[str, Value], node: Any) -> None:
+def dataclass_init(
+    objects: Objects, made: Instance, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> None:
     """What the generated `__init__` does."""
     ev, cls = objects.ev, made.cls
     fields = [field for field in dataclasses.fields(cls) if field.init]

@@ -108,7 +108,9 @@ def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
     whole = Function("stretch", (), (*body, Return(tuple(targets))), types)
     varied = Activity(whole, aliases(whole), watched, set())
     reached = {
-        name for name in wanted if name in watched or (name in defined and types[name].is_float and varied.varies(name))
+        name
+        for name in wanted
+        if name in watched or (name in defined and types[name].is_float and varied.varies(name))
     }
     for name in wanted:
         if name in defined and name in reached:
@@ -121,7 +123,9 @@ def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
     function = Function("stretch", (*inputs, *cuts.values()), block, types)
     useful = Activity(function, aliases(function), set(), _floats(targets, types))
     connected = {
-        name: cuts.get(name, name) for name in wanted if name in reached and useful.matters(cuts.get(name, name))
+        name: cuts.get(name, name)
+        for name in wanted
+        if name in reached and useful.matters(cuts.get(name, name))
     }
     adjoints = tuple(
         tuple(list(connected).index(v) for v in source if v in connected) or None for source in request.sources
@@ -314,7 +318,9 @@ def _complete(name: str, place: int, body: list[Stmt], emitter: Emitter) -> int:
     def touches(array: str) -> bool:
         return not own.isdisjoint(memory.get(array, (array,)))
 
-    stored = [k for k, stmt in enumerate(body) if any(isinstance(s, Store) and touches(s.array) for s in walk((stmt,)))]
+    stored = [
+        k for k, stmt in enumerate(body) if any(isinstance(s, Store) and touches(s.array) for s in walk((stmt,)))
+    ]
     last = max((place, *stored))
     if not any(k >= place for k in stored):
         # nothing is written any more: what shares the memory is a value of its own

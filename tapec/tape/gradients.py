@@ -201,7 +201,9 @@ def _program(
             raise
         except TapecError as error:
             raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-        program = plan.compiled[key] = compiled(made, plan.constants, plan.callees, plan.options, request.sources)
+        program = plan.compiled[key] = compiled(
+            made, plan.constants, plan.callees, plan.options, request.sources
+        )
     return program
 
 
@@ -261,7 +263,9 @@ def _unconnected(
             request = request_of(plan, targets, key[2])
             if settled(request):
                 continue
-            plan.compiled[key] = compiled(connection_program(request), plan.constants, plan.callees, plan.options)
+            plan.compiled[key] = compiled(
+                connection_program(request), plan.constants, plan.callees, plan.options
+            )
         program = plan.compiled[key]
         [word] = program([recording.input(name) for name in program.derivative.inputs], jit)
         found += [k for place, k in enumerate(chunk) if not int(word) >> (place + 1) & 1]

@@ -130,7 +130,9 @@ class Claim:
     span: Span | None
 
 
-def claims_of(region: Region, ev: Evaluator, request: Request, groups: Iterable[list[str]], node: Any) -> list[Claim]:
+def claims_of(
+    region: Region, ev: Evaluator, request: Request, groups: Iterable[list[str]], node: Any
+) -> list[Claim]:
     """What a question to a tape takes for granted.
 
     groups  the names of the versions of each variable
@@ -223,8 +225,7 @@ class _Meetings:
             self.known[key] = False
             own, other = self.copies.get(first, {}), self.copies.get(second, {})
             self.known[key] = any(
-                isinstance(value, Name)
-                and isinstance(beside := other.get(place, Name(second)), Name)
+                isinstance(value, Name) and isinstance(beside := other.get(place, Name(second)), Name)
                 and self.may_be(value.id, beside.id)
                 for place, value in own.items()
             )

@@ -221,3 +221,4 @@ class _Picture:
         text += "\n    except (KeyError, IndexError, ValueError):\n        return None\n"
         exec(compile(text, "<tapec leaving>", "exec"), self.namespace)
         return self.namespace["collect"]
+

@@ -117,30 +117,10 @@ class LiveObjects(Inputs):
     def release(self) -> None:
         """Let go of every object of the running program; the evaluator is part of reference cycles."""
         ev = self.ev
-        for table in (
-            self.leaves,
-            self.values,
-            self.by_slot,
-            self.kept,
-            self.lists,
-            self.origins,
-            self.tapes,
-            self.begun,
-            self.claims,
-            self.entry,
-            self.dicts,
-            self.contents,
-            self.outer,
-            self.objects.written,
-            self.recipe.held,
-            self.recipe.owners,
-            ev.frames,
-            ev.reads,
-            ev.functions,
-            ev.seen,
-            ev.divided,
-            ev.containers,
-        ):
+        for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
+                      self.begun, self.claims, self.entry, self.dicts, self.contents, self.outer, self.objects.written,
+                      self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions, ev.seen, ev.divided,
+                      ev.containers):
             table.clear()
         self.preload = []
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]

@@ -58,7 +58,6 @@ _no_cells = types.SimpleNamespace(co_freevars=())
 _RESTARTS = 200
 _UNROLLED = 4000
 
-
 def plan_for(frame: types.FrameType, tape: Any) -> Found:
     """A plan that fits the frame's state, the leaves, and the live lists; lowers the block if there is none."""
     if tape.known_values():

@@ -60,22 +60,10 @@ class ObjectCalls:
         self.objects, self.ev, self.live = objects, objects.ev, objects.live
 
     def specials(self) -> dict[Any, Any]:
-        return {
-            getattr: self._getattr,
-            hasattr: self._hasattr,
-            setattr: self._setattr,
-            super: self._super,
-            callable: self._callable,
-            issubclass: self._issubclass,
-            id: self._id,
-            functools.partial: self._partial,
-            str: self._str,
-            object.__setattr__: self._set_plainly,
-            dataclasses.fields: self._fields,
-            dataclasses.replace: self._replace,
-            dataclasses.asdict: self._asdict,
-            abs: self._abs,
-        }
+        return {getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr, super: self._super,
+                callable: self._callable, issubclass: self._issubclass, id: self._id, functools.partial: self._partial,
+                str: self._str, object.__setattr__: self._set_plainly, dataclasses.fields: self._fields,
+                dataclasses.replace: self._replace, dataclasses.asdict: self._asdict, abs: self._abs}
 
     def _asdict(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         if len(args) > 1 or kwargs:

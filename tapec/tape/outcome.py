@@ -55,7 +55,9 @@ class Outcome:
         self.lines: list[str] = []
         self.made: dict[int, str] = {}
         # an array or variable that comes out as it went in is the same object
-        self.inputs = {leaf.name: k for k, leaf in enumerate(live.leaves) if isinstance(leaf.obj, np.ndarray)}
+        self.inputs = {
+            leaf.name: k for k, leaf in enumerate(live.leaves) if isinstance(leaf.obj, np.ndarray)
+        }
         self.variables = {id(leaf.obj): k for k, leaf in enumerate(live.leaves) if isinstance(leaf.obj, Variable)}
         self.held = {id(made): (obj, slot) for obj, slot, made in live.lists}
         self.held |= {id(made): held for made, held in live.dicts.items()}

@@ -133,7 +133,9 @@ class Plan:
         self.taken_rows: dict[tuple[str, ...], Any] = {}
         self._known: dict[str, str] = {}
         self.as_source: dict[str, tuple[str, ...]] = {}
-        self.order = {name: place for place, name in enumerate(n for stmt in walk(self.block) for n in writes(stmt))}
+        self.order = {
+            name: place for place, name in enumerate(n for stmt in walk(self.block) for n in writes(stmt))
+        }
 
     def take(self, objects: tuple[Any, ...]) -> tuple[Any, ...]:
         """The values of the inputs, from the objects that are the inputs."""
@@ -164,21 +166,9 @@ class Plan:
             defined = written_in(block) | {leaf.name for leaf in self.leaves}
             versions = tuple(tuple(v for v in names if v in defined) for names in self.versions)
             self.parts[key] = replace(
-                self,
-                block=block,
-                region=region,
-                final=mark.final,
-                heap=mark.heap,
-                lists=mark.lists,
-                versions=versions,
-                silent=mark.silent,
-                result=None,
-                escapes=False,
-                compiled={},
-                branching={},
-                ways={},
-                parts={},
-                calls={},
+                self, block=block, region=region, final=mark.final, heap=mark.heap, lists=mark.lists,
+                versions=versions, silent=mark.silent, result=None, escapes=False,
+                compiled={}, branching={}, ways={}, parts={}, calls={},
             )
         return self.parts[key]
 

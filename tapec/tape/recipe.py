@@ -245,9 +245,8 @@ class Recipe:
     def structure(self, slot: int, obj: Any) -> None:
         """Anything that is neither number, array nor variable."""
         if isinstance(obj, types.FunctionType):
-            self.guard(
-                slot, f"type({{v}}) is {self.constant(type(obj))} and {{v}}.__code__ is {self.constant(obj.__code__)}"
-            )
+            self.guard(slot, f"type({{v}}) is {self.constant(type(obj))} and {{v}}.__code__ is "
+                             f"{self.constant(obj.__code__)}")
             self._defaults(slot, obj)
             wrapped = undecorated(obj)
             if wrapped is not None and wrapped is not obj:

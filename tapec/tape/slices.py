@@ -86,11 +86,8 @@ class Rows:
         self, recording: Recording, versions: tuple[tuple[str, ...], ...], sources: list[Any], jit: bool | None
     ) -> None:
         self.tables = sources
-        self.taken = (
-            [rows_of(recording.plan, own) if _is_table(one) else () for own, one in zip(versions, sources, strict=True)]
-            if recording.plan is recording.own
-            else [()] * len(sources)
-        )
+        self.taken = [rows_of(recording.plan, own) if _is_table(one) else () for own, one in zip(
+            versions, sources, strict=True)] if recording.plan is recording.own else [()] * len(sources)
         names = tuple(dict.fromkeys(one.indices for taken in self.taken for one in taken))
         self.indices = dict(zip(names, _arrays(recording, names, jit), strict=True))
         self.versions: tuple[tuple[str, ...], ...] = ()

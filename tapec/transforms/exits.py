@@ -85,7 +85,9 @@ def count_breaks(block: Block) -> int:
     return total
 
 
-def _block(block: Block, emitter: Emitter, exits: Exits, loop: LoopExits | None, uses: Counter[str]) -> Block:
+def _block(
+    block: Block, emitter: Emitter, exits: Exits, loop: LoopExits | None, uses: Counter[str]
+) -> Block:
     out: list[Stmt] = []
     for stmt in block:
         span = getattr(stmt, "span", None)

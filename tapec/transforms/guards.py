@@ -67,5 +67,8 @@ def separate_elements(
 def _written(function: Function, roots: dict[str, frozenset[str]]) -> set[str]:
     """Whose memory the function writes into."""
     return {
-        root for stmt in walk(function.body) for array in changed(stmt) for root in roots.get(array, frozenset({array}))
+        root
+        for stmt in walk(function.body)
+        for array in changed(stmt)
+        for root in roots.get(array, frozenset({array}))
     }

@@ -45,7 +45,9 @@ def blocks_of(
         return jacobian(first, sources, constants, "reverse")
 
 
-def directed(function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False) -> Function:
+def directed(
+    function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
+) -> Function:
     """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
     gradient = reverse(function, sources, constants, unit_seed=True, fuse=fuse).function(function.name)
     made = pushed(to_ssa(gradient, constants), sources, constants)

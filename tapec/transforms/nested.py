@@ -155,7 +155,9 @@ def with_tangents(
     # names that passes gave to what the function computes, such as `t`, may be those of tangents
     made = to_ssa(made, avoid=frozenset(vectors.values()) - frozenset(made.params))
     dots = made.params[len(core.params) :]
-    bound = tuple(Assign(dot, Name(vectors[source]), ev.span) for source, dot in zip(sources, dots, strict=True))
+    bound = tuple(
+        Assign(dot, Name(vectors[source]), ev.span) for source, dot in zip(sources, dots, strict=True)
+    )
     params = (*core.params, *(name for name in vectors.values() if name not in core.params))
     types = {**made.types, **{name: ev.types[name] for name in vectors.values()}}
     return Function(made.name, tuple(dict.fromkeys(params)), (*bound, *made.body), types)
@@ -227,6 +229,7 @@ class Parameters:
         if isinstance(value.type, Array) and isinstance(value.atom, Name):
             ev.roots[name] = ev.roots.get(value.atom.id, frozenset())
         return Sym(Name(name), value.type)
+
 
     def called(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: Any) -> tuple[Value, Block]:
         """What a function returns for arguments with these names, and the statements that compute it, apart."""

@@ -153,3 +153,4 @@ def _written(whole: Function, backward: Block) -> frozenset[str]:
                 arrays = [a.id for a in args if isinstance(a, Name) and is_memory(whole.types.get(a.id))]
                 changed.update(classes.find(name) for name in arrays)
     return frozenset(n for n in whole.types if is_memory(whole.types[n]) and classes.find(n) in changed)
+

@@ -59,11 +59,11 @@ def coalesce(function: Function, constants: frozenset[str] = frozenset()) -> Fun
 def coalesce_carried(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with one name for what a loop hands on to the loops inside it, and takes from them.
 
-    for p in range(m):                     for p in range(m):
-        s_1 = s                                for q in range(k):
-        for q in range(k):         ->              s = s + x[p, q]
-            s_1 = s_1 + x[p, q]
-        s = s_1
+        for p in range(m):                     for p in range(m):
+            s_1 = s                                for q in range(k):
+            for q in range(k):         ->              s = s + x[p, q]
+                s_1 = s_1 + x[p, q]
+            s = s_1
     """
     function = replace(function, body=distinct(function.body))
     copies = set(_copies(function))

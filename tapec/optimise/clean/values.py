@@ -1,7 +1,7 @@
 """Values without what is said of their derivatives, once nobody differentiates any more.
 
-shift = stop_gradient(top)      ->      shift = top
-top = known(best, mean)         ->      top = best
+    shift = stop_gradient(top)      ->      shift = top
+    top = known(best, mean)         ->      top = best
 """
 
 from __future__ import annotations

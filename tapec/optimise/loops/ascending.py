@@ -32,7 +32,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64
 
 
-def ascend(function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
+def ascend(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with ascending loops where order does not matter; see the module."""
     worker = _Ascend(function, listener)
     body = worker.block(function.body)

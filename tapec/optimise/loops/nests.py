@@ -71,8 +71,8 @@ class Nests:
 
     def _fitted(self, value: Expr) -> frozenset[Expr]:
         match value:
-            case Op(fn=fn, args=(Name(id=first), Name(id=second)) as factors) if fn in PRODUCTS and all(
-                map(self.fixed, factors)
+            case Op(fn=fn, args=(Name(id=first), Name(id=second)) as factors) if (
+                fn in PRODUCTS and all(map(self.fixed, factors))
             ):
                 ranks = [type_.ndim for name in (first, second) if isinstance(type_ := self.trips.types[name], Array)]
                 axes = (ranks[0] - 1, max(ranks[1] - 2, 0))

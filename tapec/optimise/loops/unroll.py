@@ -44,7 +44,9 @@ TRIPS = 4
 _STATEMENTS = 60
 
 
-def unroll(function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
+def unroll(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with short loops written out; see the module.  Afterwards a name may have several values."""
     return replace(function, body=_Unroll(function, listener).block(function.body))
 

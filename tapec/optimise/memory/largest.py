@@ -105,3 +105,4 @@ class Largest:
     def _whole_number(self, name: str) -> bool:
         type_ = self.fresh.types[name]
         return not isinstance(type_, Array) and type_ == INT64
+

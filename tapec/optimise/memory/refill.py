@@ -46,7 +46,9 @@ _OPERATIONS = 2
 _ARITHMETIC = frozenset({"+", "-", "*", "neg"})
 
 
-def refill(function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
+def refill(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function with such arrays no longer read; see the module.  What fills them is left to be dropped."""
     worker = _Refill(function, listener)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)

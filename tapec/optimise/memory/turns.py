@@ -162,7 +162,9 @@ class _Turns:
         inside = {id(stmt) for stmt in statements}
         setting = {name: [one for one in self.regions.defs.get(name, ()) if id(one) in inside] for name in members}
         of_trips = [one for defs in setting.values() for one in defs if _makes(one)]
-        handed = [name for name, defs in setting.items() if defs and len(defs) < len(self.regions.defs.get(name, ()))]
+        handed = [
+            name for name, defs in setting.items() if defs and len(defs) < len(self.regions.defs.get(name, ()))
+        ]
         if len(of_trips) != 1 or of_trips[0] is not made or len(handed) != 1:
             return False
         (handed_on,) = handed

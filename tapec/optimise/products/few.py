@@ -31,7 +31,9 @@ FEW = 8
 _LARGEST = 200
 
 
-def of_few_elements(function: Function, listener: Listener | None = None) -> tuple[Function, tuple[Expr, ...]] | None:
+def of_few_elements(
+    function: Function, listener: Listener | None = None
+) -> tuple[Function, tuple[Expr, ...]] | None:
     """The program for matrices of few elements, and which extents must be few; None where there are none.
 
     Expects one name per value, as `optimise.clean.single` leaves it.

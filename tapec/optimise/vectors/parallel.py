@@ -227,7 +227,9 @@ class _Threads:
             out.append(self.joined(loop, sums, parts, shapes, chunks))
         return out
 
-    def views(self, loop: For, low: Atom, high: Atom, summed: frozenset[str], out: list[Stmt]) -> dict[str, str]:
+    def views(
+        self, loop: For, low: Atom, high: Atom, summed: frozenset[str], out: list[Stmt]
+    ) -> dict[str, str]:
         """A chunk's part of each array of one axis that an innermost loop runs along.
 
         Only from 0 on does LLVM prove that a subscript is not negative, and run the loop on vectors.  Where it may be

@@ -40,7 +40,9 @@ from tapec.syntax.types import Array, Scalar
 _SHORT = 16
 
 
-def widen(function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None) -> Function:
+def widen(
+    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
+) -> Function:
     """The function, which asks for wide vectors if that is worth it; see the module."""
     lengths = list(_Widths(function).lengths(function.body, False))
     if not lengths or not all(long for long, _ in lengths):
