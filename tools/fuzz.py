@@ -1,8 +1,9 @@
 """Check random programs: `python -m tools.fuzz --minutes N [--seed S] [--grammar vectors]`.
 
 Each seed gives a program (see `fuzz_programs`, `fuzz_vectors` for whole arrays, `fuzz_loops`, `fuzz_aliases`,
-`fuzz_repeats`, `fuzz_systems` for linear algebra, `fuzz_complex`, `fuzz_pairs` for points) that is held to what
-`tests.oracles.check` asks: Numba's value, reverse against forward to 1e-10, forward against central differences.
+`fuzz_repeats`, `fuzz_systems` for linear algebra, `fuzz_complex`, `fuzz_pairs` for points, `fuzz_stacks`,
+`fuzz_recursion`) that is held to what `tests.oracles.check` asks: Numba's value, reverse against forward to 1e-10,
+forward against central differences.
 Further checks cost more than they find, so each is for seeds of its own: what stands after each stage of the
 pipeline is run (`tests.stages`), other levels of optimisation and other options give what level 2 gives, second
 derivatives agree with differences of the first (`tests.levels`).  A failing program is shrunk by
@@ -47,7 +48,9 @@ from tools import (
     fuzz_loops,
     fuzz_pairs,
     fuzz_programs,
+    fuzz_recursion,
     fuzz_repeats,
+    fuzz_stacks,
     fuzz_systems,
     fuzz_vectors,
 )
@@ -64,6 +67,8 @@ GRAMMARS: dict[str, Callable[[int], FuzzProgram]] = {
     "complex": fuzz_complex.generate,
     "functions": fuzz_functions.generate,
     "pairs": fuzz_pairs.generate,
+    "stacks": fuzz_stacks.generate,
+    "recursion": fuzz_recursion.generate,
 }
 # what gives the same derivatives, apart from levels 0 and 1
 OPTIONS: tuple[dict[str, Any], ...] = (

@@ -73,7 +73,9 @@ class Assembly(Slots):
         """
         out: list[Stmt] = []
         merges = self.merges_after(block, region)
-        late = Late(self.planner, region, self.plan, block, waiting)
+        exits = self.exits.of.get(id(region.owner))
+        headed = exits is not None and exits.headed
+        late = Late(self.planner, region, self.plan, block, waiting, headed)
 
         def keep(name: str) -> None:
             slot = self.plan.stored.get(name)

@@ -19,11 +19,19 @@ class Late:
     """The values of one block that wait."""
 
     def __init__(
-        self, planner: Planner, region: Region, plan: Plan, block: Block, waiting: dict[str, Slot] | None
+        self,
+        planner: Planner,
+        region: Region,
+        plan: Plan,
+        block: Block,
+        waiting: dict[str, Slot] | None,
+        headed: bool,
     ) -> None:
         self.planner = planner
         self.plan = plan
         self.block = block
+        # whether the block is that of a loop which counts a trip when it has passed its test
+        self.headed = headed
         self.shared: set[str] = set()
         self.own = dict(waiting or {})
         self.own |= {name: slot for name, slot in plan.heads.get(id(region), {}).items() if slot.late}
@@ -46,9 +54,12 @@ class Late:
         return False
 
     def handed_on(self, place: int) -> tuple[dict[str, Slot], dict[str, Slot]]:
-        """What waits for the calls on one side of a branch, where the other side leaves the loop: a `while`."""
+        """What waits for the calls on one side of a branch, where the other side leaves the loop: a `while`.
+
+        Only where the trip that ends the loop is none that the reverse sweep knows.
+        """
         stmt = self.block[place]
-        if place != self.last or not isinstance(stmt, If) or may_leave(self.block[:place], Break):
+        if not self.headed or place != self.last or not isinstance(stmt, If):
             return {}, {}
         for side, other in ((0, stmt.orelse), (1, stmt.body)):
             if always_breaks(other) and not any(map(self.calls, other)):

@@ -143,6 +143,12 @@ def test_what_grows_is_a_list(f: Callable[..., Any]):
     assert "more[k] = " not in source.replace("# more[k] = ", "")
 
 
+def test_explained():
+    why = str(tapec.explain(stack, signature="f8[::1]"))
+    assert "one shadow for `todo`, however often it grows" in why
+    assert "`todo` is a list" in why
+
+
 def test_compiled():
     for f in (pairs, by_hand, a_list_per_trip):
         value, gradient = tapec.value_and_grad(f)(X)

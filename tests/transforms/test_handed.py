@@ -168,12 +168,26 @@ def of_halves(x):
     return a[0] * a[7] + a[3]
 
 
+def with_break(x, n):
+    """A `while` that is left by its test or behind the call."""
+    s = x
+    while s < 1.5:
+        s += 0.3 * with_break(0.5 * s, n - 1) if n > 0 else 0.4
+        if s > 1.2:
+            break
+    return s * s
+
+
+def of_with_break(x):
+    return with_break(x[0], 3) * with_break(x[1], 2)
+
+
 PROGRAMS = (of_tree, sorted_in_place, of_best, of_even, of_after_calls, of_levels, of_halves)
 
 
 # Numba asks for the code of functions that call each other, not for their types alone
 @pytest.mark.compiled
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*PROGRAMS, of_with_break], ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any]):
     check(f, (X,), (0,), compiled="reverse" if f in (of_even, sorted_in_place) else "")
 
@@ -184,6 +198,17 @@ def test_no_call_runs_again(f: Callable[..., Any]):
     code = "\n".join(line.partition("#")[0] for line in source.splitlines())
     assert "_pullback(" in code
     assert "_adjoint(" not in code
+
+
+def test_a_loop_that_is_left_before_its_last_call_runs_again():
+    """Or behind it, in another way than by its test: what the last trip began with would be on no list."""
+    assert "with_break_adjoint(" in tapec.value_and_grad(of_with_break).source(typeof(X))
+    why = tapec.explain(of_with_break, signature="f8[::1]")
+    assert "its adjoint runs `with_break` again: a `break` may come before the last call in a trip" in str(why)
+
+
+def test_explained():
+    assert "`tree` puts what its pullback takes on lists" in str(tapec.explain(of_tree, signature="f8[::1]"))
 
 
 def test_every_call_is_made_once():
