@@ -1,4 +1,4 @@
-"""Random programs of functions that call themselves, and each other.
+"""Random programs of functions that call themselves, and another one that does.
 
 They take numbers, a depth that goes down, an array that some write into and one that they only read; calls stand in
 loops that a question may end, behind branches, and before what uses their values; a call may get an array of its own
@@ -46,14 +46,16 @@ class Recursion(Writer):
         self.writes = rng.random() < 0.6
         self.reads = rng.random() < 0.5
         self.returns = not self.writes or rng.random() < 0.7
-        self.others = ["helper_f", *(["helper_g"] if rng.random() < 0.3 else [])]
+        # what a helper may call
+        self.others: tuple[str, ...] = ()
         # the array that a call may get in place of the caller's
         self.own = False
         self.calls = 0
 
     def program(self) -> str:
         """Helpers and the program."""
-        for name in self.others:
+        for name in ("helper_g", "helper_f") if self.chance(0.3) else ("helper_f",):
+            self.others = (*self.others, name)
             self.helper(name)
         first = ", ".join([*self.start(), "depth", "a", *(["y"] if self.reads else [])])
         self.emit(0, f"def program({', '.join(PARAMETERS)}):")

@@ -44,7 +44,8 @@ class Stacks(Writer):
         self.block(2, ("e",), owners, 1)
         for _ in range(3):
             self.act(1, (), owners)
-        self.emit(1, f"return s + {self.number((), owners)}")
+        # what many trips add up stays small
+        self.emit(1, f"return 0.01 * s + np.sin({self.number((), owners)})")
         return "\n".join(self.lines)
 
     def chance(self, probability: float) -> bool:
@@ -84,9 +85,9 @@ class Stacks(Writer):
         if kind < 0.6 and wholes:
             return f"{self.pick('x', 'w')}[{self.rng.choice(wholes)} % 6]"
         if kind < 0.8 or deep > 2:
-            return self.pick("s", f"x[{self.rng.randint(0, 5)}]")
+            return self.pick("np.cos(s)", f"x[{self.rng.randint(0, 5)}]")
         more = [self.number(wholes, owners, deep + 1) for _ in range(2)]
-        return self.pick(f"np.sin({more[0]})", f"0.5 * {more[0]} * {more[1]}")
+        return self.pick(f"np.sin({more[0]})", f"np.sin({more[0]} * {more[1]})")
 
     def block(self, depth: int, wholes: tuple[str, ...], owners: list[Owner], inside: int) -> list[Owner]:
         self.emit(depth, "s += 0.01")
@@ -142,12 +143,12 @@ class Stacks(Writer):
             }
             self.emit_all(depth + 1, taken[kind])
         elif what < 0.9:
-            new = f"= ({more}, s)" if kind == "pairs" else f"{self.pick('=', '+=', '*=')} {more}"
+            new = f"= ({more}, np.cos(s))" if kind == "pairs" else f"{self.pick('=', '+=', '*=')} np.sin({more})"
             self.emit(depth, f"{name}[{self.place(wholes, owner)}] {new}")
         elif kind == "list":
             item = self.new("e")
             ways = [[f"for {item} in {name}:", f"    s += np.cos({item})"], [f"s += np.array({name}).sum()"]]
-            ways += [[f"{name}.clear()", f"{name}.append(s)"]]
+            ways += [[f"{name}.clear()", f"{name}.append(np.cos(s))"]]
             self.emit_all(depth, self.rng.choice(ways))
         elif kind == "array":
             self.emit(depth, f"s += np.sum({name}[:{name}_count])")

@@ -18,11 +18,10 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     made = called(program.core.body, lowered.callees, constants)
     reached = {core.name: _reached(core, made) for core in made}
     texts = []
-    # what a function calls stands before it, unless that calls it in turn
+    # what a function calls stands before it: Numba compiles each where it is defined
     for core in sorted(made, key=lambda one: len(reached[one.name] | {one.name})):
         final = tidy(core, constants, options)
-        others = any(core.name in reached[other] for other in reached[core.name] - {core.name})
-        texts.append(f"{_decorator(core, used(options, final), others)}\n{printer.function(final, options.quote)}")
+        texts.append(f"{_decorator(core, used(options, final))}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
 
 
@@ -39,13 +38,8 @@ def _reached(core: Function, made: list[Function]) -> set[str]:
     return found
 
 
-def _decorator(core: Function, options: Options, others: bool) -> str:
-    """Numba's decorator with the argument types: a function that calls itself is typed by them.
-
-    One that calls others which call it would be compiled before Numba has seen those: it is typed when it is called.
-    """
-    if others:
-        return f"@numba.njit({options.flags_text})"
+def _decorator(core: Function, options: Options) -> str:
+    """Numba's decorator with the argument types: a function that calls itself is typed by them."""
     arguments = ", ".join(_signature(core.types[param]) for param in core.params)
     types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in core.results]
     results = [_signature(type_) for type_ in types_]

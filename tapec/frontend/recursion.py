@@ -4,9 +4,8 @@ Everything else is inlined.  A recursive function is found when its inlining mee
 inlining is then undone and a call is written instead.  Its result type is that of the ways that
 end without recursion.
 
-Functions that call each other are lowered in rounds, each of them once in a round, with the
-results of the round before: what follows a call of a function whose result is not known yet is
-left out, so that only a round which finds nothing new has all of them complete.
+Of functions that call each other all but one are inlined, unless they call themselves, too: those
+are refused.  Numba compiles one of them before it has seen the other.
 """
 
 from __future__ import annotations
@@ -44,11 +43,7 @@ class Recursive(Exception):
         super().__init__(getattr(definition, "name", "<lambda>"))
 
 
-# a round may find a function that those before did not reach
-_ROUNDS = 12
-
-
-@dataclass
+@dataclass(eq=False)
 class Callee:
     """A recursive function for one tuple of argument types."""
 
@@ -57,8 +52,6 @@ class Callee:
     structure: Value | None = None
     function: Function | None = None
     roots: dict[str, frozenset[str]] = field(default_factory=dict)
-    # the round in which it was lowered last
-    round: int = 0
     settled: bool = False
 
 
@@ -69,13 +62,8 @@ class Callees:
     known: dict[tuple[Any, ...], Callee] = field(default_factory=dict)
     definitions: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
-    # the rounds so far, and whether one of them is under way
-    rounds: int = 0
-    running: bool = False
-
-    def open(self) -> dict[str, list[Type] | None]:
-        """The results of those that are not complete."""
-        return {one.name: one.results for one in self.known.values() if not one.settled}
+    # those that are being lowered, the innermost last
+    open: list[Callee] = field(default_factory=list)
 
 
 def call(
@@ -107,11 +95,20 @@ def call(
         callee = Callee(_fresh(ev, label))
         ev.callees.known[key] = callee
         ev.callees.definitions.add(id(definition))
-    if not callee.settled and not ev.callees.running:
-        _settle(ev, callee, frame, env, body, node)
-    elif not callee.settled and callee.round < ev.callees.rounds:
-        callee.round = ev.callees.rounds
-        _lower(ev, callee, frame, env, body, node)
+        for _ in range(4):
+            before = callee.results
+            ev.callees.open.append(callee)
+            try:
+                _lower(ev, callee, frame, env, body, node)
+            finally:
+                ev.callees.open.pop()
+            if callee.results == before:
+                callee.settled = True
+                break
+        else:
+            ev.fail(RecursionUnsupported, f"the result of `{label}` has no one type", node)
+    elif callee in ev.callees.open[:-1]:
+        _refuse_cycle(ev, callee, definition, node)
     if callee.results is None or callee.structure is None:
         raise DeadCode  # not known yet: the ways without recursion tell
     targets = tuple(ev.define("t", type_, temporary=True) for type_ in callee.results)
@@ -121,24 +118,21 @@ def call(
     return returned
 
 
-def _settle(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], body: Any, node: Any) -> None:
-    """Lower a function, and those that it calls, until a round finds nothing new."""
-    callees = ev.callees
-    callees.running = True
-    try:
-        for _ in range(_ROUNDS):
-            before = callees.open()
-            callees.rounds += 1
-            callee.round = callees.rounds
-            _lower(ev, callee, frame, env, body, node)
-            if callees.open() == before:
-                break
-        else:
-            ev.fail(RecursionUnsupported, f"the result of `{callee.name}` has no one type", node)
-    finally:
-        callees.running = False
-    for one in callees.known.values():
-        one.settled |= one.round == callees.rounds
+def _refuse_cycle(ev: Evaluator, callee: Callee, definition: Any, node: Any) -> None:
+    """A call of a function from another recursive one that it calls."""
+    names = [one.name for one in ev.callees.open[ev.callees.open.index(callee) :]]
+    keys = {id(one): key for key, one in ev.callees.known.items()}
+    if all(keys[id(one)][0] == id(definition) for one in ev.callees.open if one.name in names):
+        label = getattr(definition, "name", "function")
+        message = f"`{label}` calls itself with arguments of other types, and that one with those of the first"
+        ev.fail(RecursionUnsupported, message, node, hint="give each argument one type, such as 1.0 in place of 1")
+    listed = " and ".join(f"`{name}`" for name in names)
+    ev.fail(
+        RecursionUnsupported,
+        f"{listed} call each other, and themselves",
+        node,
+        hint="make one function of them, with an argument that says which one it stands for, or use a loop",
+    )
 
 
 def _passed(key: str, value: Value) -> list[tuple[str, Sym]]:

@@ -216,6 +216,28 @@ def recursion_that_reads_a_variable_around_it(x):
     return shrink(3)
 
 
+def _first(x, n):
+    return x if n <= 0 else _first(0.5 * x, n - 1) * _second(x, n - 1)
+
+
+def _second(x, n):
+    return 2.0 * x if n <= 0 else _first(0.3 * x, n - 1) + _second(np.sin(x), n - 1)
+
+
+@refused(VECTOR)
+def functions_that_call_each_other_and_themselves(x):
+    return _first(x[0], 3)
+
+
+def _with_whole_numbers(x, n):
+    return 1.0 * x if n <= 0 else _with_whole_numbers(1, n - 1) + _with_whole_numbers(0.5 * x, n - 1)
+
+
+@refused(VECTOR)
+def recursion_that_comes_back_to_other_types(x):
+    return _with_whole_numbers(x[0], 3)
+
+
 @refused(VECTOR)
 def recursion_that_fills_a_list_around_it(x):
     found = [x[0]]
