@@ -85,7 +85,7 @@ class Stacks(Writer):
         if kind < 0.6 and wholes:
             return f"{self.pick('x', 'w')}[{self.rng.choice(wholes)} % 6]"
         if kind < 0.8 or deep > 2:
-            return self.pick("np.cos(s)", f"x[{self.rng.randint(0, 5)}]")
+            return self.pick("np.cos(0.02 * s)", f"x[{self.rng.randint(0, 5)}]")
         more = [self.number(wholes, owners, deep + 1) for _ in range(2)]
         return self.pick(f"np.sin({more[0]})", f"np.sin({more[0]} * {more[1]})")
 
@@ -143,15 +143,15 @@ class Stacks(Writer):
             }
             self.emit_all(depth + 1, taken[kind])
         elif what < 0.9:
-            new = f"= ({more}, np.cos(s))" if kind == "pairs" else f"{self.pick('=', '+=', '*=')} np.sin({more})"
+            new = f"= ({more}, np.cos(0.02 * s))" if kind == "pairs" else f"{self.pick('=', '+=', '*=')} np.sin({more})"
             self.emit(depth, f"{name}[{self.place(wholes, owner)}] {new}")
         elif kind == "list":
             item = self.new("e")
-            ways = [[f"for {item} in {name}:", f"    s += np.cos({item})"], [f"s += np.array({name}).sum()"]]
-            ways += [[f"{name}.clear()", f"{name}.append(np.cos(s))"]]
+            ways = [[f"for {item} in {name}:", f"    s += np.cos({item})"], [f"s += 0.1 * np.array({name}).sum()"]]
+            ways += [[f"{name}.clear()", f"{name}.append(np.cos(0.02 * s))"]]
             self.emit_all(depth, self.rng.choice(ways))
         elif kind == "array":
-            self.emit(depth, f"s += np.sum({name}[:{name}_count])")
+            self.emit(depth, f"s += 0.1 * np.sum({name}[:{name}_count])")
 
     def append(self, depth: int, owner: Owner, item: str, other: str) -> None:
         kind, name = owner
