@@ -1,6 +1,6 @@
 """The stages in order, for each kind of derivative.
 
-source ─lower→ typed core ─differentiate→ adjoint core ─optimise→ ─print→ Python source
+    source ─lower→ typed core ─differentiate→ adjoint core ─optimise→ ─print→ Python source
 """
 
 from __future__ import annotations
