@@ -263,8 +263,9 @@ class Fusion:
 
     def made_later(self, shadow: str, loop: For | Loop) -> bool:
         """Whether a shadow is made behind a loop, as that of an array that grows."""
-        place = self.regions.place[id(loop)]
-        return any(self.regions.place[id(made)] > place for made in self.regions.defs.get(shadow, ()))
+        place, (trip,) = self.regions.place[id(loop)], self.regions.body[id(loop)]
+        later = (made for made in self.regions.defs.get(shadow, ()) if self.regions.place[id(made)] > place)
+        return any(not self.regions.of[id(made)].inside(trip) for made in later)
 
     def puts_back(self, stmt: Stmt, region: Region) -> bool:
         """Whether a reversed trip would undo, before it is read, what the trip has stored for those that follow."""
