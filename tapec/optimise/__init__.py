@@ -220,7 +220,7 @@ SPEED: tuple[Pass, ...] = (
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
 # what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
 SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, jam_lanes, split_chains, pass_over)
-ALLOCATED: tuple[Pass, ...] = (copy_points, keep_columns, hoist_allocations, *CLEAN)
+ALLOCATED: tuple[Pass, ...] = (copy_points, keep_columns, hoist_allocations, share_chunks, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (
     without_steps,
@@ -244,7 +244,7 @@ VECTORS: tuple[Pass, ...] = (
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (grow_in_place, share_chunks, stacks_by_position, take_turns)
+FILLED: tuple[Pass, ...] = (grow_in_place, stacks_by_position, take_turns)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 
