@@ -116,3 +116,8 @@ def test_compiled(monkeypatch: pytest.MonkeyPatch):
             plain = tapec.value_and_grad(f, opt_level=0)(X, 6)
         np.testing.assert_allclose(value, plain[0], rtol=1e-12)
         np.testing.assert_allclose(gradient, plain[1], rtol=1e-10, atol=1e-13)
+
+
+def test_explained():
+    why = str(tapec.explain(steps, signature="f8[::1], i8"))
+    assert why.count("line 25: kept in parts of larger arrays") == 1

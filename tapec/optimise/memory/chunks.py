@@ -29,7 +29,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.regions import Regions, regions
-from tapec.journal import Listener, Named
+from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -155,10 +155,9 @@ class _Writer:
         self.new: dict[int, list[Stmt]] = {}
         for lists in groups.values():
             self.group(lists, where)
-        for one in found if listener is not None else ():
-            why = "to make an array and to keep it on a list takes longer than to fill some numbers in"
             if listener is not None:
-                listener.decide(one.made.span, "chunks", "`{0}` is a part of a larger array", why, Named(one.stack))
+                why = "to make an array and to keep it on a list takes longer than to fill some numbers in"
+                listener.decide(lists[0].made.span, "chunks", "kept in parts of larger arrays", why)
 
     def group(self, lists: list[_Kept], where: Regions) -> None:
         types = self.fresh.types
