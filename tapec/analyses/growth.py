@@ -25,6 +25,7 @@ from tapec.syntax.core import (
     Block,
     Break,
     Const,
+    Expr,
     For,
     Function,
     If,
@@ -49,7 +50,10 @@ _PLAIN = frozenset({"load", "dim"})
 
 @dataclass(frozen=True)
 class Growth:
-    """A branch after which each of `targets` is one of `sources`, or a larger array of `rooms` with its elements."""
+    """A branch after which each of `targets` is one of `sources`, or a larger array of `rooms` with its elements.
+
+    It is taken where the first of the sources is full, so that none of the rooms is smaller than it.
+    """
 
     stmt: If
     targets: tuple[str, ...]
@@ -57,8 +61,8 @@ class Growth:
     rooms: tuple[str, ...]
 
 
-def growth(stmt: Stmt, types: dict[str, Type]) -> Growth | None:
-    """What grows in a branch that does nothing else."""
+def growth(stmt: Stmt, types: dict[str, Type], made_once: dict[str, Expr]) -> Growth | None:
+    """What grows in a branch that does nothing else; `made_once` has the values of names that are set once."""
     if not isinstance(stmt, If) or not stmt.orelse:
         return None
     kept = _renamed(stmt.orelse)
@@ -88,7 +92,53 @@ def growth(stmt: Stmt, types: dict[str, Type]) -> Growth | None:
     alike = all(types[t] == types[s] == types[ends[t]] and isinstance(types[t], Array) for t, s in kept.items())
     if not alike or set(rooms) != made or any(copied.get(ends[t]) != s for t, s in kept.items()):
         return None
-    return Growth(stmt, tuple(kept), tuple(kept.values()), rooms)
+    found = Growth(stmt, tuple(kept), tuple(kept.values()), rooms)
+    return found if _larger(found, made_once) else None
+
+
+def _larger(found: Growth, made_once: dict[str, Expr]) -> bool:
+    """Whether arrays that are full are copied as a whole, into such as are no smaller."""
+
+    def value(expr: Expr) -> Expr:
+        return made_once.get(expr.id, expr) if isinstance(expr, Name) else expr
+
+    def is_extent(expr: Expr) -> bool:
+        match value(expr):
+            case Op(fn="dim", args=(Name(id=array), _)):
+                return array in found.sources
+        return False
+
+    test = value(found.stmt.test)
+    if not isinstance(test, Op) or test.fn != "==" or not any(map(is_extent, test.args)):
+        return False
+    full = {expr for expr in test.args if not is_extent(expr)}
+
+    def no_less(expr: Expr) -> bool:
+        """Whether a number is that of the elements at least."""
+        if expr in full or is_extent(expr):
+            return True
+        match value(expr):
+            case Op(fn="+", args=(first, second)):
+                return (no_less(first) and _natural(second)) or (no_less(second) and _natural(first))
+            case Op(fn="*", args=(Const(value=int() as factor), other)) | Op(
+                fn="*", args=(other, Const(value=int() as factor))
+            ):
+                return factor >= 1 and no_less(other)
+            case Op(fn="max", args=args):
+                return any(map(no_less, args))
+        return False
+
+    stops = [one.stop for one in found.stmt.body if isinstance(one, For)]
+    sizes = [
+        one.value.args[1]
+        for one in found.stmt.body
+        if isinstance(one, Assign) and isinstance(one.value, Op) and one.value.fn == "empty"
+    ]
+    return all(stop in full or is_extent(stop) for stop in stops) and all(map(no_less, sizes))
+
+
+def _natural(expr: Expr) -> bool:
+    return isinstance(expr, Const) and isinstance(expr.value, int) and expr.value >= 0
 
 
 def _renamed(block: Block) -> dict[str, str] | None:
@@ -121,7 +171,10 @@ class Growths:
     def __init__(self, function: Function) -> None:
         self.function = function
         types = function.types
-        self.found = {id(one.stmt): one for stmt in walk(function.body) if (one := growth(stmt, types)) is not None}
+        stmts = list(walk(function.body))
+        sets = Counter(name for stmt in stmts for name in writes(stmt))
+        once = {s.target: s.value for s in stmts if isinstance(s, Assign) and sets[s.target] == 1}
+        self.found = {id(one.stmt): one for stmt in stmts if (one := growth(stmt, types, once)) is not None}
         self.families = Aliases()
         self.stmts = list(self.outside(function.body)) if self.found else []
         for stmt in self.stmts:
