@@ -118,7 +118,7 @@ class Assembly(Slots):
                     if id(stmt) in self.sweep.handed:
                         assert isinstance(stmt, Call)
                         given = (*stmt.args, *self.sweep.handed[id(stmt)])
-                        call = replace(stmt, function=f"{stmt.function}_augmented", args=given)
+                        call = replace(stmt, function=f"{stmt.function}_forward", args=given)
                         out += [*entries, call, *copies]
                     else:
                         out += [*entries, stmt, *copies]

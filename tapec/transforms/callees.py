@@ -1,7 +1,7 @@
 """The recursive functions that a program calls, and their derivatives, by name.
 
 `f_adjoint` and `f_tangent` stand for derivatives of the recursive function `f`, and suffixes add
-up: `f_adjoint_tangent` is the tangent of the adjoint.  `f_augmented` and `f_pullback` are the sides of
+up: `f_adjoint_tangent` is the tangent of the adjoint.  `f_forward` and `f_reverse` are the sides of
 a function that is handed lists (`handed.py`).
 """
 
@@ -26,7 +26,7 @@ def called(block: Block, known: tuple[Function, ...], constants: frozenset[str])
     base = {function.name: _guarded(function) for function in known}
     asked = {stmt.function for stmt in walk(block) if isinstance(stmt, Call)}
     made: dict[str, Function] = {}
-    if any(f"{name}_{side}" in asked for name in base for side in ("augmented", "pullback")):
+    if any(f"{name}_{side}" in asked for name in base for side in ("forward", "reverse")):
         made |= handed_down(base.values(), constants).functions
 
     def make(name: str) -> Function:

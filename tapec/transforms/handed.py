@@ -1,10 +1,10 @@
 """Recursive functions that put what their derivatives take on lists of their callers.
 
-    def f_augmented(x, n, f_float64s):             def f_pullback(x, n, t_seed, f_float64s):
+    def f_forward(x, n, f_float64s):             def f_reverse(x, n, t_seed, f_float64s):
         if n == 0:                                     if n == 0:
             return x                                       return t_seed
         y = np.sin(x)                                  y = f_float64s.pop()
-        t = f_augmented(y, n - 1, f_float64s)          y_bar = f_pullback(y, n - 1, t_seed, f_float64s)
+        t = f_forward(y, n - 1, f_float64s)          y_bar = f_reverse(y, n - 1, t_seed, f_float64s)
         f_float64s.append(y)                           return y_bar * np.cos(x)
         return t
 
@@ -61,7 +61,7 @@ Key = tuple[str, int]
 class Handed:
     """The functions of a program that are handed lists.
 
-    functions  by name: `NAME_augmented` and `NAME_pullback` of each
+    functions  by name: `NAME_forward` and `NAME_reverse` of each
     lists      by function: the lists that it takes, with those of the functions that it calls
     asked      by function: what it asks of those that call it
     """
@@ -98,7 +98,7 @@ def handed_down(functions: Iterable[Function], constants: frozenset[str]) -> Han
     raises  Unhandable if one of them cannot be handed lists
     """
     known = {function.name: function for function in functions}
-    if any(name.endswith(("_augmented", "_pullback")) for name in known):
+    if any(name.endswith(("_forward", "_reverse")) for name in known):
         raise Unhandable("it has the name of another one's pullback")
     asked = dict.fromkeys(known, Asks())
     while True:
@@ -181,8 +181,8 @@ def _asks(function: Function, sides: _Sides, asked: Mapping[str, Asks]) -> Asks:
                 pass
             case Assign(value=Op(fn=fn)) if fn in _NO_ELEMENTS:
                 pass
-            case Call(function=fn, args=args) if fn.removesuffix("_pullback") in asked:
-                mine = asked[fn.removesuffix("_pullback")].elements
+            case Call(function=fn, args=args) if fn.removesuffix("_reverse") in asked:
+                mine = asked[fn.removesuffix("_reverse")].elements
                 found |= {a.id for k, a in enumerate(args) if k in mine and isinstance(a, Name)}
             case _:
                 found.update(reads(stmt))
@@ -218,7 +218,7 @@ def _finished(known: dict[str, Function], sides: dict[str, _Sides], asked: dict[
         forward = _with_lists((*swept.forward, Return(swept.values)), lists, names, types)
         backward = _with_lists((*swept.backward, Return(swept.adjoints)), lists, names, types)
         given = tuple(_label(key, kind, names, types) for key, kind in lists[name])
-        augmented, pullback = f"{name}_augmented", f"{name}_pullback"
+        augmented, pullback = f"{name}_forward", f"{name}_reverse"
         shadows = _shadows(swept) if asked[name].shadows else ()
         functions[augmented] = Function(augmented, (*swept.params, *shadows, *given), forward, types)
         functions[pullback] = Function(pullback, (*swept.params, *swept.seeds, *given), backward, types)
@@ -228,7 +228,7 @@ def _finished(known: dict[str, Function], sides: dict[str, _Sides], asked: dict[
 def _called(swept: Reversed, known: Mapping[str, Function]) -> set[str]:
     stmts = walk((*swept.forward, *swept.backward))
     names = {stmt.function for stmt in stmts if isinstance(stmt, Call)}
-    return {name for name in known if not names.isdisjoint((f"{name}_augmented", f"{name}_pullback"))}
+    return {name for name in known if not names.isdisjoint((f"{name}_forward", f"{name}_reverse"))}
 
 
 def _label(key: Key, kind: Stack, names: dict[Key, str], types: dict[str, Type]) -> str:
@@ -254,7 +254,7 @@ def _with_lists(
 
     def handing(stmt: Stmt) -> Stmt:
         if isinstance(stmt, Call):
-            origin = stmt.function.removesuffix("_augmented").removesuffix("_pullback")
+            origin = stmt.function.removesuffix("_forward").removesuffix("_reverse")
             if origin == stmt.function or origin not in lists:
                 return stmt
             given = tuple(Name(_label(key, kind, names, types)) for key, kind in lists[origin])

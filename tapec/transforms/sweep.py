@@ -213,7 +213,7 @@ class Sweep:
         if asked is None:
             name, changes_ = f"{stmt.function}_adjoint", (*stmt.changes, *changes)
         else:
-            name, changes_ = f"{stmt.function}_pullback", tuple(changes)
+            name, changes_ = f"{stmt.function}_reverse", tuple(changes)
             self.handed[id(stmt)] = tuple(arrays) if asked.shadows else ()
             floats = (arg for arg in stmt.args if isinstance(out.type_of(arg), Array) and out.type_of(arg).is_float)
             if asked.shadows and not all(isinstance(arg, Name) and arg.id in self.activity for arg in floats):

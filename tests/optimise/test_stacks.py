@@ -87,7 +87,7 @@ def beside_recursion(x, n):
 def test_lists_beside_a_recursive_function():
     # what makes room is no call of a function that has derivatives
     text = tapec.emit(beside_recursion, signature="f8[::1], i8")
-    assert "height" in text and "power_pullback" in text
+    assert "height" in text and "power_reverse" in text
 
 
 def test_a_list_that_is_made_once_stays():

@@ -196,7 +196,7 @@ def test_derivatives(f: Callable[..., Any]):
 def test_no_call_runs_again(f: Callable[..., Any]):
     source = tapec.value_and_grad(f).source(typeof(X))
     code = "\n".join(line.partition("#")[0] for line in source.splitlines())
-    assert "_pullback(" in code
+    assert "_reverse(" in code
     assert "_adjoint(" not in code
 
 
@@ -214,8 +214,8 @@ def test_explained():
 def test_every_call_is_made_once():
     """As many calls as the function itself makes, and as many of its pullback."""
     source = tapec.value_and_grad(of_tree).source(typeof(X))
-    assert source.count("tree_augmented(") == 4  # two inside, one outside, and its definition
-    assert source.count("tree_pullback(") == 4
+    assert source.count("tree_forward(") == 4  # two inside, one outside, and its definition
+    assert source.count("tree_reverse(") == 4
 
 
 def test_by_a_pullback_and_in_second_derivatives():
@@ -232,7 +232,7 @@ def test_by_a_pullback_and_in_second_derivatives():
 def test_threads_share_no_lists():
     """Lists that several threads fill would be in no order."""
     source = tapec.value_and_grad(of_tree, parallel=True).source(typeof(X))
-    assert "_augmented(" not in source
+    assert "_forward(" not in source
 
 
 @pytest.mark.compiled
@@ -267,3 +267,13 @@ def test_arrays_of_booleans_are_passed_on():
     value, gradient = tapec.value_and_grad(f)(X, mask)
     assert np.isclose(value, f(X, mask), rtol=1e-12)
     assert gradient.any()
+
+
+def test_a_pullback_of_the_recursive_function_itself():
+    """Its two functions and those that are handed lists have other names."""
+    with interpreted():
+        value, pullback = tapec.vjp(tree, 0.7, 3, 1.2)
+        _, plain = tapec.value_and_grad(tree, (0, 2), opt_level=0)(0.7, 3, 1.2)
+        assert np.isclose(value, tree(0.7, 3, 1.2), rtol=1e-12)
+        found = pullback(2.0)
+        np.testing.assert_allclose((found[0], found[2]), (2.0 * plain[0], 2.0 * plain[1]), rtol=1e-12)
