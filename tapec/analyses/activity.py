@@ -9,7 +9,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 6.2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tapec.analyses.memory import VIEWS, Aliases, is_memory
 from tapec.rules import rule_for
@@ -77,8 +77,8 @@ class Activity:
             a, b = self._key(source), self._key(target)
             forward.setdefault(a, []).append(b)
             backward.setdefault(b, []).append(a)
-        self.varied = _reach({self._key(n) for n in sources}, forward)
-        self.useful = _reach({self._key(n) for n in targets}, backward)
+        self.varied = reach({self._key(n) for n in sources}, forward)
+        self.useful = reach({self._key(n) for n in targets}, backward)
         self.active = self.varied & self.useful
 
     def _key(self, name: str) -> str:
@@ -127,7 +127,8 @@ def _edges(stmt: Stmt) -> Iterator[tuple[str, str]]:
                         yield arg.id, target
 
 
-def _reach(start: set[str], edges: dict[str, list[str]]) -> set[str]:
+def reach(start: set[str], edges: Mapping[str, Iterable[str]]) -> set[str]:
+    """The names that edges lead to, and those that they start from."""
     found, pending = set(start), list(start)
     while pending:
         for following in edges.get(pending.pop(), ()):

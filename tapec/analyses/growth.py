@@ -16,7 +16,7 @@ has to know that nobody asks for an array after a larger one has taken its place
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tapec.analyses.memory import ALLOCATIONS, Aliases
@@ -83,21 +83,21 @@ def growth(stmt: Stmt, types: dict[str, Type], made_once: dict[str, Expr]) -> Gr
                 copied |= pairs
             case _:
                 return None
-    made = {
-        one.target
+    sizes = {
+        one.target: one.value.args[1]
         for one in stmt.body
         if isinstance(one, Assign) and isinstance(one.value, Op) and one.value.fn == "empty"
     }
     rooms = tuple(ends[target] for target in kept)
     alike = all(types[t] == types[s] == types[ends[t]] and isinstance(types[t], Array) for t, s in kept.items())
-    if not alike or set(rooms) != made or any(copied.get(ends[t]) != s for t, s in kept.items()):
+    if not alike or set(rooms) != sizes.keys() or any(copied.get(ends[t]) != s for t, s in kept.items()):
         return None
     found = Growth(stmt, tuple(kept), tuple(kept.values()), rooms)
-    return found if _larger(found, made_once) else None
+    return found if _larger(found, sizes.values(), made_once) else None
 
 
-def _larger(found: Growth, made_once: dict[str, Expr]) -> bool:
-    """Whether arrays that are full are copied as a whole, into such as are no smaller."""
+def _larger(found: Growth, sizes: Iterable[Expr], made_once: dict[str, Expr]) -> bool:
+    """Whether arrays that are full are copied as a whole, into such of these sizes, which are no smaller."""
 
     def value(expr: Expr) -> Expr:
         return made_once.get(expr.id, expr) if isinstance(expr, Name) else expr
@@ -129,11 +129,6 @@ def _larger(found: Growth, made_once: dict[str, Expr]) -> bool:
         return False
 
     stops = [one.stop for one in found.stmt.body if isinstance(one, For)]
-    sizes = [
-        one.value.args[1]
-        for one in found.stmt.body
-        if isinstance(one, Assign) and isinstance(one.value, Op) and one.value.fn == "empty"
-    ]
     return all(stop in full or is_extent(stop) for stop in stops) and all(map(no_less, sizes))
 
 

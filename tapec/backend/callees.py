@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tapec.analyses.activity import reach
 from tapec.backend import printer
 from tapec.backend.program import Program
 from tapec.frontend.lower import Lowered
@@ -16,26 +17,13 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     """The recursive functions that a derivative calls, and their derivatives."""
     constants = frozenset(lowered.constants)
     made = called(program.core.body, lowered.callees, constants)
-    reached = {core.name: _reached(core, made) for core in made}
+    calls = {core.name: {stmt.function for stmt in walk(core.body) if isinstance(stmt, Call)} for core in made}
     texts = []
     # what a function calls stands before it: Numba compiles each where it is defined
-    for core in sorted(made, key=lambda one: len(reached[one.name] | {one.name})):
+    for core in sorted(made, key=lambda one: len(reach({one.name}, calls))):
         final = tidy(core, constants, options)
         texts.append(f"{_decorator(core, used(options, final))}\n{printer.function(final, options.quote)}")
     return "\n\n".join(texts)
-
-
-def _reached(core: Function, made: list[Function]) -> set[str]:
-    """The functions that one calls, directly or not."""
-    bodies = {one.name: one.body for one in made}
-    found: set[str] = set()
-    pending = [core.name]
-    while pending:
-        for stmt in walk(bodies[pending.pop()]):
-            if isinstance(stmt, Call) and stmt.function in bodies and stmt.function not in found:
-                found.add(stmt.function)
-                pending.append(stmt.function)
-    return found
 
 
 def _decorator(core: Function, options: Options) -> str:

@@ -1,10 +1,10 @@
 """Recursive functions that put what their derivatives take on lists of their callers.
 
-    def f_forward(x, n, f_float64s):             def f_reverse(x, n, t_seed, f_float64s):
+    def f_forward(x, n, f_float64s):               def f_reverse(x, n, t_seed, f_float64s):
         if n == 0:                                     if n == 0:
             return x                                       return t_seed
         y = np.sin(x)                                  y = f_float64s.pop()
-        t = f_forward(y, n - 1, f_float64s)          y_bar = f_reverse(y, n - 1, t_seed, f_float64s)
+        t = f_forward(y, n - 1, f_float64s)            y_bar = f_reverse(y, n - 1, t_seed, f_float64s)
         f_float64s.append(y)                           return y_bar * np.cos(x)
         return t
 
@@ -14,8 +14,9 @@ again, at each level of the recursion those below, and needs arrays as they were
 
 For the planner (`storage.py`) the body of the function is the trip of a loop that makes any number of trips.  A value
 that a block keeps goes on the list when the block ends, after what the calls in it have put there (`late.py`).  What
-loops keep has lists of its own.  Functions whose forward sweep would need the caller's shadows, as for views, and loops
-that a `break` may leave before the last call in a trip, have adjoints that run the function again.
+loops keep has lists of its own.  A forward sweep that hands on shadows, as for names of one array or another, takes
+those of the caller, too.  Where an array has none, and where a `break` may leave a loop before the last call in a
+trip, the adjoint runs the function again.
 
 Griewank & Walther, Evaluating Derivatives, 2nd ed., section 4.3 (call tree reversal in split mode).
 """
@@ -25,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from tapec.analyses.activity import reach
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, aliases
 from tapec.syntax.core import (
     Assign,
@@ -204,11 +206,7 @@ def _finished(known: dict[str, Function], sides: dict[str, _Sides], asked: dict[
     calls = {name: _called(one.swept, known) for name, one in sides.items()}
     lists: dict[str, tuple[tuple[Key, Stack], ...]] = {}
     for name in known:
-        reached, pending = {name}, [name]
-        while pending:
-            more = calls[pending.pop()] - reached
-            reached |= more
-            pending += sorted(more)
+        reached = reach({name}, calls)
         keys = [key for one in known if one in reached for key in own[one]]
         lists[name] = tuple((key, kind) for key in keys if isinstance(kind := kinds[key], Stack))
     functions: dict[str, Function] = {}

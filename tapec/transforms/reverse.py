@@ -1,14 +1,14 @@
 """Reverse mode: a forward sweep that keeps what is needed, then the reverse sweep.
 
-relaxations  branches where elements take what is better          relaxations.py
-growth       one shadow for arrays that grow                      growth.py
-shadows      adjoint arrays beside the primal arrays              shadow.py
-exits        trip counts and exit numbers of loops with `break`   exits.py
-sweep        adjoint statements, last to first                    sweep.py
-fusion       loops whose trips are reversed as soon as they ran   fusion.py
-storage      how each primal value reaches them                   storage.py
-slots        the buffers and stacks that it needs                 slots.py
-assembly     the two sweeps written out                           assembly.py
+    relaxations  branches where elements take what is better          relaxations.py
+    growth       one shadow for arrays that grow                      growth.py
+    shadows      adjoint arrays beside the primal arrays              shadow.py
+    exits        trip counts and exit numbers of loops with `break`   exits.py
+    sweep        adjoint statements, last to first                    sweep.py
+    fusion       loops whose trips are reversed as soon as they ran   fusion.py
+    storage      how each primal value reaches them                   storage.py
+    slots        the buffers and stacks that it needs                 slots.py
+    assembly     the two sweeps written out                           assembly.py
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
+    names_in,
     reads,
     walk,
     writes,
@@ -100,7 +101,7 @@ def _lists(function: Function, stmts: list[Stmt]) -> list[_Kept]:
             case Push(stack=stack):
                 puts.setdefault(stack, []).append(stmt)
             case Assign(value=Op(fn="load", args=(Name(), *places))):
-                other.update(name for place in places for name in reads(Assign("", place)))
+                other.update(name for place in places for name in names_in(place))
             case Store(array=array):
                 other.update(name for name in reads(stmt) if name != array)
             case _:
