@@ -383,6 +383,11 @@ def may_leave(block: Block, *ways: type[Stmt]) -> bool:
     )
 
 
+def has_checkpoints(block: Block) -> bool:
+    """Whether a block, or one inside it, has a checkpointed loop."""
+    return any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(block))
+
+
 def ends_in_error(block: Block) -> bool:
     """Whether a block's last statement raises an error."""
     return bool(block) and isinstance(block[-1], Raise)

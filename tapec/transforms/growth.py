@@ -24,7 +24,20 @@ from dataclasses import dataclass, field, replace
 
 from tapec.analyses.growth import Growth, Growths
 from tapec.journal import Listener, Named
-from tapec.syntax.core import Assign, Block, For, Function, If, Name, Op, Stmt, map_blocks, reads, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    has_checkpoints,
+    map_blocks,
+    reads,
+    walk,
+    writes,
+)
 from tapec.transforms.emitter import Emitter
 
 
@@ -44,7 +57,7 @@ class Growing:
 def with_growth(function: Function, listener: Listener | None = None) -> Growing:
     """The function with `grown` in place of branches; see the module."""
     growths = Growths(function)
-    if not growths.found or any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(function.body)):
+    if not growths.found or has_checkpoints(function.body):
         return Growing(function)
     types = dict(function.types)
     emitter = Emitter(types, set(types))

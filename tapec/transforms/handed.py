@@ -40,6 +40,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    has_checkpoints,
     map_blocks,
     reads,
     walk,
@@ -157,7 +158,7 @@ def _without(block: Block, names: frozenset[str]) -> Block:
 
 
 def _sides(function: Function, constants: frozenset[str], asked: Mapping[str, Asks]) -> _Sides:
-    if any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(function.body)):
+    if has_checkpoints(function.body):
         raise Unhandable("it has a checkpointed loop")
     types = dict(function.types)
     call = "call"

@@ -25,6 +25,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     changed,
+    has_checkpoints,
     map_blocks,
     reads,
     walk,
@@ -36,7 +37,7 @@ from tapec.transforms.emitter import Emitter
 
 def of_last_trip(function: Function) -> Function:
     """The function with such arrays set by the last trips alone; see the module."""
-    if not any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(function.body)):
+    if not has_checkpoints(function.body):
         return function
     types = dict(function.types)
     out = Emitter(types, set(types))

@@ -38,6 +38,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    has_checkpoints,
     map_blocks,
     names_in,
     walk,
@@ -55,7 +56,7 @@ _MADE = frozenset({"empty", "zeros", "copy"})
 
 def arrays_to_put_back(function: Function, program: Function, planner: Planner) -> frozenset[str]:
     """The arrays for which it is worth it, given what is kept without; `program` is the function with its shadows."""
-    if any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(function.body)):
+    if has_checkpoints(function.body):
         return frozenset()
     results = {name for value in function.results for name in names_in(value)}
     return _Search(program, planner, frozenset(function.types) - results).run()

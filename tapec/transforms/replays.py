@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tapec.analyses.activity import is_callee
 from tapec.analyses.memory import ALLOCATIONS, VIEWS
 from tapec.analyses.regions import Region
-from tapec.syntax.core import Assign, Call, For, If, Loop, Name, Op, Stmt, names_in, reads, walk
+from tapec.syntax.core import Assign, Call, For, If, Loop, Name, Op, Stmt, has_checkpoints, names_in, reads, walk
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.costs import STORE, Costs, allocates, repeatable
 from tapec.transforms.exits import count_breaks
@@ -45,7 +45,7 @@ class Replays(Costs):
             return None
         if not any(isinstance(s, For | Loop) or allocates(s) for s in walk(region.block)):
             return None
-        if any(isinstance(s, For) and s.slots is not None for s in walk(region.block)):
+        if has_checkpoints(region.block):
             return None
         if any(_consumes(s) for s in walk(region.block)) or self.calls_in(region):
             return None

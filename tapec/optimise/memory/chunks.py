@@ -31,13 +31,13 @@ from dataclasses import dataclass, replace
 from tapec.analyses.regions import Regions, regions
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.vectors.parallel import has_threads
 from tapec.syntax.core import (
     Assign,
     Atom,
     Block,
     Const,
     Expr,
-    For,
     Function,
     If,
     Name,
@@ -75,7 +75,7 @@ def share_chunks(
 ) -> Function:
     """The function with chunks; see the module."""
     stmts = list(walk(function.body))
-    if any(isinstance(stmt, For) and stmt.parallel for stmt in stmts):
+    if has_threads(function):
         return function
     found = _lists(function, stmts)
     return _Writer(function, found, listener).run() if found else function

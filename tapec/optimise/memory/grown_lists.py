@@ -23,6 +23,7 @@ from dataclasses import replace
 from tapec.analyses.growth import Family, Growth, Growths
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.vectors.parallel import has_threads
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -39,7 +40,6 @@ from tapec.syntax.core import (
     map_blocks,
     names_in,
     substitute,
-    walk,
 )
 from tapec.syntax.types import INT64, Array, Scalar, Stack
 
@@ -52,7 +52,7 @@ def grow_in_place(
 ) -> Function:
     """The function with lists in place of arrays that grow; see the module."""
     growths = Growths(function)
-    if not growths.found or any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body)):
+    if not growths.found or has_threads(function):
         return function
     families = [one for one in growths.all() if _is_list(one, function)]
     while True:
