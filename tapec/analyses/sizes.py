@@ -69,6 +69,14 @@ class Sizes:
                 return self.extent_of(source, axis)
             case Op(fn="np.dot", args=(Name(id=first), _)) if axis == 0 and self.rank(first) == 2:
                 return self.extent_of(first, 0)
+            case Op(fn="np.dot", args=(_, Name(id=second))) if self.rank(second) == 2:
+                return self.extent_of(second, 1)
+            case Op(fn="np.linalg.inv" | "np.linalg.cholesky", args=(Name(id=source),)):
+                return self.extent_of(source, axis)
+            case Op(fn="np.linalg.solve", args=(_, Name(id=source))):
+                return self.extent_of(source, axis)
+            case Op(fn="transpose", args=(Name(id=source),)):
+                return self.extent_of(source, self.rank(source) - 1 - axis)
             case Op(fn="reshape", args=(_, *sizes)):
                 return self.extent(sizes[axis])
         return Op("dim", (Name(array), Const(axis)))

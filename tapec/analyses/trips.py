@@ -68,6 +68,7 @@ class Trips:
 
     def __init__(self, function: Function) -> None:
         self.types = function.types
+        self.few = frozenset(function.few)
         self._facts = facts(function)
 
     @property
@@ -366,6 +367,17 @@ class Trips:
     def fixed(self, atom: Atom) -> bool:
         """Whether an atom has one value wherever it is defined."""
         return isinstance(atom, Const) or len(self.regions.defs.get(atom.id, ())) <= 1
+
+    def is_few(self, number: Expr) -> bool:
+        """Whether a number is known to be at most a small extent."""
+        match self.definition(number) if isinstance(number, Name) else number:
+            case Op(fn="dim") as extent:
+                return extent in self.few
+            case Op(fn="min", args=args):
+                return any(map(self.is_few, args))
+            case Op(fn="max", args=args):
+                return all(arg == Const(0) or self.is_few(arg) for arg in args)
+        return False
 
     def definition(self, atom: Atom) -> Expr | None:
         """What computes a name that is assigned once."""

@@ -77,21 +77,27 @@ def primitive(ev: Evaluator, name: str, args: Args, node: Any) -> Value:
         else:
             converted.append(arg)
     result = inert(ev, name, converted, {}, node)
-    if len(converted) == 2:
-        _note_extents(ev, result, converted, name == "np.dot")
+    _note_extents(ev, result, converted, name)
     return result
 
 
-def _note_extents(ev: Evaluator, made: Value, sides: Args, product: bool) -> None:
-    """The extents of a product are those of its sides, of a solution those of the right, so that broadcasts of it are
-    decided."""
-    left, right = sides
-    assert isinstance(left, Sym) and isinstance(right, Sym)
+def _note_extents(ev: Evaluator, made: Value, given: Args, name: str) -> None:
+    """Note that what is made is as large as what it is made of, so that broadcasts of it are decided.
+
+    The extents of a product are those of its sides, of a solution those of the right, of an inverse and a factor those
+    of the matrix.
+    """
     if not isinstance(made, Sym) or not isinstance(made.type, Array) or not isinstance(made.atom, Name):
         return
-    own = [(left if product else right, 0)] if not product or _rank(left) == 2 else []
-    own += [(right, 1)] if _rank(right) == 2 else []
+    first, last = given[0], given[-1]
+    if name == "np.dot":
+        own = [(first, 0)] * (_rank(first) == 2) + [(last, 1)] * (_rank(last) == 2)
+    elif len(given) == 2 or name in ("np.linalg.inv", "np.linalg.cholesky"):
+        own = [(last, axis) for axis in range(_rank(last))]
+    else:
+        return
     for axis, (side, which) in enumerate(own):
+        assert isinstance(side, Sym)
         ev.dims[made.atom.id, axis] = dim(ev, side, which).atom
 
 

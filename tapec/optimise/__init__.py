@@ -367,7 +367,8 @@ def _formed(
         told = listener if k == 0 else None
         # extents of what is made, such as a product, are then extents of parameters
         program = with_equal(_run(GENERATED, form.program, constants, told), form.equal)
-        form = replace(form, program=_as_fast(program, constants, options, told, shapes, bool(form.few)))
+        program = replace(program, few=form.few)
+        form = replace(form, program=_as_fast(program, constants, options, told, shapes))
         made = alone(form.program, form, True, FEW, constants) if made is None else either(form, made, FEW, constants)
     assert made is not None
     return made
@@ -379,16 +380,14 @@ def _as_fast(
     options: Options,
     listener: Listener | None,
     shapes: Mapping[str, tuple[int, ...]] | None,
-    few: bool = False,
     rare: bool = False,
 ) -> Function:
     """Generated code, cleaned up and made fast, before it is made readable.
 
-    few     matrices have few elements
     rare    another form of the program takes what is common: this one is kept short
     """
     # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
-    loops_alone = few or options.memory is not None
+    loops_alone = bool(function.few) or options.memory is not None
     left_out: dict[Pass, bool] = {
         carry_additions: options.threads,
         carry_in_rows: options.threads,

@@ -201,7 +201,7 @@ class Function:
     """A core function: its parameters, its body, and one type per name.
 
     `shared` lists parameters that may share memory with one another; others do not.  One that is `wide` runs on the
-    widest vectors of the processor; LLVM is told so.
+    widest vectors of the processor; LLVM is told so.  `few` are extents of parameters that are known to be small.
     """
 
     name: str
@@ -211,6 +211,7 @@ class Function:
     doc: str = ""
     shared: tuple[frozenset[str], ...] = ()
     wide: bool = False
+    few: tuple[Expr, ...] = ()
 
     @property
     def leaving(self) -> Return:

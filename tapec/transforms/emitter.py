@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from tapec.errors import Span, TapecError
 from tapec.frontend.evaluator import RESERVED
@@ -97,11 +97,13 @@ class Emitter:
         assert isinstance(type_, Scalar)
         self.assign(target, Op("+", (Name(target), self.atom(expr, type_))))
 
-    def zeros_like(self, base: str, array: str) -> str:
-        """A fresh array of zeros with the shape of `array`."""
+    def zeros_like(self, base: str, array: str, extents: Sequence[Expr | None] = ()) -> str:
+        """A fresh array of zeros with the shape of `array`: what its `extents` are, where that is known."""
         type_ = self.types[array]
         assert isinstance(type_, Array)
-        dims = [self.let("n", Op("dim", (Name(array), Const(k))), INT64) for k in range(type_.ndim)]
+        known = extents or (None,) * type_.ndim
+        own = [Op("dim", (Name(array), Const(k))) if extent is None else extent for k, extent in enumerate(known)]
+        dims = [self.let("n", extent, INT64) if isinstance(extent, Op) else extent for extent in own]
         if type_.layout == "F" and type_.ndim > 1:
             # the same order in memory, so that the same reshapes are views
             rows = self.let("t", Op("zeros", (Const(type_.dtype), *reversed(dims))), Array(type_.dtype, type_.ndim))

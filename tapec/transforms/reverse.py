@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import aliases, memory
 from tapec.analyses.regions import regions
+from tapec.analyses.sizes import Sizes
 from tapec.journal import Listener
 from tapec.syntax.core import (
     Assign,
@@ -201,7 +202,8 @@ class Reversal(Assembly):
             targets.update(p for p in function.params if isinstance(function.types[p], Array))
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         self.checkpoints = find(function, self.constants)
-        shadows = Shadows(emitter, self.activity, self.checkpoints, self.growing.lasts)
+        sizes = Sizes(function, (), regions(function))
+        shadows = Shadows(emitter, self.activity, self.checkpoints, sizes, self.growing.lasts)
         given: list[str] = []
         if self.shared:
             for source in self.sources:
@@ -235,14 +237,14 @@ class Reversal(Assembly):
             fusion = Fusion(*parts, self.listener)
             self.fused = fusion.choose(swept, seeding)
             seeding = ()
-        planner = Planner(emitter, self.regions, self.memory, self.exits, frozenset(shadows.names.values()))
+        bars = frozenset((*shadows.names.values(), *shadows.rows))
+        planner = Planner(emitter, self.regions, self.memory, self.exits, bars)
         self.planner = planner
         planner.put_back = self.put_back
         planner.handed = frozenset(self.sweep.handed)
         self.begin_plan(planner)
         self.plan = planner.run(swept, self.fused.loops)
         if self.listener is not None:
-            bars = frozenset(shadows.names.values())
             tell_put_back(self.put_back, self.regions, self.listener)
             tell_plan(self.plan, self.regions, self.memory, self.types, bars, self.listener)
         return (*seeds, *given), seeding, swept, shadows

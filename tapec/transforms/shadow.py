@@ -14,6 +14,7 @@ from dataclasses import replace
 from tapec.analyses.activity import Activity
 from tapec.analyses.memory import ALLOCATIONS, VIEWS
 from tapec.analyses.rotation import permutation
+from tapec.analyses.sizes import Sizes
 from tapec.errors import NotDifferentiable
 from tapec.rules.library import PRIMITIVES
 from tapec.syntax.core import (
@@ -43,11 +44,15 @@ class Shadows:
         emitter: Emitter,
         activity: Activity,
         checkpoints: dict[str, Checkpointed],
+        sizes: Sizes,
         lasts: Mapping[str, str] | None = None,
     ) -> None:
         self.emitter = emitter
+        self.sizes = sizes
         self.activity = activity
         self.names: dict[str, str] = {}
+        # the memory of shadows that are in the order of columns
+        self.rows: set[str] = set()
         self.checkpoints = checkpoints
         # arrays that grow have the shadow of the last of them: see growth.py
         self.lasts = lasts or {}
@@ -139,7 +144,11 @@ class Shadows:
             args: tuple[Expr, ...] = (Name(self.of(owner.id)), *value.args[1:])
             out.assign(self.of(target), Op(value.fn, args))
         elif value.fn in PRIMITIVES or value.fn == "copy" or isinstance(value.fn, Custom):
-            fresh = out.zeros_like(f"{target}_bar", target)
-            self.names[target] = fresh
+            # extents that follow from operands do not need the array itself, which the reverse sweep may not have
+            extents = [self.sizes.extent_of(target, axis) for axis in range(self.sizes.rank(target))]
+            self.names[target] = out.zeros_like(f"{target}_bar", target, extents)
+            match out.out[-1]:
+                case Assign(value=Op(fn="transpose", args=(Name(id=rows),))):
+                    self.rows.add(rows)
         else:
             raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)

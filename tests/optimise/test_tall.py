@@ -126,6 +126,8 @@ def test_a_loop_gets_a_second_form():
         ("C", {"row": "X[i1, 0] = t"}),
         # as many rows as columns
         ("C", {"made": "empty((n2, n2))"}),
+        # three products with other matrices
+        ("C", {"between": "A1 = np.dot(W, W)\n        A2 = np.dot(A1, W)\n        A3 = np.dot(A2, A1)"}),
     ],
 )
 def test_what_stays(stays, parts):

@@ -11,7 +11,8 @@ loops' variables index, not on a list.
 
 The variable is set by copies alone; all arrays that it may stand for are allocations with one number for an extent, or
 parameters that the number was asked of.  The number is not set in a loop or a branch.  A copy of an array, a transposed
-one and a product of matrices have the extents of those (`r = r @ turn(angle)`).
+one, an inverse, a factor and a product of matrices have the extents of those (`r = r @ turn(angle)`), and a solution
+has those of the right side.
 """
 
 from __future__ import annotations
@@ -151,6 +152,10 @@ class Extents:
                 return array, self.rank(array) - 1 - axis
             case Op(fn="np.dot", args=(Name(id=left), Name(id=right))):
                 return (left, 0) if axis == 0 and self.rank(left) == 2 else (right, self.rank(right) - 1)
+            case Op(fn="np.linalg.inv" | "np.linalg.cholesky", args=(Name(id=array),)):
+                return array, axis
+            case Op(fn="np.linalg.solve", args=(_, Name(id=array))):
+                return array, axis
         return None
 
     def is_number(self, sub: Expr) -> bool:

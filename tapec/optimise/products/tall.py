@@ -60,6 +60,8 @@ from tapec.syntax.types import BOOL, INT64, Array
 _READING = frozenset({"load", "dim", "np.dot", *VIEWS})
 # rows must be so many times as many as columns
 TIMES = 4
+# as many products are worth a second form of their loop
+_MOST = 4
 
 
 def turn_tall(
@@ -230,12 +232,16 @@ class _Tall:
         return True
 
     def is_worth(self, group: Group, loop: For | Loop) -> bool:
-        """Whether the loop multiplies one of the matrices, goes through one, and their extents are known before."""
+        """Whether a loop of few products has most with the matrices, goes through one, and extents are known before.
+
+        A second form takes as long to compile as the first: a step of a filter, or a layer of a transformer, of some
+        twenty products, gained nothing.
+        """
         arrays = {*group.made, *group.turned}
-        multiplied = any(
-            is_product(stmt) and not arrays.isdisjoint((*reads(stmt), *writes(stmt))) for stmt in loop.body
-        )
-        return multiplied and bool(group.nests) and self.is_before(group.rows, loop) and bool(self.widths(group, loop))
+        products = [stmt for stmt in loop.body if is_product(stmt)]
+        theirs = [stmt for stmt in products if not arrays.isdisjoint((*reads(stmt), *writes(stmt)))]
+        most = 2 * len(theirs) >= len(products) > 0 and len(products) <= _MOST
+        return most and bool(group.nests) and self.is_before(group.rows, loop) and bool(self.widths(group, loop))
 
     def widths(self, group: Group, loop: For | Loop) -> list[Expr]:
         """The numbers of columns that are known before a loop."""

@@ -60,7 +60,7 @@ def call_aside(
 
 def _apart(loop: For, trips: Trips) -> Lanes | None:
     """What differs between the trips of a loop, if functions are called between loops inside."""
-    if loop.step != Const(1) or loop.slots is not None or few(loop) or not any(map(_calls, loop.body)):
+    if loop.step != Const(1) or loop.slots is not None or few(loop, trips) or not any(map(_calls, loop.body)):
         return None
     if any(isinstance(stmt, For) and stmt.parallel for stmt in walk((loop,))) or not trips.commute(loop):
         return None

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tapec.analyses.lanes import Lanes
-from tapec.analyses.trips import Access
+from tapec.analyses.trips import Access, Trips
 from tapec.optimise.vectors.elementary import VECTORISED
 from tapec.optimise.vectors.packed import Packed
 from tapec.syntax.core import (
@@ -55,10 +55,12 @@ CALLED = frozenset(VECTORISED) - {"np.maximum", "np.minimum", "**", "np.power", 
 _APART = 3
 
 
-def few(loop: For) -> bool:
+def few(loop: For, trips: Trips) -> bool:
     """Whether a loop is known to make too few trips for lanes, or has no loop inside that they could help."""
     counted = literal_range(loop)
-    return (counted is not None and len(counted) < _FEW) or not any(isinstance(stmt, For) for stmt in walk(loop.body))
+    if (counted is not None and len(counted) < _FEW) or not any(isinstance(stmt, For) for stmt in walk(loop.body)):
+        return True
+    return loop.start == Const(0) and trips.is_few(loop.stop)
 
 
 def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:

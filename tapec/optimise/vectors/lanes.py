@@ -134,7 +134,7 @@ def planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:
 
 def _possible(stmt: Stmt, trips: Trips) -> Lanes | None:
     """What differs between the trips of a loop that can run in lanes."""
-    if not isinstance(stmt, For) or stmt.step != Const(1) or stmt.slots is not None or few(stmt):
+    if not isinstance(stmt, For) or stmt.step != Const(1) or stmt.slots is not None or few(stmt, trips):
         return None
     # threads would share the lanes of what each of them has for itself
     if any(isinstance(inner, For) and inner.parallel for inner in walk((stmt,))):
@@ -148,7 +148,7 @@ def _possible(stmt: Stmt, trips: Trips) -> Lanes | None:
 def _would_help(loop: For, trips: Trips) -> bool:
     """Whether a loop has innermost loops that may not run on vectors."""
     inner = [stmt for stmt, _ in innermost(loop.body)]
-    return not few(loop) and any(obstacle(one, trips) is not None for one in inner)
+    return not few(loop, trips) and any(obstacle(one, trips) is not None for one in inner)
 
 
 def _obstacle(loop: For, trips: Trips) -> Obstacle:
