@@ -4,7 +4,8 @@ Arrays that a loop sets anew (`u = u + du * laplacian(u) - u * v * v`) have the 
 operands may have to be stretched, nobody knows which before the loop has run.  For the usual case the function is
 lowered with extents of parameters taken to be equal, or sums of others, wherever operands are compared; what has to be
 equal is asked once, at the start (`optimise.extents.unstretched`).  Gates of a network that are slices of one matrix
-(`h @ w[:, :n]`, `w[:, n : 2 * n]`, `w[:, 2 * n :]`) take it to have `3 * n` columns.
+(`h @ w[:, :n]`, `w[:, n : 2 * n]`, `w[:, 2 * n :]`) take it to have `3 * n` columns, or, where `n` is
+`w.shape[1] // 3`, a number of columns without a rest.
 """
 
 from __future__ import annotations
@@ -61,5 +62,6 @@ def _formula(alike: Alike, sum_: Sum) -> Expr:
 
 
 def _extent(alike: Alike, name: str) -> Expr:
-    array, axis = alike.axes[name]
-    return Op("dim", (Name(array), Const(axis)))
+    part = alike.parts[name]
+    extent = Op("dim", (Name(part.parameter), Const(part.axis)))
+    return extent if part.divisor == 1 else Op("//", (extent, Const(part.divisor)))

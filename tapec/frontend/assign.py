@@ -192,6 +192,9 @@ def named(ev: Evaluator, value: Value, ident: str) -> Value:
     for key, extent in ev.dims.items():
         if extent == Name(old):
             ev.dims[key] = Name(new)
+    for part, found in ev.parts.items():
+        if found == Name(old):
+            ev.parts[part] = Name(new)
     for key, (base, offset) in ev.dim_keys.items():
         if base == Name(old):
             ev.dim_keys[key] = Name(new), offset

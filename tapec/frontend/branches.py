@@ -92,7 +92,10 @@ def branch(
         ev.dead = True
         return
     ways = (Way(then_block), Way(else_block))
-    merged = State(dims={key: dim for key, dim in then_state.dims.items() if else_state.dims.get(key) == dim})
+    merged = State(
+        dims={key: dim for key, dim in then_state.dims.items() if else_state.dims.get(key) == dim},
+        parts={key: part for key, part in then_state.parts.items() if else_state.parts.get(key) == part},
+    )
     for name in sorted(then_state.env.keys() | else_state.env.keys()):
         first, second = then_state.env.get(name), else_state.env.get(name)
         if live is not None and name not in live and not name.startswith("$"):

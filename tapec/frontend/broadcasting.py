@@ -172,7 +172,7 @@ def _note_doubt(ev: Evaluator, axes: list[tuple[Sym, int]]) -> None:
         return
     found = nominal(ev, *axes[0])
     known = [] if found is None else [ev.lengths.own_axes.get(name) for name in found.names()]
-    if any(axis is not None and ev.lengths.alike.bears_on(axis) for axis in known):
+    if any(part is not None and ev.lengths.alike.bears_on(part) for part in known):
         ev.lengths.alike.certain = False
 
 

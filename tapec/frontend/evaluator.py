@@ -116,6 +116,8 @@ class Evaluator:
         self.coroutines: dict[Any, Any] = {}
         self.heap: dict[Lst, Contents] = {}
         self.dims: dict[tuple[str, int], Atom] = {}
+        # parts of parameters' extents, by their names in sums (`lengths.Part`)
+        self.parts: dict[str, Atom] = {}
         # how expressions of certain arrays are read (`broadcasting.Broadcast`)
         self.broadcasts: dict[tuple[str, ...], Any] = {}
         # how often memory was written into so far, by its root
@@ -252,12 +254,13 @@ class Evaluator:
     # state
 
     def snapshot(self) -> State:
-        return State(dict(self.frame.env), dict(self.heap), dict(self.dims), dict(self.broadcasts))
+        return State(dict(self.frame.env), dict(self.heap), dict(self.dims), dict(self.parts), dict(self.broadcasts))
 
     def restore(self, state: State) -> None:
         self.frame.env = dict(state.env)
         self.heap = dict(state.heap)
         self.dims = dict(state.dims)
+        self.parts = dict(state.parts)
         self.broadcasts = dict(state.broadcasts)
 
     # errors
@@ -356,7 +359,17 @@ class Evaluator:
         made = self.assign(Op(fn, operands), type_)
         if type_ == INT64 and isinstance(made.atom, Name):
             self.lengths.note(made.atom.id, fn, operands)
+            if fn == "//":
+                return self._part_known_before(made, made.atom)
         return made
+
+    def _part_known_before(self, made: Sym, name: Name) -> Sym:
+        """The name that a part of an extent has already, if it has one: slices by either are equally long."""
+        part = self.lengths.own_axes.get(name.id)
+        if part is not None:
+            return Sym(self.parts.setdefault(part.name, name), INT64)
+        same = self.lengths.sum(name)
+        return Sym(Name(same.terms[0][0]), INT64) if same.number == 0 and [f for _, f in same.terms] == [1] else made
 
     def _promoted(self, fn: str, sym: Sym, type_: Type) -> Sym:
         """Spell out a promotion that NumPy scalars would make differently from Numba."""

@@ -3,11 +3,14 @@
 Slices with the same bounds of axes that are equally long are equally long, whatever the bounds are.  Slices with other
 bounds may have the same *nominal* extent, that of slices which no array cuts short: `n` for `u[1:n + 1]` and
 `u[2:n + 2]`, `h` for `image[a:a + h]`.  Their extents differ only where an array ends before its slice does.
+
+A part of an extent (`h = b.shape[0] // 4`, for gates that stand one behind the other) is an integer by itself, of which
+there are four at least on the axis.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from tapec.syntax.core import Atom, Const
 from tapec.syntax.linear import Sum
@@ -18,26 +21,39 @@ Axis = tuple[str, int]
 _MOST = 4
 
 
+class Part(NamedTuple):
+    """A parameter's extent, divided by a number and rounded down."""
+
+    parameter: str
+    axis: int
+    divisor: int = 1
+
+    @property
+    def name(self) -> str:
+        """What sums call it."""
+        whole = f"{self.parameter}.shape[{self.axis}]"
+        return whole if self.divisor == 1 else f"{whole}//{self.divisor}"
+
+
 class Alike:
     """Extents of parameters that are taken to be others, or sums of others (`w.shape[1]` of `3 * w.shape[0]`).
 
     sums     what an extent is taken to be, by name
-    axes     which axis has the extent of a name
+    parts    what a name in sums is
     settled  whether nothing has been added since that was set
     certain  whether operands are equally long wherever they are in the program without what is taken
     """
 
     def __init__(self) -> None:
         self.sums: dict[str, Sum] = {}
-        self.axes: dict[str, Axis] = {}
+        self.parts: dict[str, Part] = {}
         self.settled = True
         self.certain = True
 
-    def extent(self, axis: Axis) -> Sum:
-        """An extent by its name."""
-        name = f"{axis[0]}.shape[{axis[1]}]"
-        self.axes[name] = axis
-        return Sum.of(name)
+    def extent(self, part: Part) -> Sum:
+        """An extent, or a part of one, by its name."""
+        self.parts[part.name] = part
+        return Sum.of(part.name)
 
     def of(self, sum_: Sum) -> Sum:
         """A sum of extents that are taken to be nothing else."""
@@ -49,7 +65,12 @@ class Alike:
         """Take two sums to be equal, if one of the extents is a sum of the others then, or a number where `numbers`."""
         rest = self.of(one).plus(self.of(other), -1)
         # the later operand's extent before the earlier one's
-        found = [(name, Sum.of(name).plus(rest, -sign)) for sign in (-1, 1) for name, own in rest.terms if own == sign]
+        found = [
+            (name, Sum.of(name).plus(rest, -sign))
+            for sign in (-1, 1)
+            for name, own in rest.terms
+            if own == sign and self.parts[name].divisor == 1
+        ]
         # nothing is subtracted where that can be: of such sums more is certain
         found.sort(key=lambda taken: taken[1].number < 0 or any(factor < 0 for _, factor in taken[1].terms))
         for name, sum_ in found:
@@ -58,9 +79,9 @@ class Alike:
                 self.settled = False
                 return
 
-    def bears_on(self, axis: Axis) -> bool:
+    def bears_on(self, part: Part) -> bool:
         """Whether another extent is taken to be a sum with this one."""
-        own = self.extent(axis).names()
+        own = self.extent(part).names()
         return any(own & self.of(sum_).names() for sum_ in self.sums.values())
 
 
@@ -68,12 +89,12 @@ class Lengths:
     """What integers are sums of, by name, and the nominal extents of arrays' axes.
 
     alike     extents of parameters that are taken to be equal; None where none is
-    own_axes  of which parameter's axis a name is the extent
+    own_axes  of which parameter's axis a name is the extent, or a part of it
     """
 
     def __init__(self) -> None:
         self.alike: Alike | None = None
-        self.own_axes: dict[str, Axis] = {}
+        self.own_axes: dict[str, Part] = {}
         self._sums: dict[str, Sum] = {}
         self._nominal: dict[tuple[str, int], Sum] = {}
         # names of extents: nominally
@@ -81,6 +102,8 @@ class Lengths:
 
     def note(self, name: str, fn: str, operands: tuple[Atom, ...]) -> None:
         """Remember that an operation on integers sets a name."""
+        if fn == "//":
+            self._note_part(name, *operands)
         if fn not in ("+", "-", "*") or len(operands) != 2:
             return
         first, second = map(self.sum, operands)
@@ -93,6 +116,30 @@ class Lengths:
             made = one.times(factor.number)
         if len(made.terms) <= _MOST:
             self._sums[name] = made
+
+    def _note_part(self, name: str, dividend: Atom, divisor: Atom) -> None:
+        """Remember a part of an extent; of a sum that can be divided without a rest, what is left."""
+        whole, by = self.sum(dividend), self.sum(divisor)
+        if by.terms or by.number < 2:
+            return
+        if all(factor % by.number == 0 for factor in (whole.number, *(factor for _, factor in whole.terms))):
+            terms = tuple((one, factor // by.number) for one, factor in whole.terms)
+            self._sums[name] = Sum(terms, whole.number // by.number)
+            return
+        (one, factor), *others = whole.terms or (("", 0),)
+        part = self.own_axes.get(one)
+        if part is not None and part.divisor == factor == 1 and not others and whole.number == 0:
+            self.own_axes[name] = part._replace(divisor=by.number)
+
+    def never_negative(self, sum_: Sum) -> bool:
+        """Whether a sum of extents and parts of them is none of the negative numbers, whatever the extents are."""
+        for name, factor in sum_.terms:
+            part = self.own_axes.get(name)
+            if factor < 0 and part is not None and part.divisor > 1:
+                # as often as the number goes into it, the part is on its axis
+                wholes = [one for one, _ in sum_.terms if self.own_axes.get(one) == part._replace(divisor=1)]
+                sum_ = sum_.with_({one: Sum.of(name).times(part.divisor).plus(Sum.of(one)) for one in wholes})
+        return sum_.number >= 0 and all(factor > 0 and name in self.own_axes for name, factor in sum_.terms)
 
     def note_extent(self, name: str, array: str, axis: int) -> None:
         """Remember that a name is the extent of an array's axis."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from tapec.frontend import complexes
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.lengths import Alike, Axis
+from tapec.frontend.lengths import Alike, Axis, Part
 from tapec.frontend.values import PART_OF, Complex, Sym, number
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.linear import Sum
@@ -53,28 +53,40 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
         ev.temporary.add(ev.block[-1].target)  # a user's `n = x.shape[0]` renames it
         ev.lengths.note_extent(ev.block[-1].target, *key)
         if array.atom.id in ev.parameters:
-            ev.lengths.own_axes[ev.block[-1].target] = key
+            ev.lengths.own_axes[ev.block[-1].target] = Part(*key)
     return Sym(ev.dims[key], INT64)
 
 
 def _taken(ev: Evaluator, alike: Alike, axis: Axis) -> Sym | None:
     """What a parameter's extent is taken to be, in terms of others; None if nothing but itself."""
-    own = alike.extent(axis)
+    own = alike.extent(Part(*axis))
     sum_ = alike.of(own)
     if sum_ == own:
         return None
-    extents = {name: dim(ev, ev.parameters[alike.axes[name][0]], alike.axes[name][1]) for name in sum_.names()}
+    extents = {name: _part(ev, alike.parts[name]) for name in sum_.names()}
     taken = total(ev, sum_.with_({name: ev.lengths.sum(extent.atom) for name, extent in extents.items()}))
     ev.dims[axis] = taken.atom
     return taken
 
 
+def _part(ev: Evaluator, part: Part) -> Sym:
+    """A parameter's extent, or a part of one, which the extent itself may be taken to be a multiple of."""
+    array = ev.parameters[part.parameter]
+    if part.divisor == 1:
+        return dim(ev, array, part.axis)
+    if part.name not in ev.parts:
+        whole = ev.assign(Op("dim", (array.atom, Const(part.axis))), INT64, "n")
+        ev.lengths.own_axes[id_of(whole)] = part._replace(divisor=1)
+        ev.parts[part.name] = ev.op("//", whole, number(part.divisor)).atom
+    return Sym(ev.parts[part.name], INT64)
+
+
 def of_parameters(ev: Evaluator, alike: Alike, sum_: Sum) -> Sum | None:
     """A sum by the names of parameters' extents; None if there is anything else in it."""
-    axes = {name: ev.lengths.own_axes.get(name) for name in sum_.names()}
-    if None in axes.values():
+    parts = {name: ev.lengths.own_axes.get(name) for name in sum_.names()}
+    if None in parts.values():
         return None
-    return sum_.with_({name: alike.extent(axis) for name, axis in axes.items() if axis is not None})
+    return sum_.with_({name: alike.extent(part) for name, part in parts.items() if part is not None})
 
 
 def total(ev: Evaluator, sum_: Sum) -> Sym:

@@ -166,7 +166,8 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
         return
     first = ev.lengths.sum(Const(0) if sub.lower is None else ev.scalar(sub.lower).atom)
     # where extents are sums of others, that of the owner may say which one the slice has
-    exact = None if ev.lengths.alike is None else ev.lengths.sum(dim(ev, owner, axis).atom)
+    known = ev.lengths.alike is not None or _is_part(ev, sub.lower) or _is_part(ev, sub.upper)
+    exact = ev.lengths.sum(dim(ev, owner, axis).atom) if known else None
     whole = nominal(ev, owner, axis)
     if exact is not None and (low != 0 or high != 0 or sub.upper is not None):
         end = exact if sub.upper is None else ev.lengths.sum(ev.scalar(sub.upper).atom)
@@ -194,10 +195,13 @@ def _note_slice(ev: Evaluator, owner: Sym, axis: int, result: str, out: int, sub
 
 def _is_certain(ev: Evaluator, first: Sum, last: Sum, whole: Sum) -> bool:
     """Whether what a slice takes is certain to be on its axis: of sums of parameters' extents, whatever those are."""
-    return all(
-        part.number >= 0 and all(factor > 0 and name in ev.lengths.own_axes for name, factor in part.terms)
-        for part in (first, last.plus(first, -1), whole.plus(last, -1))
-    )
+    return all(map(ev.lengths.never_negative, (first, last.plus(first, -1), whole.plus(last, -1))))
+
+
+def _is_part(ev: Evaluator, bound: Value | None) -> bool:
+    """Whether a bound of a slice is a sum with a part of a parameter's extent."""
+    names = () if bound is None else ev.lengths.sum(ev.scalar(bound).atom).names()
+    return any(name in ev.lengths.own_axes and ev.lengths.own_axes[name].divisor > 1 for name in names)
 
 
 def gather(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Value:

@@ -310,6 +310,7 @@ class State:
     env: dict[str, Value] = field(default_factory=dict)
     heap: dict[Lst, Contents] = field(default_factory=dict)
     dims: dict[tuple[str, int], Atom] = field(default_factory=dict)
+    parts: dict[str, Atom] = field(default_factory=dict)
     broadcasts: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
 

@@ -285,6 +285,13 @@ def nonnegative(expr: Expr, facts: Facts, depth: int = 0) -> bool:
         return True
     if expr.fn == "max":
         return any(nonnegative(arg, facts, depth + 1) for arg in expr.args)
+    if expr.fn in ("+", "*", "min"):
+        return all(nonnegative(arg, facts, depth + 1) for arg in expr.args)
+    if expr.fn in ("//", "%"):
+        first, second = expr.args
+        positive = isinstance(second, Const) and isinstance(second.value, int) and second.value > 0
+        rest = expr.fn == "%" and _typed(first, INT64, facts)
+        return positive and (rest or nonnegative(first, facts, depth + 1))
     return False
 
 

@@ -81,8 +81,8 @@ def tell_form(form: Form, listener: Listener) -> None:
 
 
 def with_equal(function: Function, equal: tuple[Equal, ...]) -> Function:
-    """The function that computes extents as what they are known to be equal to."""
-    known: dict[Expr, Expr] = {extent: formula for formula, extent in equal}
+    """The function that computes extents as what they are known to be equal to, if that is not a multiple of a part."""
+    known: dict[Expr, Expr] = {extent: formula for formula, extent in equal if extent not in _parts(formula)}
     fresh = Fresh(function.types)
 
     def block(stmts: Block) -> Block:

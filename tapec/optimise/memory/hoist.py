@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.journal import Listener, Named
+from tapec.optimise.clean.fold import nonnegative
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.largest import Largest
 from tapec.syntax.core import (
@@ -45,7 +46,7 @@ from tapec.syntax.core import (
     writes,
     written_in,
 )
-from tapec.syntax.types import BOOL, INT64, Array
+from tapec.syntax.types import BOOL, INT64, Array, Type
 
 WHOLE_NUMBERS = frozenset({"+", "-", "*", "max", "min", "dim"})
 
@@ -131,7 +132,7 @@ class _Hoist:
         rooms: list[Atom] = []
         for dim in dims:
             assert isinstance(dim, Name | Const)
-            if dim not in self.rooms and not self.natural(dim):
+            if dim not in self.rooms and not nonnegative(dim, self):
                 room = Name(self.fresh("n", INT64))
                 self.rooms[dim] = room
                 at_least = Op("max", (dim, Const(0)))
@@ -147,7 +148,7 @@ class _Hoist:
         """What stays of an allocation with room for the largest: a check of the trip's own extent, and zeros."""
         (extent,) = value.args[1:]
         assert isinstance(extent, Name)
-        checked = () if self.natural(extent) else self.checked(extent, made)
+        checked = () if nonnegative(extent, self) else self.checked(extent, made)
         return (*checked, *self.zeros(made, value, [extent]))
 
     def checked(self, extent: Atom, made: Assign) -> Block:
@@ -187,13 +188,8 @@ class _Hoist:
                 if value is not None:
                     yield from self.reached(value, inside)
 
-    def natural(self, expr: Expr) -> bool:
-        """Whether a number is known not to be negative."""
-        if isinstance(expr, Const):
-            return isinstance(expr.value, int) and expr.value >= 0
-        value = self.definitions.get(expr.id) if isinstance(expr, Name) else expr
-        if not isinstance(value, Op):
-            return False
-        if value.fn == "+":
-            return all(map(self.natural, value.args))
-        return value.fn == "dim" or (value.fn == "max" and any(map(self.natural, value.args)))
+    def type_of(self, atom: Atom) -> Type | None:
+        return self.fresh.types.get(atom.id) if isinstance(atom, Name) else None
+
+    def definition(self, atom: Atom) -> Expr | None:
+        return self.definitions.get(atom.id) if isinstance(atom, Name) else None

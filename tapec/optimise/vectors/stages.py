@@ -43,6 +43,7 @@ from tapec.syntax.core import (
     names_in,
     reads,
     substitute,
+    writes,
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
 
@@ -222,12 +223,12 @@ class _Stages(LoopPass):
                 read(name)
             return substitute(value, names)
 
+        body = self.needed(plan, body, calls, buffers)
         # what earlier stages have computed, before this one stores anything
         for stmt in (*body, *calls):
             for name in reads(stmt):
                 if name in plan.made and plan.level(plan.made[name]) < number:
                     read(name)
-        needed = {name for stmt in (*body, *calls) for name in reads(stmt)}
         for stmt in body:
             if isinstance(stmt, Store):
                 array, *subs, value = (renamed(one) for one in (Name(stmt.array), *stmt.index, stmt.value))
@@ -235,8 +236,6 @@ class _Stages(LoopPass):
                 index = tuple(sub for sub in subs if isinstance(sub, Name | Const))
                 out.append(replace(stmt, array=array.id, index=index, value=value))
             elif isinstance(stmt, Assign) and stmt.target in plan.made:
-                if stmt.target not in needed and stmt.target not in buffers:
-                    continue
                 read(stmt.target)
                 if stmt.target in buffers:
                     out.append(Store(buffers[stmt.target], (var,), _atom(names[stmt.target]), span=stmt.span))
@@ -247,6 +246,17 @@ class _Stages(LoopPass):
             out.append(Store(buffers[call.target], (var,), _atom(renamed(call.value.args[-1])), span=call.span))
         if out:
             yield replace(loop, var=var.id, body=tuple(out))
+
+    def needed(self, plan: _Plan, body: list[Stmt], calls: list[Assign], buffers: dict[str, str]) -> list[Stmt]:
+        """The statements of a stage without those of values that later stages make again."""
+        read = {name for call in calls for name in reads(call)}
+        kept: list[Stmt] = []
+        for stmt in reversed(body):
+            again = isinstance(stmt, Assign) and stmt.target in plan.made and stmt.target not in buffers
+            if not (again and read.isdisjoint(writes(stmt))):
+                read.update(reads(stmt))
+                kept.insert(0, stmt)
+        return kept
 
     def function(self, loop: For, call: Assign, buffer: str) -> For:
         """The loop that calls a function for all elements of a buffer."""

@@ -15,15 +15,15 @@ def triangular_map_jvp(w, x, w_dot):
     tapec_runtime.wide_vectors()
     x_n0 = x.shape[0]
     # for i in range(n):
-    room = max(min(x_n0, 64), 0)
+    n = min(x_n0, 64)
     total = 0.0
     total_dot = 0.0
     d = x.shape[1]
     image_dot_sum_lanes = np.empty(64)
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
-    image = np.empty((d, room))
-    image_dot = np.empty((d, room))
+    image = np.empty((d, n))
+    image_dot = np.empty((d, n))
     for i_first in range(0, x_n0, 64):
         lanes = min(x_n0 - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
@@ -33,7 +33,7 @@ def triangular_map_jvp(w, x, w_dot):
                 x_lanes[j, lane] = x[i, j]
         # image = np.empty(d)
         for i in range(d):
-            for i_1 in range(room):
+            for i_1 in range(n):
                 image_dot[i, i_1] = 0.0
         for r in range(d):
             # image[r] = 0.0
@@ -43,8 +43,8 @@ def triangular_map_jvp(w, x, w_dot):
                 image_dot_sum_lanes[lane] = 0.0
                 image_sum_lanes[lane] = 0.0
             # for c in range(r + 1):
-            n = max(r + 1, 0) // 4 * 4
-            for c in range(0, n, 4):
+            n_1 = max(r + 1, 0) // 4 * 4
+            for c in range(0, n_1, 4):
                 # image[r] += w[r, c] * x[i, c]
                 t = w[r, c]
                 t_1 = w_dot[r, c]
@@ -68,7 +68,7 @@ def triangular_map_jvp(w, x, w_dot):
                     image_dot_sum_lanes[lane] = image_dot_sum + t_11 * t_5 + t_12 * t_7
                     image_sum_lanes[lane] = image_sum + t_4 * t_11 + t_6 * t_12
             # for c in range(r + 1):
-            for c in range(n, r + 1):
+            for c in range(n_1, r + 1):
                 # image[r] += w[r, c] * x[i, c]
                 t_13 = w[r, c]
                 t_14 = w_dot[r, c]

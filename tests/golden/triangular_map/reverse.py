@@ -16,14 +16,14 @@ def triangular_map_value_and_grad(w, x):
     # forward sweep
     x_n0 = x.shape[0]
     # for i in range(n):
-    room = max(min(x_n0, 64), 0)
+    n = min(x_n0, 64)
     total = 0.0
     w_bar = np.zeros((w.shape[0], w.shape[1]))
     d = x.shape[1]
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
-    image = np.empty((d, room))
-    image_bar = np.empty((d, room))
+    image = np.empty((d, n))
+    image_bar = np.empty((d, n))
     for i_first in range(0, x_n0, 64):
         lanes = min(x_n0 - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
@@ -37,8 +37,8 @@ def triangular_map_value_and_grad(w, x):
                 image[r, lane] = 0.0
                 image_sum_lanes[lane] = 0.0
             # for c in range(r + 1):
-            n = max(r + 1, 0) // 4 * 4
-            for c in range(0, n, 4):
+            n_1 = max(r + 1, 0) // 4 * 4
+            for c in range(0, n_1, 4):
                 # image[r] += w[r, c] * x[i, c]
                 t = w[r, c]
                 c_1 = c + 1
@@ -53,7 +53,7 @@ def triangular_map_value_and_grad(w, x):
                     image_sum_1 = image_sum + t_1 * x_lanes[c_1, lane] + t_4
                     image_sum_lanes[lane] = image_sum_1 + t_3 * x_lanes[c_3, lane]
             # for c in range(r + 1):
-            for c in range(n, r + 1):
+            for c in range(n_1, r + 1):
                 # image[r] += w[r, c] * x[i, c]
                 t_5 = w[r, c]
                 for lane in range(lanes):
