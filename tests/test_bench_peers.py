@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 import tapec
 from tests.oracles import clone
+from tools.bench import peers
 from tools.bench.measure import Row, WrongGradient, compare
-from tools.bench.peers import installed
 from tools.bench.programs import PROBLEMS
 from tools.bench.scaling import SCALED
 
-PEERS = installed()
+# by name: they take seconds to import, in every process that collects tests
+PEERS = [name for name in peers._MAKERS if peers.is_there(name)]
 NAMES = {problem.name for problem in PROBLEMS}
 
 
-@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+@functools.cache
+def installed() -> dict[str, peers.Peer]:
+    return {peer.name: peer for peer in peers.installed()}
+
+
+@pytest.fixture(params=PEERS)
+def peer(request: pytest.FixtureRequest) -> peers.Peer:
+    return installed()[request.param]
+
+
+@pytest.mark.slow
 def test_programs_of_a_peer_are_the_benchmarks(peer):
     assert peer.programs <= NAMES
     if peer.name == "jax":
@@ -24,7 +37,6 @@ def test_programs_of_a_peer_are_the_benchmarks(peer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_values_and_gradients_agree(peer, problem):
     if problem.name not in peer.programs:

@@ -16,7 +16,7 @@ from tools.bench.unseen.problems import PROBLEMS, SMALL
 PEERS = forms.installed()
 
 
-@pytest.mark.parametrize("problem", sampled(PROBLEMS, 12), ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", sampled(PROBLEMS, 36), ids=lambda problem: problem.name)
 def test_gradients_agree_with_differences(problem):
     with interpreted():
         assert worst_deviation(problem, SMALL[problem.name]) < 1e-6

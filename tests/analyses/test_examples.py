@@ -291,7 +291,7 @@ def proofs(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("f", sampled(INDEPENDENT + DEPENDENT, 8), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(INDEPENDENT + DEPENDENT, 16), ids=lambda f: f.__name__)
 def test_examples(f, proofs):
     found, full = jacobians(f, X.copy())
     wanted, apart = diagonal_blocks(full)

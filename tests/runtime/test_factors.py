@@ -64,6 +64,7 @@ def test_refusals():
     refusals()
 
 
+@pytest.mark.slow
 def test_without_numba():
     program = (
         "from tests.runtime.test_factors import check, refusals\n"

@@ -37,6 +37,7 @@ def test_adjoints(n: int, dtype: str):
     check(n, dtype)
 
 
+@pytest.mark.slow
 def test_without_numba():
     program = "from tests.runtime.test_triangular import check\nfor n in (0, 1, 7, 33, 70):\n    check(n, 'float64')\n"
     subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | {"NUMBA_DISABLE_JIT": "1"})
