@@ -24,21 +24,20 @@ def installed() -> dict[str, peers.Peer]:
     return {peer.name: peer for peer in peers.installed()}
 
 
-@pytest.fixture(params=PEERS)
-def peer(request: pytest.FixtureRequest) -> peers.Peer:
-    return installed()[request.param]
-
-
 @pytest.mark.slow
-def test_programs_of_a_peer_are_the_benchmarks(peer):
+@pytest.mark.parametrize("name", PEERS)
+def test_programs_of_a_peer_are_the_benchmarks(name):
+    peer = installed()[name]
     assert peer.programs <= NAMES
     if peer.name == "jax":
         assert peer.programs == {problem.name for problem in PROBLEMS if problem.derivative is None}
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", PEERS)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
-def test_values_and_gradients_agree(peer, problem):
+def test_values_and_gradients_agree(name, problem):
+    peer = installed()[name]
     if problem.name not in peer.programs:
         pytest.skip("not a natural program for this tool")
     args = problem.arguments()
