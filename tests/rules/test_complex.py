@@ -88,7 +88,6 @@ def test_analytic_function_to_second_order(name):
     def f(z):
         return function(z).real * 0.7 + function(z).imag
 
-    tapec.check_grads(f, (0.7 + 0.4j,), order=2, rtol=1e-5)
     tapec.check_grads(f, (-0.6 + 1.1j,), order=2, rtol=1e-5)
 
 
@@ -225,7 +224,7 @@ SETTINGS = {"deadline": None, "derandomize": True, "database": None, "suppress_h
 
 
 @pytest.mark.slow
-@settings(max_examples=25, **SETTINGS)
+@settings(max_examples=12, **SETTINGS)
 @given(TERMS, TERMS)
 def test_random_programs(term, update):
     trip = f"        s = 0.3 * s + {term}\n        w = 0.5 * ({update})\n"
@@ -235,7 +234,7 @@ def test_random_programs(term, update):
 
 
 @pytest.mark.slow
-@settings(max_examples=15, **SETTINGS)
+@settings(max_examples=8, **SETTINGS)
 @given(TERMS)
 def test_random_array_expressions(term):
     term = term.replace("abs(", "np.abs(").replace(" if x > 0.5 else ", " * 0.5 + ")
