@@ -12,6 +12,7 @@ code: a compilation is what takes the time.  Some cases of each kind ask for it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ for name in tapec_runtime.__all__:
     getattr(tapec_runtime, name)
 
 Args = tuple[Any, ...]
+
+# of a function and the positions to differentiate, as `tapec.value_and_grad`
+Gradient = Callable[[Callable[..., Any], tuple[int, ...]], Callable[..., Any]]
 
 # which derivatives of a check are machine code
 Compiled = Literal["", "reverse", "both"]
@@ -195,15 +199,17 @@ def central_difference(
     return (8.0 * near - far) / (12.0 * step)
 
 
-def reverse(f: Callable[..., Any], args: Args, wrt: tuple[int, ...], cotangent: Any, split: bool) -> tuple[Any, Args]:
-    """The value and the gradients times `cotangent`, by `vjp` if `split`, else by `value_and_grad`."""
+def reverse(
+    f: Callable[..., Any], args: Args, wrt: tuple[int, ...], cotangent: Any, split: bool, gradient: Gradient
+) -> tuple[Any, Args]:
+    """The value and the gradients times `cotangent`, by `vjp` if `split`, else by `gradient(f, wrt)`."""
     if split:
         out, pullback = tapec.vjp(f, *args)
         gradients = pullback(cotangent)
         with scribbled(args, out):
             same("second pull", pullback(cotangent), gradients, 0.0)
         return out, tuple(gradients[position] for position in wrt)
-    out, gradients = tapec.value_and_grad(f, wrt=wrt)(*args)
+    out, gradients = gradient(f, wrt)(*args)
     return out, gradients
 
 
@@ -257,6 +263,7 @@ def check(
     step: float = 1e-4,
     seed: int = 0,
     also: Callable[[Derivative], None] | None = None,
+    gradient: Gradient = tapec.value_and_grad,
 ) -> bool:
     """Hold the derivatives of `f` at `args` to the three checks above.
 
@@ -267,6 +274,7 @@ def check(
     skip_kinks   leave out central differences where two step sizes disagree
     compiled     what is machine code
     also         another check of what reverse mode gave
+    gradient     what makes a gradient; `functools.cache` of it where a function is checked at several arguments
     returns      whether central differences were compared
     """
     rng = np.random.default_rng(seed)
@@ -292,7 +300,7 @@ def check(
 
     mine = clone(args)
     with nullcontext() if compiled else typed():
-        out, gradients = reverse(f, mine, wrt, cotangent, split)
+        out, gradients = reverse(f, mine, wrt, cotangent, split, gradient)
     same("value by reverse", out, wanted, tolerance)
     same("arguments after reverse", mine, after, tolerance)
     for position, gradient in zip(wrt, gradients, strict=True):
@@ -344,8 +352,9 @@ class Case:
 
     def check(self) -> None:
         """Check the function at each of its argument lists."""
+        made = functools.cache(tapec.value_and_grad)
         for args in self.arguments:
-            check(self.f, args, self.wrt, differences=self.differences, compiled=self.compiled)
+            check(self.f, args, self.wrt, differences=self.differences, compiled=self.compiled, gradient=made)
 
 
 class Cases(list[Case]):

@@ -18,7 +18,7 @@ from tools.fuzz_programs import generate
 
 # one for each level of optimisation that is compared
 COMPILED = (1, 2)
-INTERPRETED, COUNT = 10, 20
+INTERPRETED, COUNT = 10, 12
 OTHERS = [("vectors", seed) for seed in range(16, 20)] + [("loops", seed) for seed in (1, 2)]
 OTHERS += [("aliases", seed) for seed in (3, 4)] + [("repeats", seed) for seed in (1, 2)]
 OTHERS += [("systems", 1), ("complex", 1), ("functions", 2), ("pairs", 1), ("pairs", 2), ("stacks", 1)]

@@ -20,6 +20,7 @@ from tapec.frontend.numba_types import from_numba, type_of_value
 from tapec.pipeline import build
 from tests.oracles import clone
 from tests.programs.test_programs import PROGRAMS
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.generated
 
@@ -66,7 +67,7 @@ def unreached(x):
 @pytest.mark.parametrize("make", [tapec.jacobian, tapec.jacfwd, tapec.jacrev])
 @pytest.mark.parametrize(
     ("f", "x"),
-    [(waves, X), (recurrence, X), (table, np.arange(6.0).reshape(2, 3)), (unreached, X), (np.sum, None)],
+    sampled([(waves, X), (recurrence, X), (table, np.arange(6.0).reshape(2, 3)), (unreached, X), (np.sum, None)], 2),
     ids=["waves", "recurrence", "table", "unreached", "number"],
 )
 def test_jacobians_against_differences(make, f, x):
@@ -90,7 +91,8 @@ def interpreted(function: Any, kind: str, wrt: Any, args: tuple[Any, ...]) -> An
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+# every second one: reverse and forward mode are held to each other in `programs/test_programs.py`
+@pytest.mark.parametrize("program", PROGRAMS[::2], ids=str)
 def test_rows_and_columns_of_whole_programs_agree(program):
     args = program.arguments(program.sizes[0])
     given = range(len(args)) if program.wrt is None else program.wrt
@@ -144,6 +146,7 @@ def test_products_with_vectors():
         tapec.hvp(waves)(X, X)
 
 
+@pytest.mark.slow
 def test_products_leave_the_vector_as_it_is():
     def overwrites(x, s):
         x[1] = x[0] * s

@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("IPython") is None, reason="IPython is not installed")
+# each starts a shell of IPython's
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("IPython") is None, reason="IPython is not installed"),
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,7 +53,6 @@ def run(folder: Path, *cells: str) -> list[str]:
 IMPORTS = "import numpy as np\nimport tapec\nfrom tapec import GradientTape, Variable"
 
 
-@pytest.mark.slow
 def test_a_gradient_of_a_function_from_another_cell(tmp_path: Path):
     found = run(
         tmp_path,
@@ -60,7 +63,6 @@ def test_a_gradient_of_a_function_from_another_cell(tmp_path: Path):
     assert found == ["[2.0, 4.0]"]
 
 
-@pytest.mark.slow
 def test_a_function_that_is_defined_anew(tmp_path: Path):
     found = run(
         tmp_path,
@@ -73,7 +75,6 @@ def test_a_function_that_is_defined_anew(tmp_path: Path):
     assert found == ["12.0", "27.0"]
 
 
-@pytest.mark.slow
 def test_a_tape_in_a_cell(tmp_path: Path):
     found = run(
         tmp_path,
@@ -87,7 +88,6 @@ def test_a_tape_in_a_cell(tmp_path: Path):
     assert [float(line) for line in found] == [6.0, 27.0]
 
 
-@pytest.mark.slow
 def test_a_training_loop_over_cells(tmp_path: Path):
     found = run(
         tmp_path,
@@ -103,7 +103,6 @@ def test_a_training_loop_over_cells(tmp_path: Path):
     assert found == ["[1.0, 2.0]"]
 
 
-@pytest.mark.slow
 def test_cells_with_magics(tmp_path: Path):
     found = run(
         tmp_path,
@@ -128,7 +127,6 @@ def test_an_error_names_the_line_of_the_cell(tmp_path: Path):
     assert found == ["3 try:"]
 
 
-@pytest.mark.slow
 def test_a_decorated_function_and_a_compiled_tape(tmp_path: Path):
     found = run(
         tmp_path,

@@ -69,7 +69,7 @@ class Nest:
         return found
 
 
-@pytest.mark.parametrize("seed", sampled(range(30), 5))
+@pytest.mark.parametrize("seed", sampled(range(30), 10))
 def test_what_is_proved_holds(seed):
     rng = random.Random(seed)
     nest = Nest(rng)

@@ -71,6 +71,7 @@ def test_elements_are_where_numba_finds_them():
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 def test_powers_have_the_bits_of_numbas():
     theirs, ours = both(powers)
     for x in (1.1, -0.3, 1e-50, 1e200, np.nan, -np.inf, -0.0):

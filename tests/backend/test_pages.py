@@ -52,6 +52,7 @@ print(min(counts))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the C library of Linux")
 def test_later_calls_find_the_memory_of_the_first():
     # in a process of its own, and the least of some calls: a system may take pages from a large process at any time

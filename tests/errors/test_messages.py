@@ -99,10 +99,19 @@ BEHIND = frozenset(
         "tape/standins.py: f'{self.subject} that sets the attribute `{name}`'",
     }
 )
+# refused after many calls
+SLOW = {"every_call_another_way", "draws_in_a_loop_of_a_tape"}
 CASES = [(subject, case) for subject in SUBJECTS for case in importlib.import_module(f"tests.errors.{subject}").cases]
 
 
-@pytest.mark.parametrize(("subject", "case"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("subject", "case"),
+    [
+        pytest.param(subject, case, marks=pytest.mark.slow) if str(case) in SLOW else (subject, case)
+        for subject, case in CASES
+    ],
+    ids=str,
+)
 def test_message(subject: str, case: Refusal, request: pytest.FixtureRequest):
     message = case.message()
     path = golden(subject)
@@ -164,6 +173,7 @@ def _asked_for(message: ast.expr, texts: str) -> bool:
     return any(" ".join(piece[k : k + 3]) in texts for piece in pieces for k in range(len(piece) - 2))
 
 
+@pytest.mark.slow
 def test_every_refusal_of_a_build_is_tested():
     folders = (TESTS / "build", TESTS / "cli")
     texts = "".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.glob("*.py"))

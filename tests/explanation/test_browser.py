@@ -17,7 +17,10 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 _BROWSER = shutil.which("chromium")
 _DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (_BROWSER and _DRIVER), reason="there is no Chromium with its driver")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (_BROWSER and _DRIVER), reason="there is no Chromium with its driver"),
+]
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -85,7 +88,6 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.slow
 def test_nothing_goes_wrong_while_it_loads(opened):
     assert opened.get_log("browser") == []
     assert "No line is chosen" in told_text(opened)
@@ -156,7 +158,6 @@ def test_the_keyboard_reaches_everything(opened):
     assert marked(opened, "chosen")[0].startswith("def heat_value_and_grad")
 
 
-@pytest.mark.slow
 def test_marks_do_not_rest_on_colour_alone(opened):
     active = source_line(opened, line_of(heat, "here ="))
     constant = source_line(opened, line_of(heat, "for t"))
@@ -166,7 +167,6 @@ def test_marks_do_not_rest_on_colour_alone(opened):
     assert spoken == "carries a derivative"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_legible_in_both_colour_schemes(browser, file, scheme):
     features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -187,7 +187,6 @@ def test_text_is_legible_in_both_colour_schemes(browser, file, scheme):
         assert contrast(colour(f".badge.{kind}", "color"), panel) > 4.5
 
 
-@pytest.mark.slow
 def test_a_narrow_window_has_one_column(browser, file):
     browser.set_window_size(700, 900)
     browser.get(file.as_uri())

@@ -214,7 +214,7 @@ def shortened(u, w, steps):
             (steps_between, (arr(4), arr(1), 2)),
             (steps_between, (arr(2), arr(3), 2)),
         ],
-        6,
+        18,
     ),
     ids=lambda one: getattr(one, "__name__", ""),
 )
@@ -266,6 +266,7 @@ def test_arrays_that_trips_hand_on_have_a_form_in_which_they_keep_their_extents(
     assert rest and all(one in first for one in asked), first
 
 
+@pytest.mark.slow
 def test_slices_of_one_matrix_say_how_many_columns_it_has():
     text = tapec.emit(gates, wrt=("w", "b"), signature=(MATRIX, MATRIX, float64[::1], int64))
     asked, _, rest = text.partition("\n    else:\n")
@@ -299,9 +300,13 @@ def both_cut_short(x, y, z, steps):
         # of slices that end early one element is left, which is stretched
         (cut_short, [((2,), (1,)), ((1,), (1,))]),
         (both_cut_short, [((2,), (2,), (3,)), ((1,), (2,), (3,))]),
-        (gates, [((2, 4), (2, 4), (2,)), ((2, 3), (2, 4), (2,)), ((2, 3), (2, 3), (1,)), ((1, 2), (1, 2), (1,))]),
         (halves, [((6,), (3,)), ((4,), (3,)), ((2,), (1,)), ((3,), (1,)), ((0,), (0,))]),
         (steps_between, [((4,), (3,)), ((4,), (1,)), ((2,), (3,)), ((1,), (0,)), ((0,), (1,))]),
+        pytest.param(
+            gates,
+            [((2, 4), (2, 4), (2,)), ((2, 3), (2, 4), (2,)), ((2, 3), (2, 3), (1,)), ((1, 2), (1, 2), (1,))],
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_both_forms_give_what_the_program_gives_without_them(rng: np.random.Generator, program: Any, shapes: Any):
@@ -336,7 +341,7 @@ def doubled(x, steps):
     return np.sum(y * y)
 
 
-@pytest.mark.parametrize("program", [longer, doubled])
+@pytest.mark.parametrize("program", sampled([longer, doubled], 2))
 def test_arrays_that_grow_have_no_form_for_none(program):
     assert "shape[0] == 0" not in tapec.emit(program, signature=(float64[::1], int64))
     with interpreted():

@@ -71,6 +71,7 @@ def test_as_in_python_or_refused(question):
     assert answered >= len(VALUES) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:tapec has read")
 def test_numbers_of_a_running_program_are_of_their_own_class():
     x = tapec.constant(2.0)

@@ -10,6 +10,7 @@ from numba import float64, int64
 
 import tapec
 from tests.oracles import arr, check, interpreted
+from tests.sampling import sampled
 
 VECTOR, MATRIX = float64[::1], float64[:, ::1]
 
@@ -62,7 +63,7 @@ def named(one: Any) -> str:
     return getattr(one, "__name__", "")
 
 
-@pytest.mark.parametrize(("program", "args"), [one[:2] for one in PROGRAMS], ids=named)
+@pytest.mark.parametrize(("program", "args"), sampled([one[:2] for one in PROGRAMS], 2), ids=named)
 def test_derivatives(program: Any, args: Any):
     with interpreted():
         check(program, args)

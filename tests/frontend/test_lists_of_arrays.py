@@ -86,7 +86,7 @@ def walked_backwards(u, a):
     return np.sum(g)
 
 
-PROGRAMS = [stages, layers, nested, no_trip, changed_afterwards, emptied, numbers, walked_backwards]
+PROGRAMS = [no_trip, stages, layers, nested, changed_afterwards, emptied, numbers, walked_backwards]
 
 
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 3))

@@ -58,7 +58,7 @@ PROGRAMS = (differences, in_place, twice, single_elements, stretched, chosen, st
 
 
 @pytest.mark.parametrize("extent", sampled([1, 2, 3, 5], 4))
-@pytest.mark.parametrize("program", sampled(PROGRAMS, 3), ids=[one.__name__ for one in PROGRAMS])
+@pytest.mark.parametrize("program", sampled(PROGRAMS, 7), ids=[one.__name__ for one in PROGRAMS])
 def test_rings_of_any_length_go_round(program, extent):
     with interpreted():
         check(program, (np.random.default_rng(extent).uniform(0.1, 1.0, extent),))

@@ -118,7 +118,7 @@ def shared(x, w):
 ROLLED = (symbols, neighbours, weights, cells)
 
 
-@pytest.mark.parametrize("f", sampled((*ROLLED, last_one, axes, grown, shared), 3), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled((*ROLLED, last_one, axes, grown, shared), 6), ids=lambda f: f.__name__)
 def test_derivatives_of_long_loops_over_numbers(f: Callable[..., Any]):
     rng = np.random.default_rng(3)
     x, w = rng.standard_normal((5, 4)), rng.standard_normal((4, 3))

@@ -58,6 +58,7 @@ def lines(f):
     return [line for line in text if line.strip() and not line.strip().startswith("#")]
 
 
+@pytest.mark.slow
 def test_one_loop_does_all_that_a_row_needs():
     assert sum(line.startswith("        for ") for line in lines(log_softmax)) == 1
 

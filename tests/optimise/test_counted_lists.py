@@ -93,7 +93,7 @@ PROGRAMS = (rows, backwards, in_branches, three_deep, side_by_side, longest_of)
 ARGS = (RNG.uniform(0.3, 0.9, 6), RNG.uniform(0.3, 0.9, 12), START)
 
 
-@pytest.mark.parametrize("f", sampled(PROGRAMS, 3), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 6), ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any]):
     source = tapec.value_and_grad(f, (0, 1)).source(*map(typeof, ARGS))
     assert "stack" in source

@@ -92,10 +92,10 @@ def until_small(u, a, b):
     return u @ (b @ u)
 
 
-PROGRAMS = [crank_nicolson, changed_in_the_loop, of_one_branch, likelihood, until_small]
+PROGRAMS = [of_one_branch, crank_nicolson, changed_in_the_loop, likelihood, until_small]
 
 
-@pytest.mark.parametrize("f", sampled(PROGRAMS, 2))
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 3))
 def test_programs(f):
     a = arr(3, 3) * 0.4 + 3.0 * np.eye(3)
     oracles.check(f, (arr(3), a, arr(3, 3) * 0.5))

@@ -7,6 +7,7 @@ import pytest
 
 import tapec
 from tests import oracles
+from tests.sampling import sampled
 
 STACK = "f8[:, :, ::1]"
 
@@ -48,7 +49,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("f", "shapes"), CASES)
+@pytest.mark.parametrize(("f", "shapes"), sampled(CASES, 5))
 def test_both_forms_give_what_the_program_gives_without_them(rng: np.random.Generator, f, shapes):
     with oracles.interpreted():
         fast, plain = tapec.value_and_grad(f, (0, 1)), tapec.value_and_grad(f, (0, 1), opt_level=1)
@@ -60,13 +61,14 @@ def test_both_forms_give_what_the_program_gives_without_them(rng: np.random.Gene
                 np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-13, err_msg=str(each))
 
 
+@pytest.mark.slow
 def test_gradients_agree_with_differences(rng):
     with oracles.interpreted():
         oracles.check(products, (rng.normal(size=(3, 2, 3)), rng.normal(size=(3, 3, 2))))
         oracles.check(turned, (rng.normal(size=(3, 2, 2)), rng.normal(size=(3, 2))))
 
 
-@pytest.mark.parametrize("f", [products, by_stacks])
+@pytest.mark.parametrize("f", sampled([products, by_stacks], 2))
 def test_what_does_not_fit_is_an_error(f):
     with oracles.interpreted(), pytest.raises(ValueError, match=r"incompatible array sizes|last axis of the first"):
         tapec.grad(f)(np.ones((2, 3, 3)), np.ones((2, 2, 3)))

@@ -56,13 +56,14 @@ CASES = [
     (trapezoid, [(vectors(5, 5), 0), (vectors(2, 5), 1), (vectors(1, 2), 1)]),
     (on_complex, [((vectors(3)[0] * (1 + 2j), *vectors(3)), 0), ((vectors(3)[0] * (1 + 2j), *vectors(1)), 1)]),
     (in_a_tuple, [(in_tuples(4, 4, 4, 4), 0), (in_tuples(4, 1, 4, 4), 1), (in_tuples(4, 4, 4, 1), 1)]),
-    (
+    pytest.param(
         by_stacks,
         [
             (stacks((4, 2, 3), (4, 3, 2)), 0),
             (stacks((2, 9, 3), (2, 3, 9)), 1),
             (stacks((1, 9, 3), (3, 3, 9)), 2),
         ],
+        marks=pytest.mark.slow,
     ),
 ]
 

@@ -170,6 +170,7 @@ def mirrored(x, w, steps):
     return (x * x).sum()
 
 
+@pytest.mark.slow
 def test_gradients_of_programs_that_read_from_both_ends(rng):
     with interpreted():
         for size in (1, 4, 5):
@@ -349,7 +350,7 @@ def three_parts(y, n, steps, d):
     return np.sum(y * y * y)
 
 
-@pytest.mark.parametrize("program", [reaction, parts_that_overlap, three_parts], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", sampled([reaction, parts_that_overlap, three_parts], 3), ids=lambda f: f.__name__)
 @pytest.mark.parametrize("n", sampled([5, 0, 2, 3], 4))
 def test_neighbours_in_parts_of_one_array(program, n):
     check_derivative(program, (np.linspace(0.5, 1.4, 3 * max(n, 1)), n, 2, 0.3), (0, 3))
@@ -379,7 +380,7 @@ def grid_beside(y, n, m):
 
 
 @pytest.mark.parametrize("program", [grid_in_place, grid_shifted, grid_beside], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("shape", [(1, 1), (2, 5), (4, 5)], ids=str)
+@pytest.mark.parametrize("shape", sampled(map(pytest.param, [(2, 5), (1, 1), (4, 5)]), 3), ids=str)
 def test_grids_in_one_dimension(program, shape):
     # where a row begins is a product of two numbers
     check_derivative(program, (np.linspace(0.5, 1.4, shape[0] * shape[1]), *shape), (0,))

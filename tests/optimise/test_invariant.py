@@ -219,7 +219,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("f", "args"), sampled(PROGRAMS, 3), ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(("f", "args"), sampled(PROGRAMS, 6), ids=lambda value: getattr(value, "__name__", ""))
 def test_programs(f, args):
     oracles.check(f, args)
 

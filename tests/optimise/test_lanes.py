@@ -457,7 +457,7 @@ def likelihoods(x, label):
     return loss
 
 
-@pytest.mark.parametrize("shape", [(70, 3), (17, 1), (15, 3), (3, 30), (20, 25), (0, 3)])
+@pytest.mark.parametrize("shape", sampled(map(pytest.param, [(70, 3), (17, 1), (15, 3), (3, 30), (20, 25), (0, 3)]), 3))
 def test_rows_have_a_second_form_for_few_columns(shape):
     x, label = np.sin(np.arange(shape[0] * shape[1])).reshape(shape), np.arange(shape[0]) % shape[1] - 1
     with interpreted():
@@ -493,6 +493,7 @@ def columns(start, w, steps):
     return a.sum()
 
 
+@pytest.mark.slow
 def test_columns_run_side_by_side_although_loops_fill_memory_of_the_trip():
     with interpreted():
         check_derivative(columns, (np.array([0.1, -0.4, 0.3]), np.sin(np.arange(9.0)).reshape(3, 3), 3), (0, 1))
@@ -515,7 +516,7 @@ def paths(x, drift):
 PATHS = [pytest.param(shape) for shape in ((70, 3), (16, 1), (15, 4), (3, 30), (64, 5), (0, 3))]
 
 
-@pytest.mark.parametrize("shape", sampled(PATHS, 3))
+@pytest.mark.parametrize("shape", sampled(PATHS, 6))
 def test_paths_have_a_second_form_for_few_of_them(shape):
     x = np.sin(np.arange(shape[0] * shape[1])).reshape(shape)
     with interpreted():

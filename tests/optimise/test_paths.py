@@ -61,6 +61,7 @@ def test_ties_share_the_adjoint():
     assert gradient.tolist() == [1.0, 1.0, 2.0]
 
 
+@pytest.mark.slow
 def test_all_elements_may_have_adjoints():
     with interpreted():
         check(dearest, (np.sin(np.arange(20.0)).reshape(4, 5), 0.3), (0, 1))

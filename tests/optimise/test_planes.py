@@ -12,7 +12,6 @@ from tapec.optimise.loops.planes import gather_planes
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import clone
-from tests.sampling import sampled
 
 CROSS = """
     def f(A, B, n, m, s):
@@ -194,7 +193,8 @@ def turned(x, w):
 CROSSES = [pytest.param(shape) for shape in ((3, 5), (0, 3), (2, 2), (3, 3), (6, 4))]
 
 
-@pytest.mark.parametrize("shape", sampled(CROSSES, 5), ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", CROSSES, ids=str)
 def test_crosses_of_every_size(shape):
     rng = np.random.default_rng(5)
     for f, args, signature in (

@@ -270,6 +270,7 @@ def remembered(w, u, x):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("f", "shapes", "misfit"),
     [

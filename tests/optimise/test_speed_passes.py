@@ -355,6 +355,7 @@ def scratch_of_any_size(x, size):
     return total
 
 
+@pytest.mark.slow
 def test_scratch_arrays_of_any_size():
     x = np.linspace(0.1, 0.9, 4)
     with oracles.interpreted():

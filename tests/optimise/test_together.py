@@ -251,6 +251,7 @@ def test_rows_of_one_array_meet_in_trips_of_one_number(other, joined):
     assert (run_together(function) != function) is joined
 
 
+@pytest.mark.slow
 def test_elimination_by_rows_keeps_no_row():
     def triangular(a0):
         a = a0.copy()

@@ -88,7 +88,7 @@ def smoothed(score, jump):
     return np.sum(best * best)
 
 
-@pytest.mark.parametrize("f", [likeliest, two_steps_back, kept_sometimes, first_kept, smoothed])
+@pytest.mark.parametrize("f", sampled([likeliest, two_steps_back, kept_sometimes, first_kept, smoothed], 2))
 @pytest.mark.parametrize("shape", sampled([pytest.param(s) for s in ((7, 5), (1, 3), (2, 4), (4, 1))], 4))
 def test_gradients_are_what_they_were(rng: np.random.Generator, f, shape):
     args = rng.normal(size=shape), rng.normal(size=(shape[1], shape[1]))
@@ -100,11 +100,13 @@ def test_gradients_are_what_they_were(rng: np.random.Generator, f, shape):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.compiled
 def test_compiled_they_are_too(rng: np.random.Generator):
     args = rng.normal(size=(30, 9)), rng.normal(size=(9, 9))
-    for one, other in zip(
-        tapec.grad(likeliest, (0, 1))(*args), tapec.grad(likeliest, (0, 1), opt_level=0)(*args), strict=True
-    ):
+    with oracles.interpreted():
+        plain = tapec.grad(likeliest, (0, 1), opt_level=0)(*args)
+    for one, other in zip(tapec.grad(likeliest, (0, 1))(*args), plain, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 

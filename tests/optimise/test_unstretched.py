@@ -7,6 +7,7 @@ import pytest
 
 import tapec
 from tests import oracles
+from tests.sampling import sampled
 
 
 def cosine(x, y):
@@ -41,7 +42,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("f", "extents"), CASES)
+@pytest.mark.parametrize(("f", "extents"), sampled(CASES, 2))
 def test_both_forms_give_what_the_program_gives_without_them(rng: np.random.Generator, f, extents):
     with oracles.interpreted():
         wrt = tuple(range(len(extents[0])))
@@ -117,6 +118,7 @@ def as_a_column(a, b, m, n):
     return m.sum()
 
 
+@pytest.mark.slow
 def test_the_form_for_others_may_always_raise_an_error():
     """One row must be three rows, if those of `m` are not as many as those of `b`."""
     oracles.check(as_a_column, (np.arange(3.0), np.ones((3, 4)), np.ones((3, 4)), 1))

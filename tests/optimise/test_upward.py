@@ -10,6 +10,7 @@ from tapec.backend import printer
 from tapec.optimise.loops.upward import count_upward
 from tests.optimise.reading import check, read
 from tests.oracles import interpreted
+from tests.sampling import sampled
 
 LOOP = """
 def f(a, a_1, x, n, j, c):
@@ -298,7 +299,7 @@ PROGRAMS = (
 )
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 3), ids=lambda f: f.__name__)
 def test_results_are_the_same_for_all_lengths(f):
     with interpreted():
         fast, plain = tapec.value_and_grad(f, wrt=(0, 1)), tapec.value_and_grad(f, wrt=(0, 1), opt_level=0)
@@ -311,7 +312,7 @@ def test_results_are_the_same_for_all_lengths(f):
                     np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 3), ids=lambda f: f.__name__)
 def test_no_buffer_is_left(f):
     text = tapec.emit(f, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
     reverse = text[text.index("# reverse sweep") :]
@@ -323,10 +324,14 @@ def test_no_buffer_is_left(f):
 @pytest.mark.compiled
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_compiled_loops_have_the_results_of_the_textbook_adjoint(f):
-    fast, plain = tapec.value_and_grad(f, wrt=(0, 1)), tapec.value_and_grad(f, wrt=(0, 1), opt_level=0)
+    fast = tapec.value_and_grad(f, wrt=(0, 1))
+    with interpreted():
+        plain = tapec.value_and_grad(f, wrt=(0, 1), opt_level=0)
     for n in (2, 3, 8, 19, 70):
         args = np.linspace(-1.0, 1.0, n), np.linspace(0.1, 0.3, n), 4
-        (value, found), (wanted, others) = fast(*args), plain(*args)
-        np.testing.assert_allclose(value, wanted, rtol=1e-12)
+        value, found = fast(*args)
+        with interpreted():
+            wanted, others = plain(*args)
+        np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-15)
         for one, other in zip(found, others, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)

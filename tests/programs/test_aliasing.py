@@ -571,6 +571,7 @@ def test_elements_in_any_order_are_apart(x):
     np.testing.assert_allclose(tapec.grad(doubled)(x), 8.0 * before)
 
 
+@pytest.mark.slow
 @pytest.mark.generated
 def test_an_argument_that_overlaps_itself_may_be_read():
     def read(x, y):

@@ -78,11 +78,12 @@ def check(f, reference):
     np.testing.assert_allclose(gradient, differences(reference, X), rtol=1e-6, atol=1e-4)
 
 
-@pytest.mark.parametrize("derived", sampled([slope, in_a_loop, tangent, hessian, product, second], 3))
+@pytest.mark.parametrize("derived", sampled([slope, in_a_loop, tangent, hessian, product, second], 6))
 def test_an_array_that_is_passed_twice_is_one(derived):
     check(lambda x: derived(written, x, x), lambda x: derived(lambda a: written(a, a), x))
 
 
+@pytest.mark.slow
 def test_the_second_argument_may_be_the_one_that_is_written():
     check(lambda x: slope(rebound, x, x), lambda x: slope(lambda a: rebound(a, a), x))
 
@@ -96,6 +97,7 @@ def test_an_array_may_be_passed_three_times():
     check(lambda x: slope(third_written, x, x, x), lambda x: slope(lambda a: third_written(a, a, a), x))
 
 
+@pytest.mark.slow
 def test_an_array_that_is_passed_twice_by_name_is_one():
     check(
         lambda x: tapec.grad(written)(a=x, b=x)[1],
@@ -146,7 +148,7 @@ def chosen(x):
     return tapec.value_and_grad(written)(x if x[0] > 0.5 else y, y)[0]
 
 
-@pytest.mark.parametrize("f", sampled([only_read, buffers_change_places, halves, chosen], 3))
+@pytest.mark.parametrize("f", sampled([only_read, buffers_change_places, halves, chosen], 4))
 def test_arrays_that_share_nothing_that_is_written_stay_as_they_are(f):
     check(f, lambda x: f(x.copy()))
 
@@ -164,6 +166,7 @@ def copied_columns(m):
     return slope(written, m[:, 0].copy(), m[:, 1].copy())
 
 
+@pytest.mark.slow
 def test_columns_of_a_matrix_are_apart():
     value, gradient = tapec.value_and_grad(columns)(MATRIX.copy())
     wanted, by_copies = tapec.value_and_grad(copied_columns)(MATRIX.copy())

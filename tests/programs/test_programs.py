@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from numba import njit
 
+import tapec
 from tests.oracles import Compiled, check, clone, same
 from tests.programs import (
     Program,
@@ -36,12 +37,13 @@ FORWARD = tuple(module.PROGRAMS[0] for module in MODULES)
 def test_program(program: Program):
     modes: Compiled = "both" if program in FORWARD else "reverse"
     original = njit(program.f) if program in FORWARD else program.f
+    # every size has the same types
+    made = cache(tapec.value_and_grad)
     for size in program.sizes:
         args = program.arguments(size)
         same("njit", original(*clone(args)), program.f(*clone(args)))
-        # every size has the same types, hence the same stages
         stages = partial(check_stages, program.f, args) if size == program.sizes[0] else None
-        check(program.f, args, program.wrt, original=original, compiled=modes, also=stages)
+        check(program.f, args, program.wrt, original=original, compiled=modes, also=stages, gradient=made)
 
 
 def test_every_program_is_deterministic():

@@ -18,7 +18,6 @@ from tapec.frontend import complex_calls
 from tapec.frontend.calls import dotted_name
 from tapec.rules import complex_numbers
 from tests.oracles import check, interpreted
-from tests.sampling import sampled
 
 # in every quadrant, near and far from 0
 POINTS = (0.7 + 0.4j, -0.6 + 1.1j, -1.3 - 0.2j, 0.3 - 2.1j, 4.0 + 3.0j, -0.01 + 0.02j)
@@ -89,7 +88,6 @@ def test_analytic_function_to_second_order(name):
     def f(z):
         return function(z).real * 0.7 + function(z).imag
 
-    tapec.check_grads(f, (0.7 + 0.4j,), order=2, rtol=1e-5)
     tapec.check_grads(f, (-0.6 + 1.1j,), order=2, rtol=1e-5)
 
 
@@ -187,9 +185,8 @@ def test_convention_of_gradients():
     np.testing.assert_allclose(pullback(2.0 - 1j)[0], np.conj(2 * z) * (2.0 - 1j))
 
 
-@pytest.mark.parametrize(
-    "other", sampled((np.float32, np.float64, np.int64, np.int32, np.int16, np.bool_, np.complex128), 7)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("other", [np.float32, np.float64, np.int64, np.int32, np.int16, np.bool_, np.complex128])
 def test_dtypes_are_those_of_numba(other):
     for text in ("z + x", "z * x", "x / z", "z - x", "z ** x"):
         f = from_text(f"def f(z, x):\n    return {text}\n")
@@ -227,7 +224,7 @@ SETTINGS = {"deadline": None, "derandomize": True, "database": None, "suppress_h
 
 
 @pytest.mark.slow
-@settings(max_examples=25, **SETTINGS)
+@settings(max_examples=12, **SETTINGS)
 @given(TERMS, TERMS)
 def test_random_programs(term, update):
     trip = f"        s = 0.3 * s + {term}\n        w = 0.5 * ({update})\n"
@@ -237,7 +234,7 @@ def test_random_programs(term, update):
 
 
 @pytest.mark.slow
-@settings(max_examples=15, **SETTINGS)
+@settings(max_examples=8, **SETTINGS)
 @given(TERMS)
 def test_random_array_expressions(term):
     term = term.replace("abs(", "np.abs(").replace(" if x > 0.5 else ", " * 0.5 + ")

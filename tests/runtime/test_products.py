@@ -42,7 +42,9 @@ def test_a_few_long_rows(rng: np.random.Generator, dtype: type):
     rounding = 1e-12 if dtype is np.float64 else 1e-4
     for rows, columns, terms in SIZES:
         x, y, w = (rng.normal(size=(n, m)).astype(dtype) for n, m in ((rows, terms), (columns, terms), (rows, columns)))
-        cases = ((sums(x, y), x @ y.T), (sums(np.asfortranarray(x), y), x @ y.T), (combined(w, y), w @ y))
+        cases = [(sums(x, y), x @ y.T), (combined(w, y), w @ y)]
+        # machine code for another layout: of double precision alone
+        cases += [(sums(np.asfortranarray(x), y), x @ y.T)] if dtype is np.float64 else []
         for found, wanted in cases:
             assert found.dtype == dtype and found.flags.c_contiguous
             np.testing.assert_allclose(found, wanted, rtol=rounding, atol=rounding, strict=True)

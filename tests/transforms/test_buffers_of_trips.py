@@ -111,7 +111,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize(("function", "args"), sampled(CASES, 3), ids=[case[0].__name__ for case in CASES])
+@pytest.mark.parametrize(("function", "args"), sampled(CASES, 5), ids=[case[0].__name__ for case in CASES])
 def test_values_of_inner_loops_are_in_buffers(function, args):
     source = tapec.value_and_grad(function).source(*[numba.typeof(arg) for arg in args])
     assert "_store_stack.append(" in source

@@ -29,7 +29,7 @@ def generated(f: Any, kind: str, level: int = 2, wrt: Any = 0) -> Program:
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
-@pytest.mark.parametrize("f", sampled(PROGRAMS, 9), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 10), ids=lambda f: f.__name__)
 def test_reverse_is_forward(f: Any, level: int):
     reverse, forward = load(generated(f, "value_and_grad", level)), load(generated(f, "jacfwd", 0))
     for n in (0, 1, 2, 3, 5, 9):
@@ -170,7 +170,7 @@ def test_no_slots_at_run_time():
         tapec.grad(the_exponential)(X, 3, 0)
 
 
-@pytest.mark.parametrize("f", [nested_values, *sampled(PROGRAMS, 9)], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [nested_values, *sampled(PROGRAMS, 10)], ids=lambda f: f.__name__)
 def test_types_are_those_of_the_values(f: Any):
     # a number of a trip that is reversed in place had the name of a counter, and its type: it had no tangent
     assert not ill_typed(generated(f, "value_and_grad", 0).core)

@@ -11,6 +11,7 @@ from numba import typeof
 
 import tapec
 from tests.oracles import check, interpreted
+from tests.sampling import sampled
 
 X = np.random.default_rng(3).uniform(0.1, 1.0, 9)
 
@@ -118,7 +119,7 @@ def as_an_array_afterwards(x):
 PROGRAMS = (stack, pairs, segments, a_list_per_trip, in_a_branch, by_hand, as_an_array_afterwards)
 
 
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 4), ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any]):
     with interpreted():
         check(f, (X,), (0,))
@@ -149,6 +150,7 @@ def test_explained():
     assert "`todo` is a list" in why
 
 
+@pytest.mark.slow
 def test_compiled():
     for f in (pairs, by_hand, a_list_per_trip):
         value, gradient = tapec.value_and_grad(f)(X)
@@ -272,7 +274,7 @@ def left_out_of_the_trip(x):
 REFUSED = (asked_for_later, changing_places, a_view_that_stays, shrinking, full_and_smaller)
 
 
-@pytest.mark.parametrize("f", [*REFUSED, left_out_of_the_trip], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled([*REFUSED, left_out_of_the_trip], 3), ids=lambda f: f.__name__)
 def test_others_are_right_too(f: Callable[..., Any]):
     with interpreted():
         fast = tapec.value_and_grad(f)(X)

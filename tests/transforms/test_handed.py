@@ -11,6 +11,7 @@ from numba import typeof
 
 import tapec
 from tests.oracles import check, interpreted
+from tests.sampling import sampled
 
 X = np.random.default_rng(4).uniform(0.2, 0.9, 8)
 
@@ -187,7 +188,7 @@ def of_with_break(x):
 PROGRAMS = (of_tree, sorted_in_place, of_best, of_even, of_after_calls, of_levels, of_halves)
 
 
-@pytest.mark.parametrize("f", [*PROGRAMS, of_with_break], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled([*PROGRAMS, of_with_break], 8), ids=lambda f: f.__name__)
 def test_derivatives(f: Callable[..., Any]):
     check(f, (X,), (0,))
 

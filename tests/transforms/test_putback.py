@@ -121,11 +121,11 @@ def by_changing_order(x, order, n):
     return total
 
 
-PROGRAMS = (tree, relaxed, behind_branches, until, several, by_changing_order, of_each_sample)
+PROGRAMS = (tree, relaxed, behind_branches, until, by_changing_order, of_each_sample, several)
 X = np.array([0.3, 0.8, -0.5, 0.6, 1.1])
 
 
-@pytest.mark.parametrize("f", sampled(PROGRAMS, 4), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 7), ids=lambda f: f.__name__)
 def test_reverse_is_forward(f: Callable[..., Any]):
     # what is read before it was written shows
     with interpreted(), harsh():

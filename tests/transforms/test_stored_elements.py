@@ -7,6 +7,7 @@ import pytest
 
 import tapec
 from tests.oracles import check, interpreted
+from tests.sampling import sampled
 
 
 def scaled(x, s):
@@ -174,7 +175,10 @@ def test_others_divide_again(f, again):
     assert again in reverse(f, signature)
 
 
-@pytest.mark.parametrize("f", [scaled, weights, overwritten, left, places, by_elements, again_changed, viewed_later])
+PROGRAMS = (scaled, weights, overwritten, left, places, by_elements, again_changed, viewed_later)
+
+
+@pytest.mark.parametrize("f", sampled(PROGRAMS, 4))
 def test_gradients_are_right(rng, f):
     x = rng.normal(size=(4, 4))
     s = rng.normal(size=(4, 4)) if f is weights else 1.0 + rng.random(4)
@@ -185,6 +189,7 @@ def test_gradients_are_right(rng, f):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_so_are_those_of_trips_that_are_run_again(rng):
     check(checkpointed_rows, (rng.normal(size=(5, 3)),))
 
