@@ -75,7 +75,7 @@ def statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             for alternative in node.orelse:
                 yield from statements(alternative)
-        else:
+        elif not isinstance(node, ast.expr):
             yield from statements(node)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import tapec
 from tests.oracles import check, interpreted
+from tests.sampling import sampled
 
 
 def gates(w, b, x):
@@ -71,10 +72,11 @@ def outcome(call: Any) -> Any:
         return "ValueError"
 
 
+# lengths that the parts go into, and others
 LENGTHS = tuple(range(10))
 
 
-@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("n", sampled(LENGTHS, 5))
 @pytest.mark.parametrize("program", [first_parts, halves, two_divisors, in_a_branch], ids=lambda f: f.__name__)
 def test_any_number_of_elements_gives_what_python_gives(program: Any, n: int, rng: np.random.Generator):
     """Multiples take the form for them, others that of all arguments, with its error where operands do not fit."""
@@ -87,7 +89,7 @@ def test_any_number_of_elements_gives_what_python_gives(program: Any, n: int, rn
             check(program, args)
 
 
-@pytest.mark.parametrize(("n", "m"), [(4, 2), (5, 2), (2, 1), (3, 1), (3, 2), (0, 0), (6, 2)])
+@pytest.mark.parametrize(("n", "m"), sampled([(4, 2), (5, 2), (2, 1), (3, 1), (3, 2), (0, 0), (6, 2)], 4))
 def test_parts_beside_another_argument(n: int, m: int, rng: np.random.Generator):
     args = rng.normal(size=n), rng.normal(size=m)
     wanted = outcome(lambda: given_beside(*args))
@@ -98,7 +100,7 @@ def test_parts_beside_another_argument(n: int, m: int, rng: np.random.Generator)
             check(given_beside, args, wrt=(0, 1))
 
 
-@pytest.mark.parametrize("rows", [4, 8, 0])
+@pytest.mark.parametrize("rows", sampled([8, 4, 0], 3))
 def test_gates(rows: int, rng: np.random.Generator):
     w, b, x = rng.normal(size=(rows, 3 + rows // 4)), rng.normal(size=rows), rng.normal(size=(3, 3))
     with interpreted():
