@@ -73,6 +73,7 @@ from tapec.optimise.memory.privatise import privatise
 from tapec.optimise.memory.records import keep_once
 from tapec.optimise.memory.refill import refill
 from tapec.optimise.memory.reused import reuse_memory
+from tapec.optimise.memory.rows_of_trips import keep_in_rows
 from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.optimise.memory.spent import numbers_of_spent
 from tapec.optimise.memory.stacks import stacks_by_position
@@ -244,7 +245,7 @@ VECTORS: tuple[Pass, ...] = (
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (grow_in_place, stacks_by_position, take_turns)
+FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, stacks_by_position, take_turns)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 

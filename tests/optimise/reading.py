@@ -1,7 +1,7 @@
 """Core form from Python text, so that a test shows a pass before and after.
 
 A name is a float64, unless it begins with one of these letters: i j k n (int64), c (bool),
-a (a vector), a capital letter (a matrix), or ends in `_stack`.
+a (a vector), a capital letter (a matrix), or ends in `_stack` (a list of numbers, or of matrices).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read(text: str, words: str = "") -> Function:
 
 def type_of(name: str) -> Type:
     if name.endswith("_stack"):
-        return Stack(FLOAT64)
+        return Stack(Array("float64", 2) if name[0].isupper() else FLOAT64)
     if name[0].isupper():
         return Array("float64", 2)
     return {"a": Array("float64", 1), "c": BOOL, **dict.fromkeys("ijkn", INT64)}.get(name[0], FLOAT64)
@@ -145,6 +145,8 @@ def _expr(node: ast.expr) -> Expr:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="np"), attr="zeros" | "empty" as fn), args=args):
             (shape,) = args
             return Op(fn, (Const("float64"), *_index(shape)))
+        case ast.Call(func=ast.Name(id="stack")):
+            return Op("stack", (Const("float64"),))
         case ast.Call(func=ast.Attribute(value=stack, attr="pop")):
             return Op("pop", (_expr(stack),))
         case ast.Call(func=func, args=args):

@@ -31,6 +31,8 @@ from dataclasses import dataclass, replace
 from tapec.analyses.regions import Regions, regions
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
+from tapec.optimise.memory.lists import ArrayList, array_lists
+from tapec.optimise.memory.rows_of_trips import Rows
 from tapec.optimise.vectors.parallel import has_threads
 from tapec.syntax.core import (
     Assign,
@@ -58,14 +60,9 @@ _CHUNK = 2048
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """A list of buffers: where it is made, and where a trip makes a buffer, puts it there and takes it back."""
+class _Kept(ArrayList):
+    """A list of buffers of one axis."""
 
-    stack: str
-    begun: Assign
-    made: Assign
-    put: Push
-    taken: Assign
     size: Atom
     dtype: str
 
@@ -82,53 +79,33 @@ def share_chunks(
 
 
 def _lists(function: Function, stmts: list[Stmt]) -> list[_Kept]:
-    """The lists of buffers that are used in no other way."""
+    """The lists of buffers of which nothing but elements is asked, and which will not be rows of one array."""
+    rows = Rows(function)
     sets = Counter(name for stmt in stmts for name in writes(stmt))
-    begun: dict[str, Assign] = {}
-    puts: dict[str, list[Push]] = {}
-    takes: dict[str, list[Assign]] = {}
-    made: dict[str, Assign] = {}
-    # names that are asked for more than elements, and lists that are put elsewhere
+    # names that are asked for more than elements
     other: set[str] = set()
     for stmt in stmts:
         match stmt:
-            case Assign(target=target, value=Op(fn="stack")):
-                begun[target] = stmt
-            case Assign(target=target, value=Op(fn="empty", args=(Const(), Name() | Const()))):
-                made[target] = stmt
-            case Assign(value=Op(fn="pop", args=(Name(id=stack),))):
-                takes.setdefault(stack, []).append(stmt)
-            case Push(stack=stack):
-                puts.setdefault(stack, []).append(stmt)
             case Assign(value=Op(fn="load", args=(Name(), *places))):
                 other.update(name for place in places for name in names_in(place))
             case Store(array=array):
                 other.update(name for name in reads(stmt) if name != array)
+            case Push():
+                pass
             case _:
                 other.update(reads(stmt))
-    where = regions(function)
     found: list[_Kept] = []
-    for stack, first in begun.items():
-        type_ = function.types[stack]
-        pushed, taken = puts.get(stack, []), takes.get(stack, [])
-        if not isinstance(type_, Stack) or len(pushed) != 1 or len(taken) != 1 or sets[stack] != 1 or stack in other:
+    for one in array_lists(function, rows.where):
+        type_ = function.types[one.stack]
+        if not isinstance(type_, Stack) or not isinstance(type_.element, Array) or type_.element.ndim != 1:
             continue
-        (put,), (take,) = pushed, taken
-        if not isinstance(type_.element, Array) or type_.element.ndim != 1 or not isinstance(put.value, Name):
+        if not other.isdisjoint((one.made.target, one.taken.target)) or rows.loops(one) is not None:
             continue
-        buffer = made.get(put.value.id)
-        names = {put.value.id, take.target}
-        if buffer is None or any(sets[name] != 1 or name in other for name in names):
-            continue
-        here = where.of[id(put)]
-        if where.of[id(buffer)] is not here or not here.loops() or not where.of[id(take)].loops():
-            continue
-        assert isinstance(buffer.value, Op)
-        _, size = buffer.value.args
+        assert isinstance(one.made.value, Op)
+        _, size = one.made.value.args
         assert isinstance(size, Name | Const)
-        if isinstance(size, Name) and sets[size.id] > 1:
-            continue
-        found.append(_Kept(stack, first, buffer, put, take, size, type_.element.dtype))
+        if isinstance(size, Const) or sets[size.id] <= 1:
+            found.append(_Kept(one.stack, one.begun, one.made, one.put, one.taken, size, type_.element.dtype))
     return found
 
 

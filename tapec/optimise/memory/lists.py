@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Function, Name, Op, Push, reads, walk
-from tapec.syntax.types import Scalar, Stack
+from tapec.syntax.core import Assign, Function, Name, Op, Push, reads, walk, writes
+from tapec.syntax.types import Array, Scalar, Stack
 
 
 @dataclass
@@ -47,6 +48,57 @@ def number_lists(function: Function) -> list[NumberList]:
         for name, places in made.items()
         if len(places) == 1 and pushes[name] and name not in other
     ]
+
+
+@dataclass(frozen=True)
+class ArrayList:
+    """A list of arrays: where it is begun, and where a trip makes an array, puts it there and takes it back."""
+
+    stack: str
+    begun: Assign
+    made: Assign
+    put: Push
+    taken: Assign
+
+
+def array_lists(function: Function, where: Regions) -> list[ArrayList]:
+    """Those that are used in no other way, and whose arrays a loop's trip makes by `empty` and keeps under one name."""
+    stmts = list(walk(function.body))
+    sets = Counter(name for stmt in stmts for name in writes(stmt))
+    begun: dict[str, Assign] = {}
+    made: dict[str, Assign] = {}
+    puts: dict[str, list[Push]] = {}
+    takes: dict[str, list[Assign]] = {}
+    other: set[str] = set()
+    for stmt in stmts:
+        match stmt:
+            case Assign(target=target, value=Op(fn="stack")):
+                begun[target] = stmt
+            case Assign(target=target, value=Op(fn="empty")):
+                made[target] = stmt
+            case Assign(value=Op(fn="pop", args=(Name(id=stack),))):
+                takes.setdefault(stack, []).append(stmt)
+            case Push(stack=stack, value=value):
+                puts.setdefault(stack, []).append(stmt)
+                other |= {value.id} if isinstance(value, Name) else set()
+            case _:
+                other.update(name for name in reads(stmt) if isinstance(function.types.get(name), Stack))
+    found: list[ArrayList] = []
+    for stack, first in begun.items():
+        type_ = function.types[stack]
+        pushed, taken = puts.get(stack, []), takes.get(stack, [])
+        if len(pushed) != 1 or len(taken) != 1 or sets[stack] != 1 or stack in other:
+            continue
+        (put,), (take,) = pushed, taken
+        if not isinstance(type_, Stack) or not isinstance(type_.element, Array) or not isinstance(put.value, Name):
+            continue
+        array = made.get(put.value.id)
+        if array is None or sets[put.value.id] != 1 or sets[take.target] != 1:
+            continue
+        here = where.of[id(put)]
+        if where.of[id(array)] is here and here.loops() and where.of[id(take)].loops():
+            found.append(ArrayList(stack, first, array, put, take))
+    return found
 
 
 def of_one_height(lists: list[NumberList], where: Regions) -> list[tuple[NumberList, ...]]:
