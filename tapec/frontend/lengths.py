@@ -133,13 +133,18 @@ class Lengths:
 
     def never_negative(self, sum_: Sum) -> bool:
         """Whether a sum of extents and parts of them is none of the negative numbers, whatever the extents are."""
+        # what is left of a whole once parts have been taken from it
+        rests: set[str] = set()
         for name, factor in sum_.terms:
             part = self.own_axes.get(name)
-            if factor < 0 and part is not None and part.divisor > 1:
-                # as often as the number goes into it, the part is on its axis
-                wholes = [one for one, _ in sum_.terms if self.own_axes.get(one) == part._replace(divisor=1)]
-                sum_ = sum_.with_({one: Sum.of(name).times(part.divisor).plus(Sum.of(one)) for one in wholes})
-        return sum_.number >= 0 and all(factor > 0 and name in self.own_axes for name, factor in sum_.terms)
+            if factor > 0 or part is None or part.divisor == 1:
+                continue
+            for whole, _ in sum_.terms:
+                if self.own_axes.get(whole) == part._replace(divisor=1):
+                    rests.add(rest := f"{whole}-{name}")
+                    sum_ = sum_.with_({whole: Sum.of(name).times(part.divisor).plus(Sum.of(rest))})
+        known = rests.union(self.own_axes)
+        return sum_.number >= 0 and all(factor > 0 and name in known for name, factor in sum_.terms)
 
     def note_extent(self, name: str, array: str, axis: int) -> None:
         """Remember that a name is the extent of an array's axis."""

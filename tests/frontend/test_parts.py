@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tapec
+from tapec.frontend.lengths import Lengths, Part
+from tapec.syntax.linear import Sum
 from tests.oracles import check, interpreted
 from tests.sampling import sampled
 
@@ -89,6 +92,22 @@ def test_any_number_of_elements_gives_what_python_gives(program: Any, n: int, rn
             check(program, args)
 
 
+def test_a_slice_by_two_parts_may_end_early():
+    """Which is refused, as where bounds are no parts: nobody means what is left of it to be stretched."""
+
+    def by_two_parts(x):
+        h, g = x.shape[0] // 4, x.shape[0] // 2
+        y = np.ones(g)
+        for _ in range(2):
+            y = y * x[3 * h : 3 * h + g] + x[:g]
+        return (y * y).sum()
+
+    with interpreted():
+        check(by_two_parts, (np.linspace(0.2, 1.0, 6),))
+        with pytest.raises(ValueError, match="ends before a slice"):
+            tapec.grad(by_two_parts)(np.linspace(0.2, 1.0, 4))
+
+
 @pytest.mark.parametrize(("n", "m"), sampled([(4, 2), (5, 2), (2, 1), (3, 1), (3, 2), (0, 0), (6, 2)], 4))
 def test_parts_beside_another_argument(n: int, m: int, rng: np.random.Generator):
     args = rng.normal(size=n), rng.normal(size=m)
@@ -105,6 +124,22 @@ def test_gates(rows: int, rng: np.random.Generator):
     w, b, x = rng.normal(size=(rows, 3 + rows // 4)), rng.normal(size=rows), rng.normal(size=(3, 3))
     with interpreted():
         check(gates, (w, b, x), wrt=(0, 1, 2))
+
+
+def test_what_is_never_negative_is_not():
+    """Parts of one whole by different numbers are not taken from it twice."""
+    lengths = Lengths()
+    lengths.own_axes = {"n": Part("b", 0), "h": Part("b", 0, 4), "g": Part("b", 0, 2), "m": Part("b", 1)}
+    proved = 0
+    for n, h, g, m, number in itertools.product((0, 1, 2), (0, -1, -3, -4, -9), (0, -1, -2, 1), (0, 1, -1), (0, 1, -1)):
+        made = Sum(number=number)
+        for name, factor in (("n", n), ("h", h), ("g", g), ("m", m)):
+            made = made.plus(Sum.of(name), factor)
+        least = min(n * x + h * (x // 4) + g * (x // 2) + m * y + number for x in range(40) for y in range(40))
+        if lengths.never_negative(made):
+            assert least >= 0, made
+            proved += 1
+    assert proved > 50
 
 
 def test_the_usual_case_asks_for_multiples_and_stretches_nothing():

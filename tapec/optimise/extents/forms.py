@@ -127,7 +127,7 @@ def either(form: Form, other: Function, most: int, constants: frozenset[str]) ->
         results.append(Name(result))
     branch = If(Name(test), tuple(body), tuple(other_body))
     types = {**fresh.types, **{name: other.types[name] for name in form.below}}
-    return replace(alike, body=(*asks, branch, Return(tuple(results), last.span)), types=types)
+    return replace(alike, body=(*asks, branch, Return(tuple(results), last.span)), types=types, few=())
 
 
 def alone(function: Function, form: Form, holds: bool, most: int, constants: frozenset[str]) -> Function:
