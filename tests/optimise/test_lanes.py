@@ -25,7 +25,7 @@ MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
 def everywhere(monkeypatch):
     """Lanes wherever they are proved to be right, worth it or not."""
     monkeypatch.setattr(pass_, "gains", lambda lanes, packed: True)
-    monkeypatch.setattr(pass_, "few", lambda loop: False)
+    monkeypatch.setattr(pass_, "few", lambda loop, trips: False)
 
 
 def test_memory_of_a_trip_gets_an_axis_of_lanes():

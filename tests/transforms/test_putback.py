@@ -121,7 +121,7 @@ def by_changing_order(x, order, n):
     return total
 
 
-PROGRAMS = (tree, relaxed, behind_branches, until, by_changing_order, of_each_sample, several)
+PROGRAMS = (tree, relaxed, behind_branches, until, by_changing_order, several, of_each_sample)
 X = np.array([0.3, 0.8, -0.5, 0.6, 1.1])
 
 
