@@ -19,6 +19,8 @@ VIEWS = frozenset({"view", "transpose", "reshape", "permute"})
 ALLOCATIONS = frozenset({"empty", "zeros"})
 # products of vectors and matrices
 PRODUCTS = frozenset({"np.dot", "tapec_runtime.product_in_rows"})
+# of the array among their operands that the result is as large as, the position
+AS_LARGE = {"copy": 0, "np.linalg.inv": 0, "np.linalg.cholesky": 0, "np.linalg.solve": 1}
 
 
 def is_memory(type_: Type | None) -> bool:

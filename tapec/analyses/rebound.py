@@ -18,14 +18,12 @@ Of the result of a function that it does not know, Numba assumes nothing; so num
 
 from __future__ import annotations
 
-from tapec.analyses.memory import ALLOCATIONS, PRODUCTS
+from tapec.analyses.memory import ALLOCATIONS, AS_LARGE, PRODUCTS
 from tapec.analyses.regions import regions
 from tapec.syntax.core import Assign, Const, Expr, For, Function, Name, Op, Push, Stmt, walk, writes
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array, Scalar, Stack
 
-# of the array among their operands that the result is as large as, the position
-_AS_LARGE = {"copy": 0, "np.linalg.inv": 0, "np.linalg.cholesky": 0, "np.linalg.solve": 1}
 # what an expression is followed through at most
 _DEEP = 100
 
@@ -215,7 +213,7 @@ class Rebound:
                 return self.size(sizes[axis])
             case Op(fn="reshape", args=(_, *sizes)) if sizes[axis] != Const(-1):
                 return self.size(sizes[axis])
-            case Op(fn=fn, args=args) if fn in _AS_LARGE and isinstance(operand := args[_AS_LARGE[fn]], Name):
+            case Op(fn=fn, args=args) if fn in AS_LARGE and isinstance(operand := args[AS_LARGE[fn]], Name):
                 return self.extent(operand.id, axis)
             case Op(fn="pop", args=(Name(id=stack),)) if stack in self.one:
                 return self.extent(stack, axis)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.memory import AS_LARGE
 from tapec.analyses.regions import Regions, regions
 from tapec.syntax.core import Assign, Block, Const, Expr, Function, Name, Op, Stmt, map_blocks
 from tapec.syntax.types import Array
@@ -65,16 +66,14 @@ class Sizes:
         match self.definition(array):
             case Op(fn="empty" | "zeros", args=(_, *sizes)):
                 return self.extent(sizes[axis])
-            case Op(fn="copy", args=(Name(id=source),)) | Name(id=source):
+            case Name(id=source):
                 return self.extent_of(source, axis)
+            case Op(fn=fn, args=args) if fn in AS_LARGE and isinstance(operand := args[AS_LARGE[fn]], Name):
+                return self.extent_of(operand.id, axis)
             case Op(fn="np.dot", args=(Name(id=first), _)) if axis == 0 and self.rank(first) == 2:
                 return self.extent_of(first, 0)
             case Op(fn="np.dot", args=(_, Name(id=second))) if self.rank(second) == 2:
                 return self.extent_of(second, 1)
-            case Op(fn="np.linalg.inv" | "np.linalg.cholesky", args=(Name(id=source),)):
-                return self.extent_of(source, axis)
-            case Op(fn="np.linalg.solve", args=(_, Name(id=source))):
-                return self.extent_of(source, axis)
             case Op(fn="transpose", args=(Name(id=source),)):
                 return self.extent_of(source, self.rank(source) - 1 - axis)
             case Op(fn="reshape", args=(_, *sizes)):

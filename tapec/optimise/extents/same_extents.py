@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.memory import ALLOCATIONS
+from tapec.analyses.memory import ALLOCATIONS, AS_LARGE
 from tapec.analyses.regions import Regions
 from tapec.syntax.core import (
     Assign,
@@ -142,8 +142,10 @@ class Extents:
     def source(self, value: Expr, axis: int) -> tuple[str, int] | None:
         """The array, and its axis, whose extent an axis of a value has."""
         match value:
-            case Name(id=array) | Op(fn="copy", args=(Name(id=array),)):
+            case Name(id=array):
                 return array, axis
+            case Op(fn=fn, args=args) if fn in AS_LARGE and isinstance(operand := args[AS_LARGE[fn]], Name):
+                return operand.id, axis
             case Op(fn="view", args=(Name(id=array), *subs)) if all(self.is_number(sub) for sub in subs):
                 return array, axis + len(subs)
             case Op(fn="pop", args=(Name(id=stack),)):
@@ -152,10 +154,6 @@ class Extents:
                 return array, self.rank(array) - 1 - axis
             case Op(fn="np.dot", args=(Name(id=left), Name(id=right))):
                 return (left, 0) if axis == 0 and self.rank(left) == 2 else (right, self.rank(right) - 1)
-            case Op(fn="np.linalg.inv" | "np.linalg.cholesky", args=(Name(id=array),)):
-                return array, axis
-            case Op(fn="np.linalg.solve", args=(_, Name(id=array))):
-                return array, axis
         return None
 
     def is_number(self, sub: Expr) -> bool:
