@@ -136,10 +136,16 @@ def _primary(fn: str, args: tuple[Expr, ...]) -> str:
             return f"{_at(args[0], _ATOM)}.pop()"
         case "stack":
             return f"[{_stacked(args)}][:0]"
+        case "tuples":
+            return f"[({', '.join(_stacked((dtype,)) for dtype in args)})][:0]"
         case "room":
             return f"[{_stacked(args[:1])}] * {_at(args[1], _ATOM)}"
         case "list.extend":
             return f"{_at(args[0], _ATOM)}.extend({expression(args[1])})"
+        case "list.append":
+            return f"{_at(args[0], _ATOM)}.append({_tuple(args[1:])})"
+        case "list.pop":
+            return f"{_at(args[0], _ATOM)}.pop()"
         case "index":
             return f"unsigned({expression(args[0])})"
         case "abs" | "min" | "max" | "round" | "divmod" | "len":

@@ -78,6 +78,7 @@ from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.optimise.memory.spent import numbers_of_spent
 from tapec.optimise.memory.stacks import stacks_by_position
 from tapec.optimise.memory.stored_once import store_rows_once
+from tapec.optimise.memory.tuple_lists import join_lists
 from tapec.optimise.memory.turns import take_turns
 from tapec.optimise.products.columns import products_in_rows
 from tapec.optimise.products.factors import share_factors
@@ -245,7 +246,7 @@ VECTORS: tuple[Pass, ...] = (
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, stacks_by_position, take_turns)
+FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, stacks_by_position, take_turns, join_lists)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 

@@ -70,6 +70,18 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
+class Tuples:
+    """A list of tuples of scalars used as a stack; `dtypes` are those of a tuple's numbers."""
+
+    dtypes: tuple[str, ...]
+
+    is_float = False
+
+    def __str__(self) -> str:
+        return f"stack({', '.join(self.dtypes)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """An inert string."""
 
@@ -79,7 +91,7 @@ class Text:
         return "str"
 
 
-Type = Scalar | Array | Stack | Text
+Type = Scalar | Array | Stack | Tuples | Text
 
 FLOAT64 = Scalar("float64")
 INT64 = Scalar("int64")
