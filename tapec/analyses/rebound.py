@@ -242,7 +242,8 @@ class Rebound:
                     return Sum(number=1)
                 axis -= 1
                 continue
-            if isinstance(sub, Op):
+            # after nesting, a place may be an expression, too
+            if isinstance(sub, Op) and sub.fn == "slice":
                 if axis == 0:
                     return self.cut(self.extent(array, place), *sub.args)
                 axis -= 1

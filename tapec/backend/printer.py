@@ -137,15 +137,22 @@ def _primary(fn: str, args: tuple[Expr, ...]) -> str:
         case "stack":
             return f"[{_stacked(args)}][:0]"
         case "tuples":
-            return f"[({', '.join(_stacked((dtype,)) for dtype in args)})][:0]"
+            return f"[{_stacked_tuple(args)}][:0]"
         case "room":
             return f"[{_stacked(args[:1])}] * {_at(args[1], _ATOM)}"
+        case "tuples.room":
+            *dtypes, room = args
+            return f"[{_stacked_tuple(dtypes)}] * {_at(room, _ATOM)}"
         case "list.extend":
             return f"{_at(args[0], _ATOM)}.extend({expression(args[1])})"
         case "list.append":
             return f"{_at(args[0], _ATOM)}.append({_tuple(args[1:])})"
+        case "list.set":
+            return f"{_at(args[0], _ATOM)}[{expression(args[1])}] = {_tuple(args[2:])}"
         case "list.pop":
             return f"{_at(args[0], _ATOM)}.pop()"
+        case "list.get":
+            return f"{_at(args[0], _ATOM)}[{expression(args[1])}]"
         case "index":
             return f"unsigned({expression(args[0])})"
         case "abs" | "min" | "max" | "round" | "divmod" | "len":
@@ -176,6 +183,11 @@ def _stacked(args: tuple[Expr, ...]) -> str:
         # a column of a matrix in Fortran's order: of a vector, `.T` is as Numba has vectors by themselves
         return f"{made}.T" if ndim > 1 else f"np.empty((1, 0){_dtype(Const(dtype))}).T[:, 0]"
     return made if layout == "C" else f"{made}[{', '.join(['::2'] * ndim)}]"
+
+
+def _stacked_tuple(dtypes: Iterable[Expr]) -> str:
+    """A tuple of a list's element type."""
+    return f"({', '.join(_stacked((dtype,)) for dtype in dtypes)})"
 
 
 def _tuple(args: tuple[Expr, ...]) -> str:

@@ -246,7 +246,7 @@ VECTORS: tuple[Pass, ...] = (
 # after those that know buffers which change places for different arrays
 IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, stacks_by_position, take_turns, join_lists)
+FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, join_lists, stacks_by_position, take_turns)
 READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 

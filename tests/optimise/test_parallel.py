@@ -375,6 +375,32 @@ def test_text_of_extents_that_change():
     assert "\n    else:\n        z = v\n" in tapec.emit(cut, signature="f8[::1], b1", parallel=True)
 
 
+def obstacles(u, links, obstacles):
+    """Rows that a loop takes from an array, in trips that are run again."""
+    points = np.zeros((u.shape[1], 2))
+    cost = 0.0
+    for _ in range(u.shape[0]):
+        y = 0.0
+        for i in range(u.shape[1]):
+            y += links[i]
+            points[i, 1] = y
+        for p in points:
+            for ox, oy, radius in obstacles:
+                d = np.hypot(p[0] - ox, p[1] - oy) - radius
+                if d < 0.5:
+                    cost += (0.5 - d) ** 2
+    return cost
+
+
+def test_with_a_limit_of_memory():
+    args = np.ones((2, 3)), np.array([0.4, 0.3, 0.6]), np.arange(12.0).reshape(4, 3) * 0.2
+    with interpreted():
+        found = flat(tapec.value_and_grad(obstacles, (1, 2), memory="200kB", parallel=True)(*args))
+        expected = flat(tapec.value_and_grad(obstacles, (1, 2), opt_level=0)(*args))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
 def neighbours(x, k):
     s = 0.0
     for i in range(k):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -134,11 +135,19 @@ def chosen(y, w):
     return total
 
 
+def pooled_again(y, w):
+    """A trip of another loop fills and empties the lists."""
+    total = 0.0
+    for shift in range(3):
+        total += pooled(np.cos(y + shift), w) * chosen(y, w)
+    return total
+
+
 Y = np.array([0.7, 0.4, 0.9, 0.2, 0.3, 0.8, 0.1])
 W = np.array([1.1, 0.6, 0.9, 1.4, 0.8, 0.7, 1.2])
 
 
-@pytest.mark.parametrize("f", [pooled, chosen], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [pooled, chosen, pooled_again], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("size", [7, 1, 2])
 def test_derivatives(f: Callable[..., Any], size: int):
     with interpreted():
@@ -153,9 +162,16 @@ def test_said_and_left_out_below_level_2(f: Callable[..., Any]):
     assert "lists of numbers are one list of tuples" in str(tapec.explain(f, (0, 1), signature=signature))
 
 
+def test_those_of_a_trip_are_filled_by_position():
+    text = tapec.emit(pooled_again, (0, 1), signature="f8[::1], f8[::1]")
+    assert re.search(r"kept_stack(_\d)? = \[\(0.0, 0.0, 0.0, 0.0\)\] \* 64\n", text)
+    assert re.search(r"kept_stack(_\d)?\[height(_\d)?\] = \(", text)
+    assert re.search(r"\w+, \w+, \w+, \w+ = kept_stack(_\d)?\[height(_\d)?\]\n", text)
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("f", [pooled, chosen], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [pooled, chosen, pooled_again], ids=lambda f: f.__name__)
 def test_compiled(f: Callable[..., Any]):
     value, bars = tapec.value_and_grad(f, (0, 1))(Y, W)
     wanted, wanted_bars = tapec.value_and_grad(f, (0, 1), opt_level=0)(Y, W)

@@ -6,18 +6,18 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Function, Name, Op, Push, reads, walk, writes
-from tapec.syntax.types import Array, Scalar, Stack
+from tapec.syntax.core import Assign, Call, Function, Name, Op, Push, Stmt, reads, walk, writes
+from tapec.syntax.types import Array, Scalar, Stack, Tuples, Type
 
 
 @dataclass
 class NumberList:
-    """A list of numbers that a function makes at one place, fills and empties, and uses in no other way."""
+    """A list of numbers, or of tuples, that a function makes at one place, fills and empties, and uses for no more."""
 
     name: str
     made: Assign
-    pushes: list[Push] = field(default_factory=list)
-    pops: list[Assign] = field(default_factory=list)
+    pushes: list[Stmt] = field(default_factory=list)
+    pops: list[Stmt] = field(default_factory=list)
 
 
 def number_lists(function: Function) -> list[NumberList]:
@@ -25,15 +25,20 @@ def number_lists(function: Function) -> list[NumberList]:
     made: dict[str, list[Assign]] = {
         name: []
         for name, type_ in function.types.items()
-        if isinstance(type_, Stack) and isinstance(type_.element, Scalar) and name not in function.params
+        if _holds_numbers(type_) and name not in function.params
     }
-    pushes: dict[str, list[Push]] = {name: [] for name in made}
-    pops: dict[str, list[Assign]] = {name: [] for name in made}
+    pushes: dict[str, list[Stmt]] = {name: [] for name in made}
+    pops: dict[str, list[Stmt]] = {name: [] for name in made}
     other: set[str] = set()
     for stmt in walk(function.body):
         match stmt:
-            case Assign(target=name, value=Op(fn="stack")) if name in made:
+            case Assign(target=name, value=Op(fn="stack" | "tuples")) if name in made:
                 made[name].append(stmt)
+            case Call(function="list.append", args=(Name(id=name), *values)) if name in made:
+                pushes[name].append(stmt)
+                other.update(value.id for value in values if isinstance(value, Name))
+            case Call(function="list.pop", args=(Name(id=name),)) if name in made:
+                pops[name].append(stmt)
             case Assign(value=Op(fn="pop", args=(Name(id=name),))) if name in made:
                 pops[name].append(stmt)
             case Push(stack=name, value=value) if name in made:
@@ -48,6 +53,11 @@ def number_lists(function: Function) -> list[NumberList]:
         for name, places in made.items()
         if len(places) == 1 and pushes[name] and name not in other
     ]
+
+
+def _holds_numbers(type_: Type) -> bool:
+    """Whether a type is that of a list of numbers, or of tuples of them."""
+    return isinstance(type_, Tuples) or (isinstance(type_, Stack) and isinstance(type_.element, Scalar))
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from tapec.syntax.core import (
     Store,
     map_blocks,
 )
-from tapec.syntax.types import INT64, Scalar, Stack
+from tapec.syntax.types import INT64, Scalar, Stack, Tuples
 
 # elements of a list before it grows
 _ROOM = 64
@@ -115,28 +115,51 @@ class _Writer:
                 if self.listener is not None:
                     why = "every trip fills and empties it"
                     self.listener.decide(_span(stmt), "stacks", "the list `{0}` keeps its memory", why, Named(name))
-                type_ = self.types[name]
-                assert isinstance(type_, Stack) and isinstance(type_.element, Scalar)
-                out.append(Assign(name, Op("room", (Const(type_.element.dtype), Const(_ROOM))), _span(stmt)))
+                out.append(Assign(name, self.room(name), _span(stmt)))
             out += self.statement(stmt)
         return tuple(out)
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
         match stmt:
-            case Assign(target=name, value=Op(fn="stack")) if name in self.of:
+            case Assign(target=name, value=Op(fn="stack" | "tuples")) if name in self.of:
                 group = self.of[name]
                 return [Assign(group.height, Const(0), stmt.span)] if group.names[0] == name else []
             case Push(stack=name, value=value) if name in self.of:
-                group = self.of[name]
-                height = Name(group.height)
-                before = self.make_room(group, stmt) if id(stmt) in group.lead else []
-                after = self.step(group, "+", stmt) if id(stmt) in group.last else []
-                return [*before, Store(name, (height,), value, False, stmt.span), *after]
+                return self.filled(Store(name, (self.height(name),), value, False, stmt.span), name, stmt)
+            case Call(function="list.append", args=(Name(id=name), *values)) if name in self.of:
+                put = replace(stmt, function="list.set", args=(Name(name), self.height(name), *values))
+                return self.filled(put, name, stmt)
             case Assign(target=target, value=Op(fn="pop", args=(Name(id=name),))) if name in self.of:
-                group = self.of[name]
-                before = self.step(group, "-", stmt) if id(stmt) in group.lead else []
-                return [*before, Assign(target, Op("load", (Name(name), Name(group.height))), stmt.span)]
+                taken = Op("load", (Name(name), self.height(name)))
+                return self.emptied(Assign(target, taken, stmt.span), name, stmt)
+            case Call(function="list.pop", args=(Name(id=name),)) if name in self.of:
+                take = replace(stmt, function="list.get", args=(Name(name), self.height(name)), changes=())
+                return self.emptied(take, name, stmt)
         return [map_blocks(stmt, self.block)]
+
+    def room(self, name: str) -> Op:
+        """The list with some elements."""
+        type_ = self.types[name]
+        if isinstance(type_, Tuples):
+            return Op("tuples.room", (*map(Const, type_.dtypes), Const(_ROOM)))
+        assert isinstance(type_, Stack) and isinstance(type_.element, Scalar)
+        return Op("room", (Const(type_.element.dtype), Const(_ROOM)))
+
+    def height(self, name: str) -> Name:
+        return Name(self.of[name].height)
+
+    def filled(self, put: Stmt, name: str, stmt: Stmt) -> list[Stmt]:
+        """What fills an element in, in place of the statement that appends it."""
+        group = self.of[name]
+        before = self.make_room(group, stmt) if id(stmt) in group.lead else []
+        after = self.step(group, "+", stmt) if id(stmt) in group.last else []
+        return [*before, put, *after]
+
+    def emptied(self, taken: Stmt, name: str, stmt: Stmt) -> list[Stmt]:
+        """What reads an element, in place of the statement that takes it from the end."""
+        group = self.of[name]
+        before = self.step(group, "-", stmt) if id(stmt) in group.lead else []
+        return [*before, taken]
 
     def step(self, group: _Group, sign: str, stmt: Stmt) -> list[Stmt]:
         return [Assign(group.height, Op(sign, (Name(group.height), Const(1))), _span(stmt))]

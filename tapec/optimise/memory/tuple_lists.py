@@ -15,7 +15,7 @@ Numba asks of each list whether there is room, and writes its length: four lists
 and one of tuples 7; a list takes as long to compile as ten lines, too.  The numbers of a tuple have one size, so that
 none of its memory is empty.
 
-Last of the passes that know lists: a tuple is no number.
+Late: other passes ask for lists of numbers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def join_lists(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with lists of tuples; see the module."""
-    lists = number_lists(function)
+    lists = [one for one in number_lists(function) if isinstance(function.types[one.name], Stack)]
     if len(lists) < 2:
         return function
     places = _Places(function)
