@@ -107,6 +107,7 @@ from tapec.optimise.vectors.remainders import cheap_remainders
 from tapec.optimise.vectors.rows import hide_descent
 from tapec.optimise.vectors.searches import search_tables
 from tapec.optimise.vectors.selected import select_functions, select_values
+from tapec.optimise.vectors.set_in_trips import set_in_trips
 from tapec.optimise.vectors.stages import stage_functions
 from tapec.optimise.vectors.strided import keep_in_line
 from tapec.optimise.vectors.tabled import tabulate
@@ -343,7 +344,8 @@ def tidy(
         # Numba knows one program: what a form without threads binds anew is wrong with those of another one
         alone = forms is None or rebound(function) is None
         function = hide_sizes(function) if alone else sequential(function)
-    return behind_loops(_run(READABLE, function, constants, listener))
+    function = _run(READABLE, function, constants, listener)
+    return behind_loops(set_in_trips(function) if has_threads(function) else function)
 
 
 def used(options: Options, function: Function) -> Options:

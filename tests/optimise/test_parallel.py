@@ -401,6 +401,66 @@ def test_with_a_limit_of_memory():
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+def some(x, m, owner):
+    """What a branch computes, its adjoint needs in another one."""
+    s = 0.0
+    for i in range(x.shape[0]):
+        if owner[i] == i % 3:
+            s += x[i] * x[i] / m[i]
+    return s
+
+
+def some_rows(a, w, owner):
+    """A row that a branch takes."""
+    s = 0.0
+    for i in range(a.shape[0]):
+        if owner[i] == i % 3:
+            row = a[i]
+            for j in range(row.shape[0]):
+                s += row[j] ** 2 / (w[i] + row.shape[0])
+    return s
+
+
+def some_of_some(a, w, owner):
+    s = 0.0
+    for i in range(a.shape[0]):
+        u = w[i]
+        if owner[i] == i % 3:
+            for j in range(a.shape[1]):
+                if a[i, j] > 0.3:
+                    u = u * a[i, j] + 1.0 / (w[i] + owner[i])
+        if u > 0.1:
+            s += np.sqrt(u)
+    return s
+
+
+OWNERS = np.arange(40) % 3 * np.array([1, 1, 2, 1] * 10)
+BRANCHED = (
+    (some, (RANDOM.random(40), 0.5 + RANDOM.random(40), OWNERS)),
+    (some_rows, (GRID, 0.5 + RANDOM.random(40), OWNERS)),
+    (some_of_some, (GRID, 0.5 + RANDOM.random(40), OWNERS)),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize(("f", "args"), BRANCHED, ids=lambda one: getattr(one, "__name__", ""))
+def test_what_a_branch_alone_sets(f: Any, args: tuple[Any, ...]):
+    # Numba computed before the loop what trips compute of it
+    found = flat(tapec.value_and_grad(f, (0, 1), parallel=True)(*args))
+    with interpreted():
+        expected = flat(tapec.value_and_grad(f, (0, 1), opt_level=0)(*args))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+def test_what_a_branch_alone_sets_has_a_first_value():
+    text = tapec.emit(some, (0, 1), signature="f8[::1], f8[::1], i8[::1]", parallel=True)
+    (name,) = re.findall(r"inverse = 1.0 / (\w+)", text)
+    assert re.search(rf"in numba.prange\(chunks\):\n(        \w+ = 0.0\n)*        {name} = 0.0\n", text)
+    assert f"{name} = 0.0" not in tapec.emit(some, (0, 1), signature="f8[::1], f8[::1], i8[::1]")
+
+
 def neighbours(x, k):
     s = 0.0
     for i in range(k):

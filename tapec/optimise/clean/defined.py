@@ -34,7 +34,7 @@ from tapec.syntax.core import (
     writes,
     zero_of,
 )
-from tapec.syntax.types import Array, Scalar, Stack, Text, Type
+from tapec.syntax.types import Array, Scalar, Stack, Text, Tuples, Type
 
 # a mask of names
 Known = int | None
@@ -42,13 +42,13 @@ Known = int | None
 
 def define_copied(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with first values where copies need them; see the module."""
-    worker = _Defined()
+    worker = Defined()
     worker.block(function.body, worker.names.mask((*function.params, *constants)))
     first = tuple(Assign(name, blank(function.types[name])) for name in worker.unset)
     return replace(function, body=(*first, *function.body))
 
 
-class _Defined:
+class Defined:
     """Walks all ways; `None` stands for the names that are set where nothing arrives."""
 
     def __init__(self) -> None:
@@ -108,6 +108,8 @@ def blank(type_: Type) -> Expr:
             return Op("stack", (Const(dtype),))
         case Stack(element=Array(dtype=dtype, ndim=ndim, layout=layout)):
             return Op("stack", (Const(dtype), Const(ndim), Const(layout)))
+        case Tuples(dtypes=dtypes):
+            return Op("tuples", tuple(map(Const, dtypes)))
         case Array(dtype=dtype, ndim=ndim, layout=layout):
             empty = Op("empty", (Const(dtype), *(Const(0),) * ndim))
             if layout == "A" and ndim:
