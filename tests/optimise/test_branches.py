@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tapec.optimise.clean.branches import straighten
-from tests.optimise.reading import check
+from tests.optimise.reading import check, read
 
 
 def test_an_empty_branch_is_turned_round():
@@ -66,3 +68,60 @@ def test_a_loop_that_begins_with_its_test_is_a_while():
             return x
         """,
     )
+
+
+def test_branches_on_one_condition_are_one():
+    check(
+        straighten,
+        before="""
+        def f(x, y, n):
+            if x < y:
+                u = y
+            else:
+                u = x
+            if x < y:
+                if n == 0:
+                    v = u
+                if n == 0:
+                    v = v * u
+            else:
+                v = x
+            w = u * v
+            return w
+        """,
+        after="""
+        def f(x, y, n):
+            if x < y:
+                u = y
+                if n == 0:
+                    v = u
+                    v *= u
+            else:
+                u = x
+                v = x
+            w = u * v
+            return w
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "body"),
+    [
+        ("x < y", "x = y"),
+        ("x < y", "for k in range(n):\n                x = x + 1.0"),
+        ("a[0] < y", "b[0] = y"),
+        ("x < y", "if n == 0:\n                raise ValueError()"),
+    ],
+)
+def test_others_stay_apart(test: str, body: str):
+    text = f"""
+    def f(x, y, n, a, b):
+        if {test}:
+            {body}
+        if {test}:
+            y = 0.0
+        return y
+    """
+    function = read(text)
+    assert straighten(function) == function

@@ -405,8 +405,10 @@ def some(x, m, owner):
     """What a branch computes, its adjoint needs in another one."""
     s = 0.0
     for i in range(x.shape[0]):
+        y = 0.1 * x[i]
         if owner[i] == i % 3:
-            s += x[i] * x[i] / m[i]
+            y = x[i] * x[i] / m[i]
+        s += np.exp(y)
     return s
 
 

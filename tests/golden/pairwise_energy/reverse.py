@@ -29,9 +29,6 @@ def pairwise_energy_value_and_grad(p, cutoff):
                 t_1 = 4.0 * s6
                 t_2 = s6 - 1.0
                 energy += t_1 * t_2
-            # if r2 < cutoff * cutoff:
-            if t:
-                # energy += 4.0 * s6 * (s6 - 1.0)
                 s6_bar = t_1 + 4.0 * t_2
                 # s6 = 1.0 / r2**3
                 t_3 = -(3 * r2 ** 2 * (s6 * s6_bar * s6))
