@@ -17,13 +17,11 @@ from typing import Any
 import gast
 
 from tapec.errors import SourceUnavailable, Span
+from tapec.frontend.one_line import AnyFunction, told_apart
 from tapec.frontend.pickled import NOWHERE
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
-
-AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
 
 @dataclass(frozen=True)
 class FunctionSource:
@@ -92,14 +90,22 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
     if not lines:
         try:
-            found, _ = inspect.findsource(code)
-            lines = tuple(found)
+            lines = tuple(inspect.findsource(code)[0])
         except (OSError, TypeError):
             raise _without_text(function) from None
     known = _known.get((code.co_filename, code))
     if known is not None and known.lines == lines:
         return known
-    node = _find(parse_lines(lines, code.co_filename), code)
+    found = _find(parse_lines(lines, code.co_filename), code)
+    if len(found) > 1:
+        found = told_apart(found, code, lines)
+        if not found:
+            raise SourceUnavailable(
+                f"the source of `{function.__qualname__}` cannot be found",
+                reason=f"line {code.co_firstlineno} has several functions, and nothing tells which one this is",
+                hint="give each a line of its own",
+            )
+    node = gast.ast_to_gast(found[0]) if found else None
     if node is None or is_edited(code, function.__globals__, lines):
         if code.co_filename == "<string>":
             # the name of what exec() runs, under which newer Pythons keep the text of `python -c`
@@ -178,10 +184,10 @@ def _functions(tree: ast.Module) -> dict[str, list[AnyFunction]]:
     return found
 
 
-def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
-    """The definition that `code` was compiled from: same first line, name, and arguments."""
+def _find(tree: ast.Module, code: types.CodeType) -> list[AnyFunction]:
+    """The definitions that `code` may have been compiled from: same first line, name, and arguments."""
     wanted_arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    candidates = []
+    candidates: list[AnyFunction] = []
     for node in _functions(tree).get(code.co_name, ()):
         first = node.lineno
         if not isinstance(node, ast.Lambda):
@@ -190,20 +196,4 @@ def _find(tree: ast.Module, code: types.CodeType) -> gast.AST | None:
         names = tuple(argument.arg for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs)
         if first == code.co_firstlineno and names == wanted_arguments:
             candidates.append(node)
-    if len(candidates) > 1:
-        candidates = [node for node in candidates if _same_position(node, code)] or candidates[:1]
-    if not candidates:
-        return None
-    return gast.ast_to_gast(candidates[0])
-
-
-def _same_position(node: AnyFunction, code: types.CodeType) -> bool:
-    """Whether the columns of the compiled code lie inside `node`: tells lambdas on one line apart."""
-    positions = [p for p in code.co_positions() if p[0] is not None and p[2] is not None and p[3]]
-    body: ast.stmt | ast.expr = node.body if isinstance(node, ast.Lambda) else node
-    return any(
-        line == body.lineno and body.col_offset <= column and end_column <= (body.end_col_offset or 0) + 1
-        for line, _, column, end_column in positions
-        if end_column is not None and column is not None
-        and (line, column) == (body.lineno, body.col_offset)
-    )
+    return candidates

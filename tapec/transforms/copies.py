@@ -14,7 +14,7 @@ the equations of shallow water.  One copy of the array gives all of them.  A nes
 - fewer arrays are copied than values would be kept.
 
 Elements that a nest reads again and again, in more loops than the array has axes, are another case: there one value
-alone is worth a copy.
+alone is worth a copy.  As many of the loops as the array has axes must be as long as one, as far as can be told.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from tapec.transforms.replays import Replays
 
 # so deep are expressions that a copy can give
 _DEPTH = 8
+# what makes a size of other sizes
+_SIZES = frozenset({"+", "-", "*", "//", "max", "neg"})
 # an array, and the body of the loop before which it is copied
 Pair = tuple[str, Region]
 
@@ -280,10 +282,38 @@ class Copies(Replays):
         for place, loop in enumerate(chain):
             if loop is self.tape or len(chain) - place <= type_.ndim or not self._serves(load, array, loop):
                 continue
+            inner = chain[place:]
             # a copy of all of it once, or beside stores into it, only for loops that go over all of it
-            if (place and not self._stored_in(array, loop)) or self._wide(load.value.args[1:], chain[place:]):
+            if place and not self._stored_in(array, loop) and sum(map(self._is_long, inner)) >= type_.ndim:
+                return loop
+            if self._wide(load.value.args[1:], inner):
                 return loop
         return None
+
+    def _is_long(self, loop: Region) -> bool:
+        """Whether a loop may be taken to have as many trips as an axis of an array has elements.
+
+        Not if their number is a constant, the least of several, or one that elements of arrays tell: a trip of the loop
+        around then reads a part, and a copy of all is more than the work.
+        """
+        owner = loop.owner
+        if not isinstance(owner, For):
+            return False
+        first, last = self._dependence.affine(owner.start), self._dependence.affine(owner.stop)
+        if first is None or last is None or first.base == last.base:
+            return False
+        return all(base is None or self._is_size(Name(base)) for base in (first.base, last.base))
+
+    def _is_size(self, expr: Expr) -> bool:
+        """Whether an integer follows from extents, arguments and the variables of loops."""
+        if isinstance(expr, Const):
+            return True
+        if isinstance(expr, Op):
+            return expr.fn == "dim" or (expr.fn in _SIZES and all(map(self._is_size, expr.args)))
+        defs = self.regions.defs.get(expr.id, [])
+        if len(defs) != 1:
+            return not defs
+        return isinstance(defs[0], For) or (isinstance(defs[0], Assign) and self._is_size(defs[0].value))
 
     def _wide(self, subs: tuple[Expr, ...], chain: tuple[Region, ...]) -> bool:
         """Whether subscripts are variables of loops with an extent of an array for a bound."""

@@ -46,6 +46,15 @@ def edited_into_nonsense():
 
 
 @misuse
+def one_of_several_on_a_line():
+    # what others have compiled, from text of other columns
+    f, file = defined("    \nif True: f, g = lambda x: x * x * 3.0, lambda x: x + 1.0\n")
+    text = "\nf, g = lambda x: x * x, lambda x: 2.0 * x\n"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    tapec.grad(f)(1.0)
+
+
+@misuse
 def numba_refuses_the_source():
     def spoilt(program, module_name="", path=""):
         return lambda x: missing  # noqa: F821

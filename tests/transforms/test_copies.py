@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tests.oracles import interpreted
+from tests.oracles import check, interpreted
 
 
 def two_fields(x, steps):
@@ -261,3 +261,36 @@ def test_pullbacks_and_second_derivatives(f: Callable[..., Any]):
         ahead, behind = (tapec.grad(f)(x + sign * step * direction, 3) for sign in (1.0, -1.0))
         product = tapec.hvp(f)(x, 3, direction)
         np.testing.assert_allclose(product, (ahead - behind) / (2.0 * step), rtol=1e-6, atol=1e-6)
+
+
+def pairs_of_rows(x, begin, end):
+    """Integers tell which few elements a trip reads; it writes one."""
+    total = 0.0
+    for r in range(begin.shape[0]):
+        a, b = begin[r], end[r]
+        for i in range(a, b):
+            for j in range(i + 1, b):
+                total += x[i] * x[j]
+        x[a] += x[b - 1] * 0.1
+    return total
+
+
+def band(x, begin, end):
+    """Three neighbours, each with three others."""
+    total = 0.0
+    for r in range(begin.shape[0]):
+        for i in range(r, r + 3):
+            for j in range(max(i - 1, 0), min(i + 2, x.shape[0])):
+                total += x[i] * x[j] * x[r]
+        x[r] *= 1.1 * x[end[r]]
+    return total
+
+
+@pytest.mark.parametrize("f", [pairs_of_rows, band], ids=lambda f: f.__name__)
+def test_no_copy_of_what_a_trip_reads_a_part_of(f: Callable[..., Any]):
+    begin = np.array([3, 0, 2, 3, 1])
+    args = np.random.default_rng(3).uniform(0.5, 1.5, 8), begin, begin + 4
+    forward, _, _ = tapec.emit(f, signature="f8[::1], i8[::1], i8[::1]").partition("# reverse sweep")
+    assert not re.findall(r"_kept(?:_\d+)? = \w+_store", forward)
+    with interpreted():
+        check(f, args)
