@@ -6,9 +6,10 @@ import types
 from typing import Any
 
 from tapec.backend.boundary import Boundary
-from tapec.errors import NotDifferentiable
+from tapec.errors import NotDifferentiable, Span
 from tapec.frontend.lower import Lowered
 from tapec.frontend.source import definition
+from tapec.syntax.core import Const, Raise
 from tapec.syntax.types import Scalar
 from tapec.transforms.jacobian import JACOBIANS
 
@@ -17,9 +18,7 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> N
     """`grad` needs one float number."""
     span = definition(function)
     if lowered.result is None:
-        raise NotDifferentiable(
-            f"`{function.__name__}` returns nothing", span, hint="return the number to differentiate"
-        )
+        raise _without_result(lowered, function, span)
     if kind in JACOBIANS:
         _check_floats(lowered.result, function)
         return
@@ -44,6 +43,18 @@ def check_target(lowered: Lowered, function: types.FunctionType, kind: str) -> N
         raise NotDifferentiable(
             f"`{function.__name__}` returns {result[1]}, which has no derivative", span, hint="return a float"
         )
+
+
+def _without_result(lowered: Lowered, function: types.FunctionType, span: Span) -> NotDifferentiable:
+    """A function that returns nothing, or raises whatever it is given."""
+    raised = [stmt for stmt in lowered.function.body if isinstance(stmt, Raise)]
+    if not raised:
+        return NotDifferentiable(
+            f"`{function.__name__}` returns nothing", span, hint="return the number to differentiate"
+        )
+    texts = [str(arg.value) for arg in raised[0].args if isinstance(arg, Const)]
+    what = f"{raised[0].exception}: {texts[0]}" if texts else raised[0].exception
+    return NotDifferentiable(f"`{function.__name__}` never returns", raised[0].span or span, reason=f"it raises {what}")
 
 
 def _is_one_number(result: Any) -> bool:

@@ -177,7 +177,8 @@ def _correlate(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
 
 def _norm(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     sizes = ev.materialise(elementwise(ev, "abs", (args[0],), node))
-    return ev.call_object(np.linalg.norm, [sizes, *args[1:]], kwargs, node)
+    found: Value = ev.inline_library(arrays_product.norm_of_sizes, [sizes, *args[1:]], kwargs, node)
+    return found
 
 
 def _solve(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

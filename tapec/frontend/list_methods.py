@@ -12,6 +12,7 @@ from tapec.frontend.creation import as_array, copy, filled
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.known import spelled
 from tapec.frontend.lists import column, element_type, growing, list_number, list_value
+from tapec.frontend.subscripts import integer
 from tapec.frontend.values import (
     NONE,
     Complex,
@@ -127,7 +128,29 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
         item = indexing.item_at(ev, contents.buffer, last)
         ev.heap[owner] = Growing(contents.buffer, last)
         return item
+    if name == "pop" and isinstance(contents, Growing) and len(args) == 1:
+        return _taken(ev, owner, contents, args[0], node)
     return None
+
+
+def _taken(ev: Evaluator, owner: Lst, contents: Growing, index: Value, node: Any) -> Value:
+    """An element that is taken out of a list; those behind it move up."""
+    indexing.check_place(ev, integer(ev, index, node), contents.count, "pop index out of range")
+    place = indexing.list_place(ev, index, contents.count, node)
+    item = indexing.item_at(ev, contents.buffer, place)
+    last = ev.op("-", contents.count, number(1))
+    _move_up(ev, contents.buffer, place, last)
+    ev.heap[owner] = Growing(contents.buffer, last)
+    return item
+
+
+def _move_up(ev: Evaluator, buffer: Any, place: Sym, last: Sym) -> None:
+    """Move what stands behind a place of a buffer, up to the last one, to the place before it."""
+    if isinstance(buffer, Tup):
+        for part in buffer.items:
+            _move_up(ev, part, place, last)
+        return
+    ev.call_library("moved_up", (buffer, place, last))
 
 
 def extend_list(ev: Evaluator, owner: Lst, value: Value, node: Any) -> None:

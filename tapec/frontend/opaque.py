@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numba
@@ -24,6 +25,7 @@ from tapec.syntax.types import Array
 def inert(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """A function whose result has no derivative: called as it is."""
     function = numba_types.callable_of(name)
+    args, kwargs = _named(function, args, kwargs)
     syms: list[Sym] = []
     for arg in args:
         value = as_array(ev, arg, node) if isinstance(arg, Tup | Lst) else arg
@@ -56,6 +58,18 @@ def inert(ev: Evaluator, name: str, args: Args, kwargs: Kwargs, node: Any) -> Va
         return Tup(tuple(Sym(Name(target), ev.types[target]) for target in targets))
     types = ", ".join(str(sym.type) for sym in syms)
     ev.fail(TypeMismatch, f"Numba has no `{name}` for ({types})", node)
+
+
+def _named(function: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments, with text that follows the arrays under its name: `np.searchsorted(a, v, "right")`."""
+    place = next((k for k, arg in enumerate(args) if isinstance(arg, Static) and isinstance(arg.obj, str)), len(args))
+    if place == len(args):
+        return args, kwargs
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return args, kwargs
+    return args[:place], {**dict(zip(names[place:], args[place:], strict=False)), **kwargs}
 
 
 def primitive(ev: Evaluator, name: str, args: Args, node: Any) -> Value:

@@ -133,8 +133,18 @@ def _vector_norm(x, ord, axis, keepdims):
     return np.power(np.sum(np.power(np.abs(x), ord), axis, keepdims=keepdims), 1.0 / ord)
 
 
+def _largest_singular_value(x):
+    """The square root of the largest eigenvalue of the smaller product with itself."""
+    if x.size == 0:
+        return x.dtype.type(0)
+    product = np.dot(x.T, x) if x.shape[1] <= x.shape[0] else np.dot(x, x.T)
+    squares, _ = np.linalg.eigh(product)
+    largest = squares[-1]
+    return np.sqrt(largest) if largest > 0 else x.dtype.type(0)
+
+
 def norm(x, ord=None, axis=None, *, keepdims=False):
-    """Norm of a vector (any order), of a matrix (Frobenius, 1, inf), or of vectors along an axis.
+    """Norm of a vector (any order), of a matrix (Frobenius, 1, 2, inf), or of vectors along an axis.
 
     The Euclidean norm has derivative 0 at 0.
     """
@@ -161,7 +171,16 @@ def norm(x, ord=None, axis=None, *, keepdims=False):
         return kept(np.max(np.sum(np.abs(x), 1)), 2, keepdims)
     if ord == -np.inf:
         return kept(np.min(np.sum(np.abs(x), 1)), 2, keepdims)
+    if ord == 2:
+        return kept(_largest_singular_value(x), 2, keepdims)
     raise ValueError("this norm needs singular values, which have no derivative yet")
+
+
+def norm_of_sizes(sizes, ord=None, axis=None, *, keepdims=False):
+    """Norm of complex numbers, given the size of each."""
+    if sizes.ndim == 2 and axis is None and ord is not None and not isinstance(ord, str) and ord == 2:
+        raise ValueError("this norm of a complex matrix needs singular values, which have no derivative yet")
+    return norm(sizes, ord, axis, keepdims=keepdims)
 
 
 def _full(a, v):

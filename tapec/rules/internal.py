@@ -218,6 +218,12 @@ def _pick(values, steps, index):  # type: ignore[no-untyped-def]
     return values[place]
 
 
+def moved_up(buffer, place, last):  # type: ignore[no-untyped-def]
+    """The elements behind a place of a list, each one place further to the front."""
+    for k in range(place, last):
+        buffer[k] = buffer[k + 1]
+
+
 def grown(buffer, count):  # type: ignore[no-untyped-def]
     """A buffer with room for one more element."""
     room = buffer
@@ -256,6 +262,7 @@ INTERNAL: dict[str, Callable[..., Any]] = {
         update_rows,
         update_points,
         grown,
+        moved_up,
         copied,
     )
 }

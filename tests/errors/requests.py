@@ -96,6 +96,18 @@ def target_is_nothing(x):
     x[0] = 1.0
 
 
+@refused(VECTOR)
+def target_that_always_raises(x):
+    if x.ndim < 2:
+        raise ValueError("give a matrix")
+    return x[0]
+
+
+@refused(VECTOR)
+def norm_by_singular_values(x):
+    return np.linalg.norm(np.outer(x, x), "nuc") + 1.0
+
+
 @refused(VECTOR, call=tapec.jacobian)
 def block_of_an_integer(x):
     return x * 2.0, len(x)

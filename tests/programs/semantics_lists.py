@@ -129,3 +129,28 @@ def appended_in_a_branch(a):
     for i, weight in found:
         total += weight * weight * (i + 1)
     return total
+
+
+@case(A)
+@case(A[:1])
+def taken_from_anywhere(a):
+    """A queue, and elements from the middle."""
+    queue, rest = [(0, a[0])], []
+    for i in range(1, a.size):
+        queue.append((i, a[i] * a[i - 1]))
+    total = 0.0
+    while len(queue) > 0:
+        i, weight = queue.pop(0)
+        total = 0.9 * total + weight * a[i]
+        rest.append(weight**2)
+        if i == 2:
+            queue.append((4 % a.size, 0.5 * weight))
+    k = 0
+    while len(rest) > 1:
+        total += rest.pop(k % len(rest)) * rest[-1]
+        rest[0] *= 1.1
+        k += 1
+        if len(rest) > 2:
+            total -= rest.pop(-2) * k
+    del rest[0]
+    return total + len(rest)

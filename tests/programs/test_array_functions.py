@@ -130,7 +130,7 @@ def interpolation(x, knots, values):
     s = 0.0
     for v in x:
         k = np.searchsorted(knots, v)
-        s += v * values[k % 4]
+        s += v * values[k % 4] * values[knots.searchsorted(v, "right") % 4]
     return np.interp(x, knots, values), s
 
 
@@ -139,6 +139,11 @@ def selections(a, x):
     k = np.argsort(a)
     order = a[k] * np.arange(4)
     return order, a[np.argmin(a)] * x, np.where(a > x, a, x) ** 2, a[np.nonzero(a > x)[0]] * 2.0, a.clip(0.4, 1.2)
+
+
+@cases((arr(3, 2) - 0.4,), compiled="both")
+def spectral_norms(a):
+    return np.linalg.norm(a, 2), np.linalg.norm(a.T, ord=2), np.linalg.norm(a[:1], 2) ** 2
 
 
 @cases((arr(3), arr(3)))

@@ -6,8 +6,10 @@ derivatives alike.  Compilation is tested elsewhere.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tapec
 from tests.oracles import check, interpreted
 from tests.programs import (
     semantics_arrays,
@@ -35,3 +37,14 @@ CASES = [
 def test_values_and_derivatives(f, args):
     with interpreted():
         check(f, args, skip_kinks=True)
+
+
+def test_an_element_outside_a_list_cannot_be_taken():
+    def f(x):
+        rest = []
+        for k in range(x.size):
+            rest.append(x[k])
+        return rest.pop(x.size)
+
+    with interpreted(), pytest.raises(IndexError, match="out of range"):
+        tapec.grad(f)(np.ones(3))

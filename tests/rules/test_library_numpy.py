@@ -108,6 +108,17 @@ def test_axes_that_a_reduction_cannot_run_over_are_refused():
         LIBRARY[np.linalg.norm](a, 1, (0, 1))
 
 
+@over({name: a for name, a in ARRAYS.items() if a.ndim == 2})
+def test_spectral_norms(a: Any):
+    agrees(np.linalg.norm, a, 2, rtol=tolerance(a))
+    agrees(np.linalg.norm, a, 2, keepdims=True, rtol=tolerance(a))
+    agrees(np.linalg.norm, 0 * a, 2)
+    agrees(np.linalg.norm, a[:, :0], 2)
+    for ord in ("nuc", -2):
+        with pytest.raises(ValueError, match="singular values"):
+            LIBRARY[np.linalg.norm](a, ord)
+
+
 @over(ARRAYS)
 @pytest.mark.parametrize("function", [np.max, np.min, np.nanmax, np.nanmin])
 def test_extremes_are_exact(function: Any, a: Any):
