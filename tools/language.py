@@ -70,8 +70,8 @@ EXPRESSIONS = {
     "Tuple": ("`(x, y)`", "packing, slices with static bounds, `+`, `*` by a constant, named fields"),
     "List": (
         "`[x, y]`",
-        "literals, elements, `append`, `extend`, `pop`, `del x[i]`; a list that grows in a loop holds numbers, or tuples"
-        " of those; arrays, too, where the loop makes few trips whose number is known (`for i in range(4):`)",
+        "literals, elements, `append`, `extend`, `pop`, `del x[i]`; a list that grows in a loop holds numbers, or"
+        " tuples of those; arrays, too, where the loop makes few trips whose number is known (`for i in range(4):`)",
     ),
     "Dict": ("`{\"a\": x}`", "keys that are known; which keys there are may not depend on a branch or loop"),
     "Set": (
