@@ -3,6 +3,8 @@
     now, old = np.empty(n), np.empty(n)
     for k in range(steps):
         ...
+        if done:
+            break
         now, old = old, now
 
 The names share memory over time, but never at the same time: they begin as different arrays, and the
@@ -19,7 +21,7 @@ Within a trip, what it makes is other memory than what it began with.
 from __future__ import annotations
 
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Block, For, Function, Loop, Name, Op, walk
+from tapec.syntax.core import Assign, Block, Break, For, Function, If, Loop, Name, Op, Raise, reads, walk, writes
 from tapec.syntax.types import Array
 
 _FRESH = frozenset({"empty", "zeros", "copy"})
@@ -85,27 +87,49 @@ def begun_with(name: str, region: Region, regions: Regions) -> bool:
 
 
 def _rotated(loop: For | Loop, regions: Regions, function: Function, known: dict[str, int]) -> list[str]:
-    """The arrays that a loop permutes, if they are different ones when it begins."""
-    held = permutation(loop.body)
-    copies = {id(stmt) for stmt in last_copies(loop.body)}
+    """The arrays that a loop permutes, if they are different ones when it begins.
+
+    A trip that leaves the loop may set them otherwise, if one of them alone is used behind it.
+    """
+    end, leaving = _end(loop.body)
+    held = permutation(end)
+    copies = {id(stmt) for stmt in last_copies(end)}
     inside = {id(stmt) for stmt in walk(loop.body)}
-    names, origins = [], []
+    names, origins, begun = [], [], set[int]()
     for name in held:
         if not isinstance(function.types.get(name), Array):
             continue
         first = [stmt for stmt in regions.defs[name] if id(stmt) not in inside]
         own = [stmt for stmt in regions.defs[name] if id(stmt) in inside]
-        if not first or any(id(stmt) not in copies for stmt in own):
+        if not first or any(id(stmt) not in copies and id(stmt) not in leaving for stmt in own):
             continue
         if len(first) != 1 or not isinstance(first[0], Assign) or not isinstance(first[0].value, Name):
             return []
         names.append(name)
         origins.append(first[0].value.id)
+        begun.add(id(first[0]))
     if sorted(held[name] for name in names) != sorted(names) or len(set(origins)) != len(origins):
+        return []
+    behind = [stmt for stmt in walk(function.body) if id(stmt) not in inside | begun]
+    used = {name for stmt in behind for name in (*reads(stmt), *writes(stmt))} if leaving else set()
+    if len(used.intersection(names)) > 1:
         return []
     together = {known.get(origin, -k) for k, origin in enumerate(origins)}
     fresh = all(is_fresh(origin, regions) for origin in origins)
     return names if fresh or (len(together) == 1 and together.pop() > 0) else []
+
+
+def _end(body: Block) -> tuple[Block, set[int]]:
+    """The block that a trip ends with unless it leaves the loop, and the statements of those that leave it."""
+    leaving: set[int] = set()
+    while body and isinstance(last := body[-1], If) and (_leaves(last.body) != _leaves(last.orelse)):
+        body, other = (last.orelse, last.body) if _leaves(last.body) else (last.body, last.orelse)
+        leaving |= {id(stmt) for stmt in walk(other)}
+    return body, leaving
+
+
+def _leaves(block: Block) -> bool:
+    return bool(block) and isinstance(block[-1], Break | Raise)
 
 
 def is_fresh(name: str, regions: Regions) -> bool:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tapec.analyses.dependence import Dependence
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
 from tapec.analyses.rotation import begun_with, renewed, rotating
@@ -34,12 +33,11 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits
 from tapec.transforms.extents import Extents
 from tapec.transforms.plan import Slot, Snapshot
+from tapec.transforms.reach import Reach
 from tapec.transforms.replays import Replays
 
 # so deep are expressions that a copy can give
 _DEPTH = 8
-# what makes a size of other sizes
-_SIZES = frozenset({"+", "-", "*", "//", "max", "neg"})
 # an array, and the body of the loop before which it is copied
 Pair = tuple[str, Region]
 
@@ -62,12 +60,14 @@ class Copies(Replays):
         self._copied: dict[str, list[Region]] = {}
         self._chosen = False
         self._pending: list[tuple[str, Region]] = []
+        # loads from rows as loads from whole arrays, by the load's id
+        self._wholes: dict[int, tuple[Assign, Name]] = {}
 
     def choose_copies(self) -> None:
         """Of what the reverse sweep asks for, find the nests in which copies of arrays take less."""
-        self._dependence = Dependence(self.regions)
         program = Function("", (), self.regions.root.block, self.types)
         self._sizes = Sizes(program, (), self.regions)
+        self._reach = Reach(self.regions, self._sizes)
         self._buffers = rotating(program, self.regions)
         self._renewed = renewed(self.regions)
         asked = {(name, id(self.regions.home[name])): name for name, _ in self._pending}
@@ -139,7 +139,7 @@ class Copies(Replays):
             return None
         counted = []
         for sub, extent in zip(subs, shape.extents, strict=True):
-            place = self._counted_by(sub, extent, chain)
+            place = self._reach.counted_by(sub, extent, chain)
             if place is None or place in counted:
                 return None
             counted.append(place)
@@ -180,21 +180,6 @@ class Copies(Replays):
         trip = self._renewed.get(one)
         return trip is not None and loop.inside(trip) and begun_with(other, trip, self.regions)
 
-    def _counted_by(self, sub: Expr, extent: Expr, chain: tuple[Region, ...]) -> int | None:
-        """The place of the loop that counts a subscript up to an extent."""
-        affine = self._dependence.affine(sub) if isinstance(sub, Name | Const) else None
-        for place, region in enumerate(chain):
-            loop = region.owner
-            if affine is None or not isinstance(loop, For) or loop.var != affine.base:
-                continue
-            bounds = (self._dependence.affine(bound) for bound in (loop.start, loop.stop))
-            limits = [self._sizes.extent(Name(b.base)) for b in bounds if b is not None and b.base is not None]
-            return place if limits and all(one == extent or self._is_extent(one) for one in limits) else None
-        return None
-
-    def _is_extent(self, expr: Expr | None) -> bool:
-        return isinstance(expr, Op) and expr.fn == "dim"
-
     def _shape(self, array: str, asked: frozenset[str]) -> _Shape | None:
         """The extents of a name that stands for whole arrays of one shape."""
         type_ = self.types[array]
@@ -234,9 +219,26 @@ class Copies(Replays):
         home = self.regions.home[stmt.target]
         if not self._chosen or self.regions.merged(stmt.target) or self._is_there(stmt, array.id, home):
             return False
+        load, array = self._of_whole(stmt, array)
         type_ = self.types[array.id]
         assert isinstance(type_, Array)
-        return self._repeated(stmt, array.id, type_, self.chain(home)) is not None
+        return self._repeated(load, array.id, type_, self.chain(home)) is not None
+
+    def _of_whole(self, load: Assign, row: Name) -> tuple[Assign, Name]:
+        """A load from a row of an array as one from the array, `row[j]` as `a[i, j]`; itself from others."""
+        found = self._wholes.get(id(load))
+        if found is None:
+            found = load, row
+            made = self.regions.defs.get(row.id, [])
+            view = made[0].value if len(made) == 1 and isinstance(made[0], Assign) else None
+            if isinstance(view, Op) and view.fn == "view" and not any(map(_is_slice, view.args[1:])):
+                assert isinstance(load.value, Op) and isinstance(view.args[0], Name)
+                value = Op("load", (*view.args, *load.value.args[1:]))
+                found = Assign(load.target, value, load.span), view.args[0]
+                self.regions.of[id(found[0])] = self.regions.of[id(load)]
+                self.regions.place[id(found[0])] = self.regions.place[id(load)]
+            self._wholes[id(load)] = found
+        return found
 
     def _nest(self, stmt: Stmt) -> Region | None:
         if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op) or stmt.value.fn != "load":
@@ -254,9 +256,12 @@ class Copies(Replays):
             return False
         array = made.value.args[0]
         assert isinstance(array, Name)
+        loop = self._nest(made)
+        if loop is None:
+            made, array = self._of_whole(made, array)
+        assert isinstance(made.value, Op)
         type_ = self.types[array.id]
         assert isinstance(type_, Array)
-        loop = self._nest(made)
         if loop is not None:
             kept = self._grid(array.id, type_, loop, chain)
         else:
@@ -284,51 +289,10 @@ class Copies(Replays):
                 continue
             inner = chain[place:]
             # a copy of all of it once, or beside stores into it, only for loops that go over all of it
-            if place and not self._stored_in(array, loop) and sum(map(self._is_long, inner)) >= type_.ndim:
+            if place and not self._stored_in(array, loop) and sum(map(self._reach.is_long, inner)) >= type_.ndim:
                 return loop
-            if self._wide(load.value.args[1:], inner):
+            if self._reach.over_all(load.value.args[1:], inner):
                 return loop
-        return None
-
-    def _is_long(self, loop: Region) -> bool:
-        """Whether a loop may be taken to have as many trips as an axis of an array has elements.
-
-        Not if their number is a constant, the least of several, or one that elements of arrays tell: a trip of the loop
-        around then reads a part, and a copy of all is more than the work.
-        """
-        owner = loop.owner
-        if not isinstance(owner, For):
-            return False
-        first, last = self._dependence.affine(owner.start), self._dependence.affine(owner.stop)
-        if first is None or last is None or first.base == last.base:
-            return False
-        return all(base is None or self._is_size(Name(base)) for base in (first.base, last.base))
-
-    def _is_size(self, expr: Expr) -> bool:
-        """Whether an integer follows from extents, arguments and the variables of loops."""
-        if isinstance(expr, Const):
-            return True
-        if isinstance(expr, Op):
-            return expr.fn == "dim" or (expr.fn in _SIZES and all(map(self._is_size, expr.args)))
-        defs = self.regions.defs.get(expr.id, [])
-        if len(defs) != 1:
-            return not defs
-        return isinstance(defs[0], For) or (isinstance(defs[0], Assign) and self._is_size(defs[0].value))
-
-    def _wide(self, subs: tuple[Expr, ...], chain: tuple[Region, ...]) -> bool:
-        """Whether subscripts are variables of loops with an extent of an array for a bound."""
-        places = {self._bounded_by_extent(sub, chain) for sub in subs}
-        return None not in places and len(places) == len(subs)
-
-    def _bounded_by_extent(self, sub: Expr, chain: tuple[Region, ...]) -> int | None:
-        affine = self._dependence.affine(sub) if isinstance(sub, Name | Const) else None
-        for place, region in enumerate(chain):
-            loop = region.owner
-            if affine is None or not isinstance(loop, For) or loop.var != affine.base:
-                continue
-            bounds = (self._dependence.affine(bound) for bound in (loop.start, loop.stop))
-            limits = (self._sizes.extent(Name(b.base)) for b in bounds if b is not None and b.base is not None)
-            return place if any(self._is_extent(one) for one in limits) else None
         return None
 
     def _snapshot(self, array: str, type_: Array, loop: Region) -> str:
@@ -403,6 +367,11 @@ class Copies(Replays):
             if loop.parent is not None:
                 for bound in (owner.start, owner.step):
                     self._demand(bound, loop.parent)
+
+
+def _is_slice(sub: Expr) -> bool:
+    """Whether a subscript of a view keeps an axis, or makes one."""
+    return isinstance(sub, Op) or sub == Const(None)
 
 
 def _by_array(pairs: set[Pair]) -> dict[str, list[Region]]:
