@@ -12,9 +12,9 @@ from tests.oracles import interpreted
 from tools.built import built, cases, compare
 
 NAMES = {
-    "baseline": ("newton_sqrt", "kalman_log_likelihood", "mixture_vectorised", "american_put", "sir_epidemic"),
+    "baseline": ("newton_sqrt", "kalman_log_likelihood", "american_put"),
     # with functions of whole vectors
-    "native": ("kalman_log_likelihood", "mixture_vectorised"),
+    "native": ("mixture_vectorised",),
 }
 
 pytestmark = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from numba import float64
@@ -11,6 +13,8 @@ from tests.oracles import check, interpreted
 from tests.sampling import sampled
 
 VECTOR = float64[::1]
+# one gradient for all arguments
+MADE = functools.cache(tapec.value_and_grad)
 
 
 def differences(u):
@@ -61,7 +65,7 @@ PROGRAMS = (differences, in_place, twice, single_elements, stretched, chosen, st
 @pytest.mark.parametrize("program", sampled(PROGRAMS, 7), ids=[one.__name__ for one in PROGRAMS])
 def test_rings_of_any_length_go_round(program, extent):
     with interpreted():
-        check(program, (np.random.default_rng(extent).uniform(0.1, 1.0, extent),))
+        check(program, (np.random.default_rng(extent).uniform(0.1, 1.0, extent),), gradient=MADE)
 
 
 def test_a_shift_that_is_known_makes_no_array():

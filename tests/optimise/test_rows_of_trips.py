@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -142,15 +143,16 @@ C = np.array([[0.5, -0.2, 0.9], [0.3, 0.4, -0.1]])
 V = np.array([0.7, -0.4, 1.1])
 
 
-@pytest.mark.parametrize("steps", sampled([3, 0, 1, -2], 4))
 @pytest.mark.parametrize(
     ("f", "args"),
-    [(filtered, (A, C, V)), (handed_back, (A, V)), (left_early, (A, V)), (twice_deep, (A, V))],
+    sampled([(filtered, (A, C, V)), (handed_back, (A, V)), (left_early, (A, V)), (twice_deep, (A, V))], 4),
     ids=["filtered", "handed_back", "left_early", "twice_deep"],
 )
-def test_derivatives(f: Callable[..., Any], args: tuple[Any, ...], steps: int):
+def test_derivatives(f: Callable[..., Any], args: tuple[Any, ...]):
+    made = cache(tapec.value_and_grad)
     with interpreted():
-        check_derivative(f, (*args, steps), wrt=tuple(range(len(args))))
+        for steps in (3, 0, 1, -2):
+            check_derivative(f, (*args, steps), wrt=tuple(range(len(args))), gradient=made)
 
 
 def test_a_filter_keeps_its_steps_in_rows():
