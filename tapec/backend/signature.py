@@ -38,7 +38,10 @@ def argument(numba_type: Any, label: str) -> Any:
     part = _part(numba_type)
     if part is not None:
         return Complex(part, part, contiguous=getattr(numba_type, "layout", "A") != "A")
-    raise UnsupportedType(f"`{label}` has type {numba_type}, which is not supported as an argument")
+    raise UnsupportedType(
+        f"`{label}` has type {numba_type}, which is not supported as an argument",
+        hint="pass the numbers and arrays in it, by themselves or in a tuple or named tuple",
+    )
 
 
 def _part(numba_type: Any) -> Any:
