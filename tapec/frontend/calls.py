@@ -171,6 +171,14 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return ev.inert(dotted, plain(ev, all_present(ev, args)), kwargs, node)
     if isinstance(obj, type) and issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return named_tuples.made(ev, obj, plain(ev, args), kwargs, node)
+    if type(obj).__module__.startswith("numba.experimental.jitclass"):
+        title = getattr(obj, "__name__", "jitclass")
+        ev.fail(
+            UnsupportedFunction,
+            f"cannot differentiate code that makes a `{title}`, which is a jitclass",
+            node,
+            hint="use a named tuple or a dataclass, and functions of it",
+        )
     if ev.live is not None and isinstance(obj, type):
         made = ev.live.construct(obj, args, kwargs, node)
         if made is not None:

@@ -15,6 +15,8 @@ from importlib.machinery import SourceFileLoader
 from typing import Any
 
 import gast
+import numba
+import numpy as np
 
 from tapec.errors import SourceUnavailable, Span
 from tapec.frontend.one_line import AnyFunction, told_apart
@@ -22,6 +24,7 @@ from tapec.frontend.pickled import NOWHERE
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
+_OF_LIBRARIES = tuple(os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep for module in (np, numba))
 
 @dataclass(frozen=True)
 class FunctionSource:
@@ -40,7 +43,9 @@ class FunctionSource:
 
     @functools.cached_property
     def is_of_python(self) -> bool:
-        """Whether it belongs to Python's library or to tapec: errors in it name the line that calls it."""
+        """Whether it belongs to Python, NumPy, Numba or tapec: errors in it name the line that calls it."""
+        if self.file.startswith(_OF_LIBRARIES):
+            return True
         return self.file.startswith(_OF_PYTHON) and "site-packages" not in self.file.removeprefix(_OWN)
 
     def span(self, node: Any) -> Span:

@@ -6,7 +6,8 @@ from collections import namedtuple
 
 import numpy as np
 import scipy.special
-from numba import guvectorize, vectorize
+from numba import float64, guvectorize, vectorize
+from numba.experimental import jitclass
 
 from tests.errors import Refusals
 
@@ -24,6 +25,22 @@ def scaled(x, factor, *, offset=0.0):
 @refused(1.0)
 def no_source_and_no_rule(x):
     return scipy.special.jv(2, x)
+
+
+@jitclass([("stiffness", float64)])
+class Spring:
+    def __init__(self, stiffness):
+        self.stiffness = stiffness
+
+
+@refused(VECTOR)
+def object_of_a_jitclass(x):
+    return Spring(x[0]).stiffness
+
+
+@refused(VECTOR)
+def numpys_own_source(x):
+    return np.r_[x, 1.0].sum()
 
 
 @refused(VECTOR)
