@@ -114,9 +114,6 @@ def test_spectral_norms(a: Any):
     agrees(np.linalg.norm, a, 2, keepdims=True, rtol=tolerance(a))
     agrees(np.linalg.norm, 0 * a, 2)
     agrees(np.linalg.norm, a[:, :0], 2)
-    for ord in ("nuc", -2):
-        with pytest.raises(ValueError, match="singular values"):
-            LIBRARY[np.linalg.norm](a, ord)
 
 
 @over(ARRAYS)
@@ -510,7 +507,7 @@ def test_matrix_norms(order: Any):
 
 
 def test_norms_by_singular_values_are_refused():
-    for order in (2, -2, "nuc"):
+    for order in (-2, "nuc"):
         with pytest.raises(ValueError, match="singular values"):
             LIBRARY[np.linalg.norm](np.eye(2), order)
 
