@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.util
 import inspect
 import linecache
 import os
@@ -15,8 +16,6 @@ from importlib.machinery import SourceFileLoader
 from typing import Any
 
 import gast
-import numba
-import numpy as np
 
 from tapec.errors import SourceUnavailable, Span
 from tapec.frontend.one_line import AnyFunction, told_apart
@@ -24,7 +23,6 @@ from tapec.frontend.pickled import NOWHERE
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
-_OF_LIBRARIES = tuple(os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep for module in (np, numba))
 
 @dataclass(frozen=True)
 class FunctionSource:
@@ -44,7 +42,7 @@ class FunctionSource:
     @functools.cached_property
     def is_of_python(self) -> bool:
         """Whether it belongs to Python, NumPy, Numba or tapec: errors in it name the line that calls it."""
-        if self.file.startswith(_OF_LIBRARIES):
+        if self.file.startswith(_of_libraries()):
             return True
         return self.file.startswith(_OF_PYTHON) and "site-packages" not in self.file.removeprefix(_OWN)
 
@@ -59,6 +57,13 @@ class FunctionSource:
         end_bytes = (getattr(node, "end_col_offset", None) or len(raw)) if same_line else len(raw)
         end = len(raw[:end_bytes].decode(errors="replace"))
         return Span(self.file, line, column, end, text, self.name)
+
+
+@functools.cache
+def _of_libraries() -> tuple[str, ...]:
+    """The folders of NumPy and Numba, neither of which is imported for it."""
+    found = (importlib.util.find_spec(name) for name in ("numpy", "numba"))
+    return tuple(os.path.dirname(os.path.abspath(spec.origin)) + os.sep for spec in found if spec and spec.origin)
 
 
 def undecorated(function: Any) -> types.FunctionType | None:
