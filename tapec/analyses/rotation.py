@@ -21,7 +21,7 @@ Within a trip, what it makes is other memory than what it began with.
 from __future__ import annotations
 
 from tapec.analyses.regions import Region, Regions
-from tapec.syntax.core import Assign, Block, Break, For, Function, If, Loop, Name, Op, Raise, reads, walk, writes
+from tapec.syntax.core import Assign, Block, For, Function, If, Loop, Name, Op, leaves, reads, walk, writes
 from tapec.syntax.types import Array
 
 _FRESH = frozenset({"empty", "zeros", "copy"})
@@ -122,14 +122,10 @@ def _rotated(loop: For | Loop, regions: Regions, function: Function, known: dict
 def _end(body: Block) -> tuple[Block, set[int]]:
     """The block that a trip ends with unless it leaves the loop, and the statements of those that leave it."""
     leaving: set[int] = set()
-    while body and isinstance(last := body[-1], If) and (_leaves(last.body) != _leaves(last.orelse)):
-        body, other = (last.orelse, last.body) if _leaves(last.body) else (last.body, last.orelse)
+    while body and isinstance(last := body[-1], If) and leaves(last.body) != leaves(last.orelse):
+        body, other = (last.orelse, last.body) if leaves(last.body) else (last.body, last.orelse)
         leaving |= {id(stmt) for stmt in walk(other)}
     return body, leaving
-
-
-def _leaves(block: Block) -> bool:
-    return bool(block) and isinstance(block[-1], Break | Raise)
 
 
 def is_fresh(name: str, regions: Regions) -> bool:

@@ -24,6 +24,7 @@ from tapec.frontend.pickled import NOWHERE
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
 
+
 @dataclass(frozen=True)
 class FunctionSource:
     """The tree of one function and where it stands.
@@ -106,7 +107,8 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     known = _known.get((code.co_filename, code))
     if known is not None and known.lines == lines:
         return known
-    found = _find(parse_lines(lines, code.co_filename), code)
+    tree = parse_lines(lines, code.co_filename)
+    found = [] if is_edited(code, function.__globals__, lines) else _find(tree, code)
     if len(found) > 1:
         found = told_apart(found, code, lines)
         if not found:
@@ -115,8 +117,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
                 reason=f"line {code.co_firstlineno} has several functions, and nothing tells which one this is",
                 hint="give each a line of its own",
             )
-    node = gast.ast_to_gast(found[0]) if found else None
-    if node is None or is_edited(code, function.__globals__, lines):
+    if not found:
         if code.co_filename == "<string>":
             # the name of what exec() runs, under which newer Pythons keep the text of `python -c`
             raise _without_text(function)
@@ -126,7 +127,7 @@ def source_of(function: types.FunctionType) -> FunctionSource:
             "was the file edited after import?",
             hint="import the module anew",
         )
-    found_source = FunctionSource(node, code.co_filename, lines, function.__qualname__)
+    found_source = FunctionSource(gast.ast_to_gast(found[0]), code.co_filename, lines, function.__qualname__)
     if len(_known) > _KEPT:
         _known.clear()
     _known[code.co_filename, code] = found_source

@@ -384,6 +384,16 @@ def may_leave(block: Block, *ways: type[Stmt]) -> bool:
     )
 
 
+def leaves(block: Block) -> bool:
+    """Whether what follows a block is never reached from its end."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, If):
+        return leaves(last.body) and leaves(last.orelse)
+    return isinstance(last, Break | Raise)
+
+
 def has_checkpoints(block: Block) -> bool:
     """Whether a block, or one inside it, has a checkpointed loop."""
     return any(isinstance(stmt, For) and stmt.slots is not None for stmt in walk(block))

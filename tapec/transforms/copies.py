@@ -230,7 +230,8 @@ class Copies(Replays):
         if found is None:
             found = load, row
             made = self.regions.defs.get(row.id, [])
-            view = made[0].value if len(made) == 1 and isinstance(made[0], Assign) else None
+            here = len(made) == 1 and self.regions.of[id(load)].inside(self.regions.of[id(made[0])])
+            view = made[0].value if here and isinstance(made[0], Assign) else None
             if isinstance(view, Op) and view.fn == "view" and not any(map(_is_slice, view.args[1:])):
                 assert isinstance(load.value, Op) and isinstance(view.args[0], Name)
                 value = Op("load", (*view.args, *load.value.args[1:]))

@@ -34,6 +34,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    leaves,
     names_in,
     walk,
     written_in,
@@ -99,16 +100,6 @@ def _branch(stmt: If, chained: bool) -> Block:
     if leaves(body) and not chained:
         return (replace(stmt, test=test, body=body, orelse=()), *orelse)
     return (replace(stmt, test=test, body=body, orelse=orelse),)
-
-
-def leaves(block: Block) -> bool:
-    """Whether what follows a block is never reached from its end."""
-    if not block:
-        return False
-    last = block[-1]
-    if isinstance(last, If):
-        return leaves(last.body) and leaves(last.orelse)
-    return isinstance(last, Break | Raise)
 
 
 def negated(test: Expr) -> Atom:
