@@ -31,7 +31,7 @@ def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Ke
              functions are all the C library's, instead of vectorised ones with errors of up to 2
              units in the last place; strict=True: every operation in the order of the source, to the
              last bit; memory="500MB": loops that would keep more for the reverse sweep are
-             checkpointed; parallel=True: loops run on threads where their trips can run in any
+             checkpointed; parallel=True: loops run on threads where their iterations can run in any
              order, with the same bits on any number of threads; boundscheck=True: an index out of
              range raises IndexError, and nothing runs on threads; cache=False: nothing is kept on disk
     returns  a function of the same arguments: an array of the source's shape and dtype, a float

@@ -25,7 +25,7 @@ class Options:
     boundscheck  an index out of range raises IndexError, instead of reading foreign memory; nothing runs on threads
     cache   whether what is compiled is kept on disk
     memory  bytes that a gradient may keep for its reverse sweep; loops that would keep more are checkpointed
-    parallel  whether loops whose trips can run in any order run on threads
+    parallel  whether loops whose iterations can run in any order run on threads
     """
 
     level: int = 2

@@ -32,7 +32,8 @@ PROGRAMS = {
     ),
     "sir_epidemic": (dynamics.sir_epidemic, lambda: (np.full(150_000, 0.3), 0.11, 1e-4, 1_000_000), (0, 1, 2)),
 }
-# of what lists keep, the explanation tells the bytes of a trip: how many trips there are, and what its variables are
+# of what lists keep, the explanation tells the bytes of an iteration: how many iterations there are, and what its
+# variables are
 LISTS = {"sparse_smoothing": (20, {"x": np.empty(50_000)})}
 SLACK = 2 * 2**20
 
@@ -55,10 +56,10 @@ def promised(name: str) -> int:
     args = make()
     explanation = tapec.explain(f, wrt, tuple(map(numba.typeof, args)))
     values = dict(zip(inspect.signature(f).parameters, args, strict=True)) | {"min": min, "max": max}
-    trips, variables = LISTS.get(name, (0, {}))
+    iterations, variables = LISTS.get(name, (0, {}))
     made = sum(eval(one.formula, {}, values) for one in explanation.memory)
-    listed = sum(eval(note.formula, {}, values | variables) for note in explanation.stored if note.per_trip)
-    return made + trips * listed
+    listed = sum(eval(note.formula, {}, values | variables) for note in explanation.stored if note.per_iteration)
+    return made + iterations * listed
 
 
 @pytest.mark.slow

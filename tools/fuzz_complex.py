@@ -24,7 +24,9 @@ class ComplexProgram(FuzzProgram):
     """A program of complex and real numbers, vectors, and a matrix."""
 
     def arguments(self) -> tuple[Any, ...]:
-        """Fresh arguments: trips, a real and a complex number, a real vector, complex vectors, a complex matrix."""
+        """Fresh arguments: iterations, a real and a complex number, a real vector, complex vectors, a complex
+        matrix.
+        """
         rng = np.random.default_rng(self.seed)
 
         def some(*shape: int) -> Any:

@@ -1,9 +1,10 @@
 """Harsh conditions for generated code that the interpreter runs: what would go unnoticed by chance shows.
 
 Memory that nothing has been written to holds nan.  Loops run on threads however short they are; threads take them in
-another order, and no two may write one element.  Of loops that LLVM is told are independent, no trip finds what
-another one has stored; it is told of all that are, however few arrays they have.  Trips run side by side wherever that
-is proved to be right, worth it or not, and four at a time, so that a loop of five trips has a full block of lanes and a
+another order, and no two may write one element.  Of loops that LLVM is told are independent, no iteration finds what
+another one has stored; it is told of all that are, however few arrays they have.  Iterations run side by side wherever
+that is proved to be right, worth it or not, and four at a time, so that a loop of five iterations has a full block of
+lanes and a
 rest.  Products of small matrices are left to BLAS, and matrices with more rows than columns are kept in transpose.
 Recurrences in loops are split off however short they are.
 """
@@ -51,34 +52,34 @@ class _Threads:
         return getattr(numba, name)
 
     def prange(self, *bounds: int) -> Iterator[int]:
-        trips = [*range(*bounds)]
+        iterations = [*range(*bounds)]
         arrays: list[_Watched] = []
-        for place, trip in enumerate([*trips[1::2], *trips[::2]][::-1]):
+        for place, iteration in enumerate([*iterations[1::2], *iterations[::2]][::-1]):
             if place == 0:
                 known = sys._getframe(1).f_locals.values()
                 arrays = [_Watched(one) for one in known if isinstance(one, np.ndarray)]
-            yield trip
+            yield iteration
             for one in arrays:
-                one.after_a_trip()
+                one.after_an_iteration()
 
 
 class _Watched:
-    """An array that was there before a loop on threads: which of its elements trips have written."""
+    """An array that was there before a loop on threads: which of its elements iterations have written."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
         self.before = array.copy()
         self.written = np.zeros(array.shape, bool)
 
-    def after_a_trip(self) -> None:
+    def after_an_iteration(self) -> None:
         changed = (self.array != self.before) & ~((self.array != self.array) & (self.before != self.before))
-        assert not np.any(changed & self.written), "two trips of a loop on threads write one element"
+        assert not np.any(changed & self.written), "two iterations of a loop on threads write one element"
         self.written |= changed
         self.before[...] = self.array
 
 
 class _Runtime:
-    """The runtime, whose independent loops hide from each trip what those before it have stored."""
+    """The runtime, whose independent loops hide from each iteration what those before it have stored."""
 
     def __init__(self, runtime: Any) -> None:
         self.runtime = runtime
@@ -86,16 +87,16 @@ class _Runtime:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.runtime, name)
 
-    def independent(self, trips: range) -> Iterator[int]:
+    def independent(self, iterations: range) -> Iterator[int]:
         arrays: list[_Hidden] = []
-        for place, trip in enumerate(trips):
+        for place, iteration in enumerate(iterations):
             if place == 0:
                 known = [one for one in sys._getframe(1).f_locals.values() if isinstance(one, np.ndarray)]
                 owners = {id(one): one for one in map(_owner, known) if one.dtype.kind == "f" and one.flags.writeable}
                 arrays = [_Hidden(one) for one in owners.values()]
-            yield trip
+            yield iteration
             for one in arrays:
-                one.after_a_trip()
+                one.after_an_iteration()
         for one in arrays:
             one.array[one.hidden] = one.stored[one.hidden]
 
@@ -105,7 +106,7 @@ def _owner(array: np.ndarray) -> np.ndarray:
 
 
 class _Hidden:
-    """An array whose elements are nan once a trip has stored them, until the loop ends."""
+    """An array whose elements are nan once an iteration has stored them, until the loop ends."""
 
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
@@ -113,9 +114,9 @@ class _Hidden:
         self.before = array.copy()
         self.hidden = np.zeros(array.shape, bool)
 
-    def after_a_trip(self) -> None:
+    def after_an_iteration(self) -> None:
         changed = (self.array != self.before) & ~((self.array != self.array) & (self.before != self.before))
-        assert not np.any(changed & self.hidden), "two trips of an independent loop store one element"
+        assert not np.any(changed & self.hidden), "two iterations of an independent loop store one element"
         self.stored[changed] = self.array[changed]
         self.array[changed] = self.before[changed] = np.nan
         self.hidden |= changed
@@ -135,7 +136,9 @@ def _harshly(program: Program, *where: str) -> Any:
 
 @contextmanager
 def harsh(side_by_side: bool = True) -> Iterator[None]:
-    """Such conditions for what is generated meanwhile; trips need not be side by side, which other passes wait for."""
+    """Such conditions for what is generated meanwhile; iterations need not be side by side, which other passes wait
+    for.
+    """
     with (
         mock.patch.object(jit, "load", _harshly),
         mock.patch.object(lanes, "gains", lambda *_: True) if side_by_side else nullcontext(),

@@ -52,7 +52,7 @@ class Containers(Expressions, Writer):
         return scope
 
     def carry(self, scope: Scope, depth: int) -> Scope:
-        """A container of arrays and numbers, rebound or written in every trip of a loop."""
+        """A container of arrays and numbers, rebound or written in every iteration of a loop."""
         name, i = self.new("s"), self.new("i")
         u, w, extent = self.pair(scope)
         x, y, z = self.target(scope), self.atom(scope), self.atom(scope)

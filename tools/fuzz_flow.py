@@ -29,7 +29,7 @@ class Flow(Expressions, Blocks[Scope]):
         return scope
 
     def for_loop(self, scope: Scope, depth: int) -> Scope:
-        """A loop over numbers; its variable may be read afterwards, also if there was no trip."""
+        """A loop over numbers; its variable may be read afterwards, also if there was no iteration."""
         name = self.new("i")
         vector, extent = self.rng.choice(scope.vectors)
         text, bound, runs = self.rng.choice(
@@ -100,7 +100,7 @@ class Flow(Expressions, Blocks[Scope]):
         return replace(scope, scalars=(*scope.scalars, *scalars)) if self.chance(0.3) else scope
 
     def while_loop(self, scope: Scope, depth: int) -> Scope:
-        """A loop of at most four trips; its counter may be read afterwards."""
+        """A loop of at most four iterations; its counter may be read afterwards."""
         name = self.new("k")
         self.emit(depth, f"{name} = 0")
         endless = self.chance(0.2)
@@ -128,7 +128,7 @@ class Flow(Expressions, Blocks[Scope]):
         return scope
 
     def iterate(self, scope: Scope, depth: int) -> Scope:
-        """An iteration to a fixed point, left when it has converged; the trips are counted."""
+        """An iteration to a fixed point, left when it has converged; the iterations are counted."""
         y, k = self.new("t"), self.new("k")
         x, a = self.atom(scope), self.atom(scope)
         self.emit_all(

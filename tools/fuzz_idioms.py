@@ -74,10 +74,10 @@ class Idioms(Expressions, Writer):
         """Rows of an array that a loop makes, found by what the data say, read and written as views."""
         if not scope.matrices:
             return self.search(scope, depth)
-        name, row, i, k, trip = (self.new(stem) for stem in ("g", "b", "i", "k", "i"))
+        name, row, i, k, iteration = (self.new(stem) for stem in ("g", "b", "i", "k", "i"))
         m, rows, cols = self.rng.choice(scope.matrices)
         x, y = self.number(), self.atom(scope)
-        self.emit(depth, f"for {trip} in range({self.rng.choice(['1', '2', 'n'])}):")
+        self.emit(depth, f"for {iteration} in range({self.rng.choice(['1', '2', 'n'])}):")
         self.emit(depth + 1, f"{name} = np.zeros(({rows}, {cols}))")
         self.emit(depth + 1, f"for {i} in range({rows}):")
         nearest = [f"{k}, near = -1, 1e9", f"for j in range({rows}):"]

@@ -1,4 +1,4 @@
-"""Random loops over independent samples, as the passes that run trips side by side look for."""
+"""Random loops over independent samples, as the passes that run iterations side by side look for."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tools.fuzz_writer import Writer
 
 @dataclass(frozen=True)
 class Sample:
-    """The names of a trip.
+    """The names of an iteration.
 
-    read    an element of the trip's sample, by its number
-    own     an element of what the trip may write, by its number
-    level   a number that the trip computes
-    weight  an element of what all trips read, by its number
+    read    an element of the iteration's sample, by its number
+    own     an element of what the iteration may write, by its number
+    level   a number that the iteration computes
+    weight  an element of what all iterations read, by its number
     """
 
     read: Callable[[object], str]
@@ -30,7 +30,7 @@ class Sample:
 
 
 class LaneLoops(Shaped, Writer):
-    """Loops of many or few trips: each works on elements of its own, with loops inside that the data may end."""
+    """Loops of many or few iterations: each works on elements of its own, with loops inside that the data may end."""
 
     def lanes(self, scope: Arrays, depth: int) -> Arrays:
         """A loop over samples, and a use of what it leaves behind."""
@@ -58,7 +58,7 @@ class LaneLoops(Shaped, Writer):
     def sample(
         self, depth: int, data: str, out: str, total: str, var: str, fixed: str, width: int, rows: bool, start: str
     ) -> None:
-        """The body of a trip."""
+        """The body of an iteration."""
         own, level = self.new("v"), self.new("t")
 
         def element(name: str) -> Callable[[object], str]:
@@ -78,17 +78,17 @@ class LaneLoops(Shaped, Writer):
                 self.emit(depth, f"for {k} in range({width}):")
                 self.emit(depth + 1, f"{own}[{k}] = 0.3 * {read(k)} + {self.rng.choice([start, '0.1'])}")
         mine = f"{own}[{{}}]".format if local else self.rng.choice([read, element(out)])
-        trip = Sample(read, mine, f"{fixed}[{{}}]".format, level, var, width, local)
+        iteration = Sample(read, mine, f"{fixed}[{{}}]".format, level, var, width, local)
         self.emit(depth, f"{level} = {self.rng.choice([start, '0.0', read(0), '1'])} * 0.5")
         for _ in range(self.rng.randint(1, 3)):
-            self.inner(trip, depth)
+            self.inner(iteration, depth)
         put = element(out)
         ends = [
             f"{total} += 0.2 * {level}",
             f"{total} -= 0.2 * {level} * {read(0)}",
             f"{put(0)} = {level}",
             f"{put(width - 1)} += 0.3 * {level} * {mine(1)}",
-            f"{fixed}[{var} % {width}] += 0.01 * {level}" if mine is not trip.weight else f"{total} += 0.1",
+            f"{fixed}[{var} % {width}] += 0.01 * {level}" if mine is not iteration.weight else f"{total} += 0.1",
         ]
         if local:
             whole = f"{out}[{var}]" if rows else f"{out}[:, {var}]"
@@ -99,16 +99,22 @@ class LaneLoops(Shaped, Writer):
                 self.emit(depth + 1, self.rng.choice([text, "continue"]))
             self.emit(depth, text)
 
-    def inner(self, trip: Sample, depth: int) -> None:
-        """A loop inside a trip."""
+    def inner(self, iteration: Sample, depth: int) -> None:
+        """A loop inside an iteration."""
         j, k, u = (self.new(stem) for stem in ("j", "k", "u"))
-        n, t = trip.count, trip.level
-        heads = [f"range({n})", f"range({trip.var} % {n})", "range(n)", f"range({n} - 1, -1, -1)", f"range(1, {n})"]
-        heads += [f"range(int(abs({t}) * 9.0) % 4)", f"range({trip.var} % 2, {n})"]
+        n, t = iteration.count, iteration.level
+        heads = [
+            f"range({n})",
+            f"range({iteration.var} % {n})",
+            "range(n)",
+            f"range({n} - 1, -1, -1)",
+            f"range(1, {n})",
+        ]
+        heads += [f"range(int(abs({t}) * 9.0) % 4)", f"range({iteration.var} % 2, {n})"]
         head = self.rng.choice(heads)
         self.emit(depth, f"for {j} in {head}:")
         at = f"{j} % {n}" if "n)" in head or "% 4" in head else j
-        a, b, w = trip.read(at), trip.own(at), trip.weight(at)
+        a, b, w = iteration.read(at), iteration.own(at), iteration.weight(at)
         way_out = self.rng.choice(["break", "continue", "pass"])
         steps = [
             [f"{t} += 0.3 * {a} * {w}"],
@@ -117,19 +123,19 @@ class LaneLoops(Shaped, Writer):
             [f"{t} = max({t}, {a} * {w})"],
             [f"if {a} > {t}:", f"    {t} = 0.5 * {t} + {w} * 0.2", f"    {way_out}"],
             [f"{u} = {a} - {w}", f"{t} -= 0.2 * {u} * {u}"],
-            [f"for {k} in range({n}):", f"    {t} += 0.1 * {paren(trip.read(k))} * {w}"],
-            [f"for {k} in range({at} + 1):", f"    {t} += 0.1 * {trip.weight(k)} * {trip.read(k)}"],
+            [f"for {k} in range({n}):", f"    {t} += 0.1 * {paren(iteration.read(k))} * {w}"],
+            [f"for {k} in range({at} + 1):", f"    {t} += 0.1 * {iteration.weight(k)} * {iteration.read(k)}"],
             [f"for {k} in range({at} + 1):", f"    if {t} > 1.5:", "        break", f"    {t} += 0.2 * {a}"],
             [f"{u} = 0", f"while {u} < 3 and {t} < 0.8:", f"    {u} += 1", f"    {t} = {t} * 0.9 + 0.1 * {a}"],
         ]
-        if trip.local:
+        if iteration.local:
             steps += [
                 [f"{b} = 0.5 * {b} + 0.3 * {a}"],
                 [f"{b} += 0.2 * {t}"],
-                [f"{trip.own(f'({j} + 1) % {n}')} = 0.4 * {b} * {w}"],
-                [f"if {b} > {t}:", f"    {b}, {trip.own(0)} = {trip.own(0)}, {b}"],
-                [f"for {k} in range({n}):", f"    {trip.own(k)} = 0.6 * {trip.own(k)} + 0.2 * {a}"],
-                [f"for {k} in range({at}):", f"    {b} -= 0.3 * {trip.own(k)} * {trip.weight(k)}"],
+                [f"{iteration.own(f'({j} + 1) % {n}')} = 0.4 * {b} * {w}"],
+                [f"if {b} > {t}:", f"    {b}, {iteration.own(0)} = {iteration.own(0)}, {b}"],
+                [f"for {k} in range({n}):", f"    {iteration.own(k)} = 0.6 * {iteration.own(k)} + 0.2 * {a}"],
+                [f"for {k} in range({at}):", f"    {b} -= 0.3 * {iteration.own(k)} * {iteration.weight(k)}"],
             ]
         for _ in range(self.rng.randint(1, 2)):
             self.emit_all(depth + 1, self.rng.choice(steps))

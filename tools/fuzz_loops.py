@@ -155,7 +155,7 @@ class Loops(Writer):
         return low, high
 
     def stored(self, depth: int, i: str, low: int, high: int, into: str) -> None:
-        """What a trip does."""
+        """What an iteration does."""
         value = self.expression(i, low, high)
         place = i if self.chance(0.75) else f"{i} + {high}" if high else f"{i} - {low}" if low else i
         kind = self.rng.random()
@@ -269,7 +269,7 @@ class Loops(Writer):
         )
 
     def recurrence(self, depth: int) -> None:
-        """A recurrence in each trip, which may keep what it goes through."""
+        """A recurrence in each iteration, which may keep what it goes through."""
         i, j, p = self.new("i"), self.new("j"), self.new("p")
         v, w, kept = self.vector(), self.vector(), self.new("g")
         keeps = self.chance(0.5)

@@ -1,4 +1,5 @@
-"""Random programs of points: loops over pairs, coordinates by literal numbers or by loops, trips that are left out.
+"""Random programs of points: loops over pairs, coordinates by literal numbers or by loops, iterations that are left
+out.
 
 What the points do lands in arrays of coordinates, of points, and in sums, inside steps that may move them; windows
 are searched for their largest element.

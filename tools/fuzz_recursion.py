@@ -151,7 +151,7 @@ class Recursion(Writer):
         return sight
 
     def loop(self, depth: int, sight: _Sight, inside: int) -> None:
-        """Trips that are counted, or that a question ends."""
+        """Iterations that are counted, or that a question ends."""
         if self.chance(0.3):
             name = self.new("c")
             self.emit_all(depth, (f"{name} = 0", f"while {name} < 3 and s < {self.pick('1.5', '0.7')}:"))

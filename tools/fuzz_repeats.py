@@ -1,6 +1,6 @@
-"""Random programs whose trips compute alike what they could compute once, or almost.
+"""Random programs whose iterations compute alike what they could compute once, or almost.
 
-Scratch arrays that each trip fills, sums, products and factors of what stays, powers of sums of loops' variables,
+Scratch arrays that each iteration fills, sums, products and factors of what stays, powers of sums of loops' variables,
 elementary functions in recurrences and between inner loops, numbers that need each other; and, now and then, what
 changes one of their operands.
 """
@@ -16,7 +16,7 @@ from tools.fuzz_writer import Writer
 
 
 class Repeats(Writer):
-    """Writes one program; what a trip has computed is read by what comes behind it."""
+    """Writes one program; what an iteration has computed is read by what comes behind it."""
 
     def __init__(self, rng: random.Random):
         self.rng = rng
@@ -24,10 +24,10 @@ class Repeats(Writer):
         self.names = 9
         self.vectors = ["a1", "a2", "a3"]
         self.numbers = ["x1", "0.7", "x1"]
-        # what trips fill, and the vectors that they change
+        # what iterations fill, and the vectors that they change
         self.scratch: list[str] = []
         self.state: list[str] = []
-        self.trip = "0"
+        self.iteration = "0"
 
     def program(self) -> str:
         """The lines of its body."""
@@ -60,11 +60,11 @@ class Repeats(Writer):
         return self.rng.choice(self.vectors)
 
     def changing(self) -> str:
-        """A number that trips do not have in common."""
-        return self.pick("s", f"0.1 * {self.trip}", f"{self.rng.choice(self.state)}[0]")
+        """A number that iterations do not have in common."""
+        return self.pick("s", f"0.1 * {self.iteration}", f"{self.rng.choice(self.state)}[0]")
 
     def operand(self, i: str) -> str:
-        """A number that trips have in common, mostly."""
+        """A number that iterations have in common, mostly."""
         if self.chance(0.07):
             return self.changing()
         if self.chance(0.3):
@@ -85,12 +85,12 @@ class Repeats(Writer):
             f"({p} if {q} > 0.1 else 0.2)",
         )
 
-    # a loop and its trips
+    # a loop and its iterations
 
     def loop(self, depth: int, size: int) -> None:
-        outer, numbers, scratch, vectors = self.trip, self.numbers, self.scratch, self.vectors
+        outer, numbers, scratch, vectors = self.iteration, self.numbers, self.scratch, self.vectors
         self.numbers, self.scratch, self.vectors = [*numbers], [*scratch], [*vectors]
-        self.trip = t = self.new("t")
+        self.iteration = t = self.new("t")
         if self.chance(0.1):
             self.emit_all(depth, (f"{t} = 0", f"while {t} < steps:"))
             self.emit(depth + 1, f"{t} += 1")
@@ -115,10 +115,10 @@ class Repeats(Writer):
         for piece in self.rng.choices([make for _, make in pieces], weights, k=size):
             piece(depth + 1)
         self.use(depth + 1)
-        self.trip, self.numbers, self.scratch, self.vectors = outer, numbers, scratch, vectors
+        self.iteration, self.numbers, self.scratch, self.vectors = outer, numbers, scratch, vectors
 
     def filled(self, depth: int) -> None:
-        """A scratch array of the trip's own, or one that was there before."""
+        """A scratch array of the iteration's own, or one that was there before."""
         if self.scratch and self.chance(0.4):
             self.fill(depth, self.rng.choice(self.scratch))
             return
@@ -164,7 +164,7 @@ class Repeats(Writer):
         self.emit_all(depth, self.rng.choice(forms))
 
     def number(self, depth: int) -> None:
-        """A number, or a small matrix, of what trips have in common."""
+        """A number, or a small matrix, of what iterations have in common."""
         c, i, q = self.new("c"), self.new("i"), self.new("q")
         v, w, one = self.vector(), self.vector(), self.expression(i)
         plus = self.pick("np.eye(3)", f"(2.0 + {self.changing()} ** 2) * np.eye(3)")
@@ -215,14 +215,14 @@ class Repeats(Writer):
         self.numbers += self.rng.choice([[p], [q], [p, q]])
 
     def use(self, depth: int) -> None:
-        """What makes trips differ, from what they have in common."""
+        """What makes iterations differ, from what they have in common."""
         i, u, c = self.new("i"), self.rng.choice(self.state), self.rng.choice(self.numbers)
         p = self.rng.choice(self.scratch or self.vectors)
         forms = [
             [f"for {i} in range(n):", f"    {u}[{i}] = 0.6 * {u}[{i}] + 0.3 * {p}[{i}] * {c}"],
             [f"for {i} in range(n):", f"    s = 0.8 * s + 0.1 * {p}[{i}] * {u}[{i}]"],
             [f"for {i} in range(n - 2, -1, -1):", f"    {u}[{i}] = {p}[{i}] - 0.4 * {u}[{i} + 1] * {c}"],
-            [f"s = 0.5 * s + 0.3 * {c} * {p}[0] + 0.05 * {self.trip}"],
+            [f"s = 0.5 * s + 0.3 * {c} * {p}[0] + 0.05 * {self.iteration}"],
             [f"s = 0.5 * s + 0.1 * np.dot({p}, {u})"],
             [f"{u}[:] = 0.5 * {u} + 0.2 * {p}"],
             [f"s = 0.6 * s + 0.2 * {c} * {u}[{self.pick('0', '-1', 'n // 2')}]"],
@@ -230,10 +230,10 @@ class Repeats(Writer):
         self.emit_all(depth, self.rng.choice(forms))
 
     def disturb(self, depth: int) -> None:
-        """Something that trips had in common changes."""
+        """Something that iterations had in common changes."""
         v, x, other = self.vector(), self.changing(), self.new("w")
         p = self.rng.choice(self.scratch or self.state)
-        at = self.pick("0", "-1", f"{self.trip} % n", "n - 1")
+        at = self.pick("0", "-1", f"{self.iteration} % n", "n - 1")
         forms = [
             [f"{v}[{at}] = 0.5 * {x}"],
             [f"{v} = 0.9 * {v}"],
@@ -243,7 +243,7 @@ class Repeats(Writer):
             [f"m1[0] = 0.5 * m1[0] + 0.1 * {x}"],
             [f"{p}, {self.state[0]} = {self.state[0]}, {p}"],
             [f"if {x} > 0.1:", f"    {p} = {self.state[-1]}"],
-            [f"k1[0] = ({self.trip} + 1) % n"],
+            [f"k1[0] = ({self.iteration} + 1) % n"],
         ]
         self.emit_all(depth, self.rng.choice(forms))
 
@@ -269,7 +269,7 @@ class Repeats(Writer):
             self.emit(depth + 1, f"x1 *= {self.pick('0.9', '0.8 + 0.1 * s')}")
 
     def recurrence(self, depth: int) -> None:
-        """Elementary functions of what stays, in trips that need one another."""
+        """Elementary functions of what stays, in iterations that need one another."""
         i, y, e = self.new("i"), self.new("y"), self.new("e")
         u, c = self.rng.choice(self.state), self.rng.choice(self.numbers)
         self.emit(depth, f"{y} = {self.pick('x1', c, f'{u}[0]')}")
@@ -299,7 +299,7 @@ class Repeats(Writer):
 
     def check(self, depth: int) -> None:
         """An error that is never raised."""
-        test = self.pick(f"{self.vector()}[0] > 1e6", "n > 500", "s > 1e9", f"{self.trip} > n + 9")
+        test = self.pick(f"{self.vector()}[0] > 1e6", "n > 500", "s > 1e9", f"{self.iteration} > n + 9")
         self.emit_all(depth, (f"if {test}:", '    raise ValueError("too large")'))
 
     def leave(self, depth: int) -> None:

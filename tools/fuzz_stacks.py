@@ -44,7 +44,7 @@ class Stacks(Writer):
         self.block(2, ("e",), owners, 1)
         for _ in range(3):
             self.act(1, (), owners)
-        # what many trips add up stays small
+        # what many iterations add up stays small
         self.emit(1, f"return 0.01 * s + np.sin({self.number((), owners)})")
         return "\n".join(self.lines)
 
@@ -111,7 +111,7 @@ class Stacks(Writer):
         return owners
 
     def loop(self, depth: int, wholes: tuple[str, ...], owners: list[Owner], inside: int) -> None:
-        """Counted trips, or some while there is more than one element."""
+        """Counted iterations, or some while there is more than one element."""
         name = self.new("i")
         if self.chance(0.35):
             self.emit_all(depth, (f"{name} = 0", f"while {self.count(self.rng.choice(owners))} > 1 and {name} < 9:"))

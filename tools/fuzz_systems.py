@@ -27,7 +27,7 @@ class SystemProgram(FuzzProgram):
     """A program whose matrices have as many rows as its seed says."""
 
     def arguments(self) -> tuple[Any, ...]:
-        """Fresh arguments: trips, a number, vectors, square matrices, right sides, stacks, rows of points."""
+        """Fresh arguments: iterations, a number, vectors, square matrices, right sides, stacks, rows of points."""
         rng = np.random.default_rng(self.seed)
         n, k = int(rng.choice(EXTENTS)), int(rng.choice((1, 2, 3, 9)))
         count = int(rng.choice((0, 1, 2, 3, 5)))
@@ -55,8 +55,8 @@ class Systems(Writer):
         self.vectors = ["v1", "v2"]
         self.own: list[str] = []
         self.own_vectors: list[str] = []
-        # the number of the trip, where stacks may be asked for
-        self.trip: str | None = None
+        # the number of the iteration, where stacks may be asked for
+        self.iteration: str | None = None
 
     def program(self) -> str:
         """The lines of its body."""
@@ -83,15 +83,17 @@ class Systems(Writer):
     def vector(self) -> str:
         """A vector of `n` elements."""
         known = self.rng.choice(self.vectors)
-        if self.trip is not None and self.chance(0.3):
-            return f"p1[{self.trip}]"
+        if self.iteration is not None and self.chance(0.3):
+            return f"p1[{self.iteration}]"
         square = self.rng.choice(self.squares)
         return self.pick(known, known, known, known, f"{square}[0]", f"{square}[:, -1]", f"(0.5 * {known})", "b1[:, 0]")
 
     def square(self) -> str:
         """A square matrix of any kind."""
-        if self.trip is not None and self.chance(0.4):
-            return self.pick(f"c1[{self.trip}]", f"c2[{self.trip}]", f"c1[{self.trip} - 1]", f"c2[{self.trip}].T")
+        if self.iteration is not None and self.chance(0.4):
+            return self.pick(
+                f"c1[{self.iteration}]", f"c2[{self.iteration}]", f"c1[{self.iteration} - 1]", f"c2[{self.iteration}].T"
+            )
         known = self.rng.choice(self.squares)
         return self.pick(known, known, known, f"{known}.T", f"{known}[::-1]", f"(0.3 * {known})")
 
@@ -233,15 +235,17 @@ class Systems(Writer):
         self.solvable, self.squares, self.vectors, self.own, self.own_vectors = known
 
     def loop(self, depth: int) -> None:
-        outer, self.trip = self.trip, self.new("t")
+        outer, self.iteration = self.iteration, self.new("t")
         head = self.pick("count", "count", "1, count", "count - 1, -1, -1", "min(count, 2)")
-        self.emit(depth, f"for {self.trip} in range({head}):")
+        self.emit(depth, f"for {self.iteration} in range({head}):")
         self.inside(depth + 1)
         if self.chance(0.2):
-            self.emit(depth + 1, f"if {self.pick('s > 0.3', f'{self.trip} > 1', f'{self.own_vectors[0]}[0] > 0.1')}:")
+            self.emit(
+                depth + 1, f"if {self.pick('s > 0.3', f'{self.iteration} > 1', f'{self.own_vectors[0]}[0] > 0.1')}:"
+            )
             self.emit(depth + 2, self.pick("break", "continue"))
             self.inside(depth + 1)
-        self.trip = outer
+        self.iteration = outer
 
     def branch(self, depth: int) -> None:
         tests = ["s > 0.2", "x1 > 0.0", "n > 3", "count > 1", f"{self.vector()}[0] > 0.05"]

@@ -58,7 +58,7 @@ STATEMENTS = {
 }
 
 EXPRESSIONS = {
-    "Constant": ("`1`, `2.5`, `True`, `\"text\"`, `None`", "text is inert"),
+    "Constant": ('`1`, `2.5`, `True`, `"text"`, `None`', "text is inert"),
     "Name": ("`x`", "variables, parameters, closures, what a module defines; any letters"),
     "Attribute": ("`a.shape`, `p.field`, `module.name`", "of arrays, modules, objects; methods of named tuples, too"),
     "BinOp": ("`x + y`", "{arithmetic}, `@`"),
@@ -71,9 +71,9 @@ EXPRESSIONS = {
     "List": (
         "`[x, y]`",
         "literals, elements, `append`, `extend`, `pop`, `del x[i]`; a list that grows in a loop holds numbers, or"
-        " tuples of those; arrays, too, where the loop makes few trips whose number is known (`for i in range(4):`)",
+        " tuples of those; arrays, too, where the loop has few iterations, a known number (`for i in range(4):`)",
     ),
-    "Dict": ("`{\"a\": x}`", "keys that are known; which keys there are may not depend on a branch or loop"),
+    "Dict": ('`{"a": x}`', "keys that are known; which keys there are may not depend on a branch or loop"),
     "Set": (
         "`{x, y}`",
         "elements that are known; `in`, `len`, `sorted`, `|` and its kin. No loop runs over a set made here",

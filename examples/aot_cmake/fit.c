@@ -14,7 +14,7 @@ int main(void)
         t[i] = 0.05 * i;
         seen[i] = 2.0 * exp(-0.3 * t[i]) * cos(5.0 * t[i]);
     }
-    for (int trip = 0; trip < 4000; trip++) {
+    for (int iteration = 0; iteration < 4000; iteration++) {
         int status = misfit_value_and_grad(p, three, t, n, seen, n, &value, gradient);
         if (status != oscillation_OK) {
             fprintf(stderr, "%s\n", oscillation_error(status));

@@ -26,7 +26,7 @@ int main()
         seen.push_back(2.0 * std::exp(-0.3 * t[i]) * std::cos(5.0 * t[i]));
     }
     std::array<double, 3> p = {1.5, 0.2, 4.9};
-    for (int trip = 0; trip < 4000; trip++) {
+    for (int iteration = 0; iteration < 4000; iteration++) {
         auto slope = gradient(p, t, seen);
         for (int k = 0; k < 3; k++)
             p[k] -= 0.02 * slope[k];

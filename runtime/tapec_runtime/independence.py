@@ -1,4 +1,4 @@
-"""Loops whose trips work on elements of their own.
+"""Loops whose iterations work on elements of their own.
 
 LLVM does not know that two arrays are apart.  Before a loop that reads and writes several of them it compares their
 ranges, each with each, and where the comparisons are many it does not run the loop on vectors at all.  Metadata
@@ -17,21 +17,21 @@ from tapec_runtime import machine_loops
 from tapec_runtime.registration import register
 
 
-def independent(trips: Any) -> Any:
-    """The range itself; where a compiled loop runs over it, no trip may touch an element that another one stores.
+def independent(iterations: Any) -> Any:
+    """The range itself; where a compiled loop runs over it, no iteration may touch an element that another one stores.
 
-    trips    a range
+    iterations    a range
     returns  the same range
 
     >>> independent(range(1, 3))
     range(1, 3)
     """
-    return trips
+    return iterations
 
 
 def _resolve(_context: Any) -> Callable[[Any], Any]:
-    def result(trips: Any) -> Any:
-        return trips if isinstance(trips, types.RangeType) else None
+    def result(iterations: Any) -> Any:
+        return iterations if isinstance(iterations, types.RangeType) else None
 
     return result
 

@@ -44,7 +44,9 @@ def successors(function: Any) -> Graph:
 
 
 def found(after: Graph) -> dict[Any, tuple[Any, set[Any]]]:
-    """Head -> the block that ends a trip, and all blocks of the loop; without loops that end trips in several ways."""
+    """Head -> the block that ends an iteration, and all blocks of the loop; without loops that end iterations in
+    several ways.
+    """
     ends: dict[Any, list[Any]] = {}
     for block, head in _backward(after):
         ends.setdefault(head, []).append(block)

@@ -11,7 +11,7 @@ elimination, triangular solves, recurrences and states in one array are written 
 A subscript of -1 means the last element, so a proof also needs subscripts that are not negative.
 
 Elements of a view are elements of what it views: `row[j]` of `row = a[i]` is `a[i, j]`.  A view that
-is made in a loop is another one in each trip.
+is made in a loop is another one in each iteration.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Dependence:
         return all(any(self.apart(r, w, common, moves) for r, w in pairs) for moves in cases)
 
     def never_meets(self, load: Assign, store: Store, loop: Region) -> bool:
-        """Whether no trip of `loop` writes with `store` what `load` reads, the loops around it standing still."""
+        """Whether no iteration of `loop` writes with `store` what `load` reads, the loops around it standing still."""
         array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, loop):
@@ -128,7 +128,7 @@ class Dependence:
         """Whether two subscripts differ when a loop has moved on to the second, and those outside it have not.
 
         common  the loops around both, innermost first
-        moves   the body of one of them, or None: all are in the same trip
+        moves   the body of one of them, or None: all are in the same iteration
         """
         here = common[0] if common else None
         if not self.integers.never_negative(first, here) or not self.integers.never_negative(second, here):

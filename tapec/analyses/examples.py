@@ -6,7 +6,7 @@ from the subscripts by which rows are taken and stored:
     for i in range(n):
         t = x[i] @ w          t belongs to example i
         for j in range(m):
-            s = s + t[j]      and so does s, if every trip of the outer loop sets it anew
+            s = s + t[j]      and so does s, if every iteration of the outer loop sets it anew
         y[i, 0] = s           y belongs to the examples row by row
         total = total + s     total belongs to several, as does what is computed from it
 
@@ -95,7 +95,7 @@ class _Examples:
         self.sizes = Sizes(function, sources, self.regions)
         self.dependence = Dependence(self.regions)
         loops = [stmt for stmt in walk(function.body) if isinstance(stmt, For)]
-        # names that a trip reads before it sets them, by the loop's variable
+        # names that an iteration reads before it sets them, by the loop's variable
         self.handed_on = {loop.var: _read_first(loop.body) for loop in loops}
         self.facts: dict[str, Fact] = {source: Along(0) for source in sources}
         self.changed = True
@@ -124,7 +124,7 @@ class _Examples:
         return any(region.owner is owner for region in self.regions.of[id(stmt)].ancestors())
 
     def made_in(self, name: str, example: str | int) -> bool:
-        """Whether every trip of a loop sets a name before it reads it, and nothing else does."""
+        """Whether every iteration of a loop sets a name before it reads it, and nothing else does."""
         if isinstance(example, int):
             return True
         made = self.regions.defs.get(name, [])

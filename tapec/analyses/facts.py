@@ -22,7 +22,7 @@ class Facts:
     readers[name]   the statements that read a name
     members[class]  the names of a class of arrays that may share memory
     commuting[id(loop)]
-                    whether trips can run in any order, of loops of the function that were asked about
+                    whether iterations can run in any order, of loops of the function that were asked about
     made[id(body)]  a block that was asked about, and the classes that each run of it has memory of its own for
     """
 

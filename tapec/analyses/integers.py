@@ -1,17 +1,17 @@
 """What is proved of integers: which are never negative, and which are never equal.
 
 An integer is a sum of loops' variables, extents and other names with factors, and a loop says between which bounds its
-variable is while a trip runs.  That there is a trip tells that its bounds are apart.
+variable is while an iteration runs.  That there is an iteration tells that its bounds are apart.
 
     for i in range(n):                  n is at least 1 here, so that
-        y[i] = -y[n + i]                n + i is not i, nor the i of another trip
+        y[i] = -y[n + i]                n + i is not i, nor the i of another iteration
         z[3 * i] = z[3 * i + 1]         nor is a multiple of 3 one more than a multiple of 3
         for j in range(n):
-            w[n * i + j] = 0.0          the j of two trips are less than n apart
+            w[n * i + j] = 0.0          the j of two iterations are less than n apart
 
-In steps of `s`, variables of two trips are a multiple of `s` apart that is not 0.  Everything is taken from the loops
-and definitions of the names that occur: a name that has a value has it because they have run.  A name that a loop
-carries (`half` in `half = 2 * half`) has one value in the trip in which it is asked for.
+In steps of `s`, variables of two iterations are a multiple of `s` apart that is not 0.  Everything is taken from the
+loops and definitions of the names that occur: a name that has a value has it because they have run.  A name that a loop
+carries (`half` in `half = 2 * half`) has one value in the iteration in which it is asked for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tapec.syntax.linear import Sum
 _ZERO, _ONE = Sum(), Sum(number=1)
 # of a sum's names, beyond which it is an integer of its own; of names to look at for what is known of a question
 _TERMS, _NAMES = 6, 16
-# by how many steps the later trip of a loop is ahead, in a question
+# by how many steps the later iteration of a loop is ahead, in a question
 _AHEAD = "ahead'"
 
 
@@ -79,9 +79,9 @@ class Integers:
         return self._answers[key]
 
     def never_meet(self, first: Sum | None, second: Sum | None, around: list[Region]) -> bool:
-        """Whether two integers are never equal in one trip of each of the loops `around`, innermost first.
+        """Whether two integers are never equal in one iteration of each of the loops `around`, innermost first.
 
-        Names that are set in other loops may be those of any trip.
+        Names that are set in other loops may be those of any iteration.
         """
         here = around[0] if around else self.regions.root
         if first is None or second is None or not self.stands(first, here) or not self.stands(second, here):
@@ -97,18 +97,20 @@ class Integers:
         return self._answers[key]
 
     def _shared(self, name: str, here: Region) -> bool:
-        """Whether a name has one value while a trip of the loops around a region runs."""
+        """Whether a name has one value while an iteration of the loops around a region runs."""
         home = self.regions.home.get(name)
         return home is None or all(here.inside(loop) for loop in home.loops())
 
     def _set_in(self, name: str, body: Region) -> bool:
-        """Whether a name may be another one in another trip of a loop."""
+        """Whether a name may be another one in another iteration of a loop."""
         home = self.regions.home.get(name)
         regions = (self.regions.of[id(made)] for made in self.regions.defs.get(name, ()))
         return home is not None and (home.inside(body) or any(region.inside(body) for region in regions))
 
     def apart(self, first: Sum | None, second: Sum | None, loop: For, later: bool = False) -> bool:
-        """Whether two integers are never equal in two different trips of a loop, or the second one in a later trip."""
+        """Whether two integers are never equal in two different iterations of a loop, or the second one in a later
+        iteration.
+        """
         body = self.regions.body.get(id(loop))
         step = self.bound(loop.step, loop)
         if first is None or second is None or step is None or body is None:
@@ -178,7 +180,7 @@ class Integers:
         return sum_ if sum_ is not None and self.stands(sum_, self.regions.of.get(id(reader))) else None
 
     def stands(self, sum_: Sum, here: Region | None) -> bool:
-        """Whether the names of a sum have one value from where they are read to the end of a trip."""
+        """Whether the names of a sum have one value from where they are read to the end of an iteration."""
         for name in sum_.names():
             carriers = self.carriers(name)
             if carriers is None or (carriers and (here is None or not all(here.inside(one) for one in carriers))):
@@ -204,7 +206,7 @@ class Integers:
         return () if two_ways and all(map(_is_last, defs, (first, other))) else None
 
     def _ends(self, made: Stmt, outside: Region) -> Region | None:
-        """The body of the loop, inside a region, of which a copy ends a trip."""
+        """The body of the loop, inside a region, of which a copy ends an iteration."""
         here = self.regions.of[id(made)]
         while here is not outside and here.parent is not None and here.inside(outside) and _is_last(made, here):
             if here.is_loop:
@@ -294,12 +296,12 @@ class Integers:
         return found
 
     def _within(self, loop: For, step: Sum, up: bool) -> list[Sum]:
-        """Between which bounds a loop's variable is in its trips, which count up or down."""
+        """Between which bounds a loop's variable is in its iterations, which count up or down."""
         itself, sign = Sum.of(loop.var), 1 if up else -1
         first, behind = self.bound(loop.start, loop), self.bound(loop.stop, loop)
         found = [] if first is None else [itself.plus(first, -1).times(sign)]
         if behind is not None:
-            # where the bounds are whole steps apart, the last trip is a step before the end
+            # where the bounds are whole steps apart, the last iteration is a step before the end
             whole = first is not None and _divides(step, behind.plus(first, -1))
             last = behind.plus(step if whole else Sum(number=sign), -1)
             found.append(last.plus(itself, -1).times(sign))

@@ -1,4 +1,4 @@
-"""What all trips of a loop would do alike: the statements that depend on nothing which a trip changes."""
+"""What all iterations of a loop would do alike: the statements that depend on nothing which an iteration changes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from tapec.analyses.dependence import is_element_load
 from tapec.analyses.draws import drawn
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -35,12 +35,12 @@ class Invariance:
     arrays  those whose stores a statement stands for, too, not what makes them alone
     """
 
-    def __init__(self, trips: Trips, loop: For, arrays: Iterable[str] = ()) -> None:
-        self.trips = trips
+    def __init__(self, iterations: Iterations, loop: For, arrays: Iterable[str] = ()) -> None:
+        self.iterations = iterations
         self.arrays = frozenset(arrays)
         self.inside = list(walk(loop.body))
         self.written = {name for stmt in self.inside for name in writes(stmt)} | {loop.var}
-        self.touched = {trips.aliases.find(name) for stmt in self.inside for name in changed(stmt)}
+        self.touched = {iterations.aliases.find(name) for stmt in self.inside for name in changed(stmt)}
         # the statement of the loop's body that each stands in
         self.place = {id(inner): place for place, stmt in enumerate(loop.body) for inner in walk((stmt,))}
         raises = [self.place[id(stmt)] for stmt in self.inside if isinstance(stmt, Raise)]
@@ -50,7 +50,7 @@ class Invariance:
         return id(stmt) in self.place
 
     def needed(self, wanted: Sequence[Stmt]) -> set[int]:
-        """The statements of a trip that some of them need, with those around them, by identity."""
+        """The statements of an iteration that some of them need, with those around them, by identity."""
         found: set[int] = set()
         pending = list(wanted)
         while pending:
@@ -58,16 +58,17 @@ class Invariance:
             if id(stmt) in found:
                 continue
             found.add(id(stmt))
-            around = self.trips.regions.of[id(stmt)].owner
+            around = self.iterations.regions.of[id(stmt)].owner
             if around is not None and self.holds(around):
                 pending.append(around)
             for name in reads(stmt):
                 if name not in self.arrays or isinstance(stmt, Assign):
-                    pending += filter(self.holds, self.trips.regions.defs.get(name, ()))
+                    pending += filter(self.holds, self.iterations.regions.defs.get(name, ()))
         return found
 
     def all_alike(self, found: set[int], array: str = "") -> bool:
-        """Whether statements, with all that they need, do in every trip what they do in the first, and do it there.
+        """Whether statements, with all that they need, do in every iteration what they do in the first, and do it
+        there.
 
         array  the one that they may store into
         """
@@ -94,9 +95,9 @@ class Invariance:
         for name in reads(stmt):
             if name == array:
                 continue
-            if is_memory(self.trips.types.get(name)) and self.trips.aliases.find(name) in self.touched:
+            if is_memory(self.iterations.types.get(name)) and self.iterations.aliases.find(name) in self.touched:
                 return False
-            if name in self.written and not all(id(one) in found for one in self.trips.regions.defs.get(name, ())):
+            if name in self.written and not all(id(one) in found for one in self.iterations.regions.defs.get(name, ())):
                 return False
         return True
 
@@ -106,15 +107,15 @@ def _is_element(stmt: Stmt) -> bool:
     return isinstance(stmt, Store) or is_element_load(stmt)
 
 
-def can_be_parted(trips: Trips, loop: For) -> bool:
-    """Whether all trips of a loop are made, by a known step, unless one raises an error."""
+def can_be_parted(iterations: Iterations, loop: For) -> bool:
+    """Whether all iterations of a loop are made, by a known step, unless one raises an error."""
     leaves = may_leave(loop.body) or any(isinstance(stmt, Return) for stmt in walk(loop.body))
-    return loop.slots is None and trips.dependence.direction(loop) != 0 and not leaves
+    return loop.slots is None and iterations.dependence.direction(loop) != 0 and not leaves
 
 
-def some_trip(trips: Trips, loop: For, name: str) -> tuple[Assign, Name]:
-    """What sets a name to whether such a loop makes any trip, and the name."""
-    sign = "<" if trips.dependence.direction(loop) > 0 else ">"
+def some_iteration(iterations: Iterations, loop: For, name: str) -> tuple[Assign, Name]:
+    """What sets a name to whether such a loop makes any iteration, and the name."""
+    sign = "<" if iterations.dependence.direction(loop) > 0 else ">"
     return Assign(name, Op(sign, (loop.start, loop.stop)), loop.span), Name(name)
 
 

@@ -1,19 +1,19 @@
-"""What differs between the trips of a loop, for running many of them side by side.
+"""What differs between the iterations of a loop, for running many of them side by side.
 
     for i in range(n):
-        for c in range(d):              c, d and w: the same in all trips
+        for c in range(d):              c, d and w: the same in all iterations
             w = icf[c]
             image[c] += w * x[i, c]     x[i, c] and the elements of `image` differ
-        total = total + image[0]        a sum of all trips
+        total = total + image[0]        a sum of all iterations
 
-Expects a loop whose trips commute (`analyses/trips.py`).  What differs takes one value per trip; memory
-that a trip makes for itself and fills with such values has to be made once per trip.
+Expects a loop whose iterations commute (`analyses/iterations.py`).  What differs takes one value per iteration; memory
+that an iteration makes for itself and fills with such values has to be made once per iteration.
 """
 
 from __future__ import annotations
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, is_memory
-from tapec.analyses.trips import Trips
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -44,20 +44,20 @@ _WHOLE = tuple(
 
 
 class Lanes:
-    """What differs between the trips of `loop`.
+    """What differs between the iterations of `loop`.
 
     names     numbers
-    classes   memory of a trip's own, by its class of aliases
-    rows      views of other memory: another part of it in each trip
-    controls  the branches and loops (by id) that take other ways in other trips
-    sums      the names of what all trips add to, by each name that holds a part of it
+    classes   memory of an iteration's own, by its class of aliases
+    rows      views of other memory: another part of it in each iteration
+    controls  the branches and loops (by id) that take other ways in other iterations
+    sums      the names of what all iterations add to, by each name that holds a part of it
 
-    Where inner loops stay `whole`, each trip runs them by itself, as if they took other ways.
+    Where inner loops stay `whole`, each iteration runs them by itself, as if they took other ways.
     """
 
-    def __init__(self, loop: For, trips: Trips, whole: bool = False) -> None:
+    def __init__(self, loop: For, iterations: Iterations, whole: bool = False) -> None:
         self.loop = loop
-        self.trips = trips
+        self.iterations = iterations
         self.whole = whole
         inner = [stmt for stmt in walk(loop.body) if whole and isinstance(stmt, For | Loop)]
         self.names = {loop.var, *(stmt.var for stmt in inner if isinstance(stmt, For))}
@@ -73,32 +73,34 @@ class Lanes:
             self._visit(loop.body, differs=False)
 
     def separate(self) -> bool:
-        """Whether each trip can work on elements of its own, all trips taking each step together."""
+        """Whether each iteration can work on elements of its own, all iterations taking each step together."""
         return self._ordered and all(self._possible(stmt) for stmt in walk(self.loop.body)) and self._same_arrays()
 
     def differs(self, stmt: Stmt) -> bool:
-        """Whether a statement has to run for each trip by itself, with all that is in it."""
+        """Whether a statement has to run for each iteration by itself, with all that is in it."""
         match stmt:
             case Assign(target=target):
                 return target in self.names or target in self.sums
             case Store(array=array):
-                return not self.own(array) or self.trips.aliases.find(array) in self.classes
+                return not self.own(array) or self.iterations.aliases.find(array) in self.classes
         return id(stmt) in self.controls
 
     def own(self, array: str) -> bool:
-        """Whether the memory of an array is made in the trip."""
-        return array not in self.rows and self.trips.own(array, self.loop.body)
+        """Whether the memory of an array is made in the iteration."""
+        return array not in self.rows and self.iterations.own(array, self.loop.body)
 
     def widened(self, name: str) -> bool:
-        """Whether a name stands for memory that has to be made once per trip."""
+        """Whether a name stands for memory that has to be made once per iteration."""
         return (
-            is_memory(self.trips.types.get(name)) and self.own(name) and (self.trips.aliases.find(name) in self.classes)
+            is_memory(self.iterations.types.get(name))
+            and self.own(name)
+            and (self.iterations.aliases.find(name) in self.classes)
         )
 
     def element(self, array: str, index: tuple[Expr, ...]) -> tuple[str, tuple[Expr, ...]] | None:
         """An element of a view that differs, as one of the array that is viewed; None if that is not as simple."""
         while array in self.rows:
-            made = self.trips.definition(Name(array))
+            made = self.iterations.definition(Name(array))
             if not isinstance(made, Op) or made.fn != "view" or not isinstance(made.args[0], Name):
                 return None
             rest, outer = list(index), []
@@ -107,7 +109,7 @@ class Lanes:
                     rest.pop(0)
                 elif cut in _WHOLE:
                     outer.append(rest.pop(0))
-                elif isinstance(cut, Name | Const) and self.trips.fixed(cut):
+                elif isinstance(cut, Name | Const) and self.iterations.fixed(cut):
                     outer.append(cut)
                 else:
                     return None
@@ -119,9 +121,9 @@ class Lanes:
     def _collect_sums(self) -> None:
         """The sums of the loop; each is in one name at a time, so that one name can stand for all its parts."""
         for name in dict.fromkeys(name for stmt in walk(self.loop.body) for name in writes(stmt)):
-            if all(id(stmt) in self._inside for stmt in self.trips.regions.defs[name]):
+            if all(id(stmt) in self._inside for stmt in self.iterations.regions.defs[name]):
                 continue
-            parts = self.trips.sum_of(name, self._inside) or set()
+            parts = self.iterations.sum_of(name, self._inside) or set()
             self.sums |= dict.fromkeys(parts, name)
             held = self._held(self.loop.body, parts, frozenset({name}))
             if held is None or name not in held:
@@ -163,7 +165,7 @@ class Lanes:
                 case Assign(target=target, value=value):
                     self._assigned(target, value, differs)
                 case Store(array=array) if self.own(array) and (differs or self._any(stmt)):
-                    self.classes.add(self.trips.aliases.find(array))
+                    self.classes.add(self.iterations.aliases.find(array))
                 case If(test=test) if differs or mentions(test, self.names):
                     self.controls.add(id(stmt))
                 case For(var=var) if differs or self._any(stmt) or self._breaks(stmt):
@@ -181,7 +183,7 @@ class Lanes:
     def _assigned(self, target: str, value: Expr, differs: bool) -> None:
         if target in self.sums:
             return
-        if isinstance(self.trips.types[target], Scalar):
+        if isinstance(self.iterations.types[target], Scalar):
             if differs or any(self._one_differs(name) for name in _scalars(value)):
                 self.names.add(target)
         elif isinstance(value, Op) and value.fn in VIEWS and (differs or self._any(Assign(target, value))):
@@ -199,9 +201,9 @@ class Lanes:
 
     def _possible(self, stmt: Stmt) -> bool:
         match stmt:
-            case Assign(target=target, value=Op(fn=fn, args=args)) if is_memory(self.trips.types[target]):
+            case Assign(target=target, value=Op(fn=fn, args=args)) if is_memory(self.iterations.types[target]):
                 return self._makes_possible(target, fn, args)
-            case Assign(target=target, value=Name(id=source)) if is_memory(self.trips.types[target]):
+            case Assign(target=target, value=Name(id=source)) if is_memory(self.iterations.types[target]):
                 return source not in self.rows and target not in self.rows
             case Assign(value=Op(fn="load", args=(Name(id=array), *index))):
                 return self.element(array, tuple(index)) is not None
@@ -214,22 +216,22 @@ class Lanes:
         return isinstance(stmt, If | For | Loop | Break | Note)
 
     def _makes_possible(self, target: str, fn: str, args: tuple[Expr, ...]) -> bool:
-        """Whether an array can be made for all trips at once."""
+        """Whether an array can be made for all iterations at once."""
         if target in self.rows:
             return fn == "view"
         operands = [name for arg in args for name in names_in(arg)]
         if any(name in self.names or name in self.rows for name in operands):
             return False
-        # a function of whole arrays takes those of one trip
+        # a function of whole arrays takes those of one iteration
         if fn not in VIEWS and any(self.widened(name) for name in operands):
             return False
         return not self.widened(target) or fn in ALLOCATIONS or fn == "view"
 
     def _same_arrays(self) -> bool:
-        """Whether which array a name stands for is the same in all trips."""
+        """Whether which array a name stands for is the same in all iterations."""
         apart = [stmt for stmt in walk(self.loop.body) if id(stmt) in self.controls]
         return not any(
-            is_memory(self.trips.types.get(name)) and name not in self.rows
+            is_memory(self.iterations.types.get(name)) and name not in self.rows
             for outer in apart
             for stmt in walk((outer,))
             for name in writes(stmt)

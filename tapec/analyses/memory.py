@@ -135,7 +135,7 @@ class Memory:
         return True
 
     def constant_in(self, stmt: Stmt, array: str, loop: Region) -> bool:
-        """Whether no store in any trip of a loop around `stmt` touches the element that `stmt` loads."""
+        """Whether no store in any iteration of a loop around `stmt` touches the element that `stmt` loads."""
         cls = self.aliases.find(array)
         if self.homes[cls].inside(loop):
             return False
@@ -151,12 +151,12 @@ class Memory:
         return True
 
     def whole_in(self, array: str, loop: Region) -> bool:
-        """Whether no trip of a loop, or no statement of another block, stores into an array's memory."""
+        """Whether no iteration of a loop, or no statement of another block, stores into an array's memory."""
         stores = self.stores.get(self.aliases.find(array), ())
         return not any(self.regions.of[id(store)].inside(loop) for store in stores)
 
     def as_before(self, stmt: Stmt, array: str, loop: Region) -> bool:
-        """Whether what `stmt` loads in a trip of a loop is what the array held before the loop."""
+        """Whether what `stmt` loads in an iteration of a loop is what the array held before the loop."""
         found = self._as_before.get((id(stmt), id(loop)))
         if found is None:
             found = self._as_before[id(stmt), id(loop)] = self._is_as_before(stmt, array, loop)

@@ -1,4 +1,4 @@
-"""Arrays of a trip that are none which it began with, though the last trip takes one from before the loop.
+"""Arrays of an iteration that are none which it began with, though the last iteration takes one from before the loop.
 
     carried = filled if n > 0 else first
     for k in range(n - 1, -1, -1):
@@ -6,8 +6,9 @@
         ...
         carried = made
 
-A reversed loop has such shadows where trips hand an array on (`transforms.passed`).  `made` is `first` in the last trip
-alone, which begins with what another trip has made, or with `filled`: within a trip, `made` and `carried` are apart.
+A reversed loop has such shadows where iterations hand an array on (`transforms.passed`).  `made` is `first` in the last
+iteration alone, which begins with what another iteration has made, or with `filled`: within an iteration, `made` and
+`carried` are apart.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, I
 
 @dataclass(frozen=True)
 class Passed:
-    """What a trip of a loop began with, and the loop's body.
+    """What an iteration of a loop began with, and the loop's body.
 
-    made       what it takes for the next trip, which is `new` but in the last trip, and `first` there
+    made       what it takes for the next iteration, which is `new` but in the last iteration, and `first` there
     """
 
     carried: str
-    trip: Region
+    iteration: Region
     made: str
     new: str
     first: str
 
 
 def passed_on(function: Function, regions: Regions, integers: Integers) -> dict[str, Passed]:
-    """Such arrays by the name that a trip gives them; see the module."""
+    """Such arrays by the name that an iteration gives them; see the module."""
     found: dict[str, Passed] = {}
     for loop in walk(function.body):
         if isinstance(loop, For) and loop.step in (Const(1), Const(-1)):
@@ -44,18 +45,18 @@ def passed_on(function: Function, regions: Regions, integers: Integers) -> dict[
                 branch = _choice(copy.value.id, loop.body) if isinstance(copy.value, Name) else None
                 if isinstance(copy.value, Name) and branch is not None and asked.is_apart(copy, copy.value.id, *branch):
                     _, first, new = branch
-                    found[copy.value.id] = Passed(copy.target, asked.trip, copy.value.id, new, first)
+                    found[copy.value.id] = Passed(copy.target, asked.iteration, copy.value.id, new, first)
     return found
 
 
 class _Asked:
     def __init__(self, loop: For, regions: Regions, integers: Integers) -> None:
         self.loop, self.regions, self.integers = loop, regions, integers
-        (self.trip,) = regions.body[id(loop)]
+        (self.iteration,) = regions.body[id(loop)]
         self.around = regions.of[id(loop)]
 
     def is_apart(self, copy: Assign, made: str, test: Atom, first: str, new: str) -> bool:
-        """Whether what ends a trip copies such an array."""
+        """Whether what ends an iteration copies such an array."""
         starts = [stmt for stmt in self.regions.defs[copy.target] if stmt is not copy]
         if len(self.regions.defs[made]) != 2 or len(starts) != 1:
             return False
@@ -70,14 +71,14 @@ class _Asked:
     def made_inside(self, name: str) -> bool:
         """Whether a name that is set once is set in the loop."""
         (made,) = self.regions.defs[name]
-        return self.regions.of[id(made)].inside(self.trip)
+        return self.regions.of[id(made)].inside(self.iteration)
 
     def beside(self, stmt: object) -> bool:
         """Whether a statement stands in the block of the loop: it runs as often."""
         return self.regions.of.get(id(stmt)) is self.around
 
     def is_last(self, test: Atom) -> bool:
-        """Whether a test asks for the number of the last trip."""
+        """Whether a test asks for the number of the last iteration."""
         match self.definition(test):
             case Op(fn="==", args=(Name(id=var), number)) if var == self.loop.var:
                 last = self.difference(self.loop.stop, self.loop.step)
@@ -85,7 +86,7 @@ class _Asked:
         return False
 
     def begins_apart(self, name: str, first: str) -> bool:
-        """Whether an array is not `first` when the loop begins, if it makes a trip."""
+        """Whether an array is not `first` when the loop begins, if it makes an iteration."""
         if is_fresh(name, self.regions):
             return name != first
         blocks = (stmt for stmt in self.around.block if isinstance(stmt, If))
@@ -94,11 +95,11 @@ class _Asked:
             if chosen is not None and len(self.regions.defs[name]) == 2:
                 test, filled, other = chosen
                 own = is_fresh(filled, self.regions) and is_fresh(other, self.regions)
-                return own and filled != first and self.makes_trips(test)
+                return own and filled != first and self.makes_iterations(test)
         return False
 
-    def makes_trips(self, test: Atom) -> bool:
-        """Whether a test asks whether the loop makes a trip."""
+    def makes_iterations(self, test: Atom) -> bool:
+        """Whether a test asks whether the loop makes an iteration."""
         bounds = (self.loop.stop, self.loop.start) if self.loop.step == Const(1) else (self.loop.start, self.loop.stop)
         match self.definition(test):
             case Op(fn=">", args=(one, other)):

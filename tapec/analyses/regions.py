@@ -2,7 +2,7 @@
 
 A region is the function's body, a loop's body or a branch of an `if`.  The home of a name is the
 innermost region that holds all its assignments; within one run of that region the name, once
-set, keeps its value, except that a loop's merge names change from trip to trip.
+set, keeps its value, except that a loop's merge names change from iteration to iteration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays that a loop passes on: distinct ones under names that change places, or a new one from each trip.
+"""Arrays that a loop passes on: distinct ones under names that change places, or a new one from each iteration.
 
     now, old = np.empty(n), np.empty(n)
     for k in range(steps):
@@ -8,14 +8,14 @@
         now, old = old, now
 
 The names share memory over time, but never at the same time: they begin as different arrays, and the
-copies that end a trip only permute them.
+copies that end an iteration only permute them.
 
     for k in range(steps):
         new = np.empty(n)
         ...
         now = new
 
-Within a trip, what it makes is other memory than what it began with.
+Within an iteration, what it makes is other memory than what it began with.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def last_copies(body: Block) -> tuple[Assign, ...]:
 
 
 def permutation(body: Block) -> dict[str, str]:
-    """What each name that the last copies of a trip set holds afterwards, in names of before."""
+    """What each name that the last copies of an iteration set holds afterwards, in names of before."""
     held: dict[str, str] = {}
     for stmt in last_copies(body):
         assert isinstance(stmt.value, Name)
@@ -45,9 +45,9 @@ def permutation(body: Block) -> dict[str, str]:
 
 
 def cycle(body: Block, name: str) -> tuple[str, ...]:
-    """The names that hold the value of `name` trip after trip, itself first; empty if it does not come round.
+    """The names that hold the value of `name` iteration after iteration, itself first; empty if it does not come round.
 
-    Each begins the next trip with what the one after it held.
+    Each begins the next iteration with what the one after it held.
     """
     held = permutation(body)
     found = [name]
@@ -69,7 +69,7 @@ def rotating(function: Function, regions: Regions) -> dict[str, int]:
 
 
 def renewed(regions: Regions) -> dict[str, Region]:
-    """Arrays that each trip of a loop makes for itself, and the loop's body."""
+    """Arrays that each iteration of a loop makes for itself, and the loop's body."""
     found: dict[str, Region] = {}
     for name, defs in regions.defs.items():
         made = defs[0] if len(defs) == 1 else None
@@ -81,7 +81,7 @@ def renewed(regions: Regions) -> dict[str, Region]:
 
 
 def begun_with(name: str, region: Region, regions: Regions) -> bool:
-    """Whether a name stands, up to the copies that end a trip, for what it stood for when the trip began."""
+    """Whether a name stands, up to the copies that end an iteration, for what it stood for when the iteration began."""
     last = {id(stmt) for stmt in last_copies(region.block)}
     return all(id(stmt) in last or not regions.of[id(stmt)].inside(region) for stmt in regions.defs.get(name, ()))
 
@@ -89,7 +89,7 @@ def begun_with(name: str, region: Region, regions: Regions) -> bool:
 def _rotated(loop: For | Loop, regions: Regions, function: Function, known: dict[str, int]) -> list[str]:
     """The arrays that a loop permutes, if they are different ones when it begins.
 
-    A trip that leaves the loop may set them otherwise, if one of them alone is used behind it.
+    An iteration that leaves the loop may set them otherwise, if one of them alone is used behind it.
     """
     end, leaving = _end(loop.body)
     held = permutation(end)
@@ -120,7 +120,7 @@ def _rotated(loop: For | Loop, regions: Regions, function: Function, known: dict
 
 
 def _end(body: Block) -> tuple[Block, set[int]]:
-    """The block that a trip ends with unless it leaves the loop, and the statements of those that leave it."""
+    """The block that an iteration ends with unless it leaves the loop, and the statements of those that leave it."""
     leaving: set[int] = set()
     while body and isinstance(last := body[-1], If) and leaves(last.body) != leaves(last.orelse):
         body, other = (last.orelse, last.body) if leaves(last.body) else (last.body, last.orelse)

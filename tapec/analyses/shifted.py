@@ -1,13 +1,13 @@
-"""What trips leave for the next ones, where LLVM can shift vectors of it.
+"""What iterations leave for the next ones, where LLVM can shift vectors of it.
 
     for i in range(n):
         here = u[i]
         d[i] = here - left
         left = here
 
-`left` is what the trip before has computed, from nothing that another trip left: of eight trips, it is their vector of
-`here`, shifted by one.  LLVM runs such a loop on vectors if nothing that reads `left` is stored before `here` is
-computed.
+`left` is what the iteration before has computed, from nothing that another iteration left: of eight iterations, it is
+their vector of `here`, shifted by one.  LLVM runs such a loop on vectors if nothing that reads `left` is stored before
+`here` is computed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _IN_ORDER = frozenset({"pop"})
 
 
 def shifted(body: Block) -> dict[str, str]:
-    """Variables that a trip reads as the one before has left them -> the names of the values that it leaves in them.
+    """Variables that an iteration reads as the one before has left them -> the names of the values that it leaves in
+    them.
 
-    Of a loop without ways, in which nothing but sums waits for the trip before otherwise; no variable of others.
+    Of a loop without ways, in which nothing but sums waits for the iteration before otherwise; no variable of others.
     """
     if not all(isinstance(stmt, Assign | Store | Note) for stmt in body):
         return {}
@@ -41,7 +42,7 @@ def shifted(body: Block) -> dict[str, str]:
 
 
 def _follows(name: str, made: dict[str, tuple[int, Assign]]) -> bool:
-    """Whether what a trip leaves under a name follows from what it has found there."""
+    """Whether what an iteration leaves under a name follows from what it has found there."""
     wanted, seen = [name], {name}
     while wanted:
         place, stmt = made[wanted.pop()]
@@ -67,7 +68,7 @@ def _sums(name: str, value: Expr, made: dict[str, tuple[int, Assign]]) -> bool:
 
 
 def _uses(name: str, value: str, made: dict[str, tuple[int, Assign]]) -> bool:
-    """Whether the value of a name that is assigned in a trip follows from another name."""
+    """Whether the value of a name that is assigned in an iteration follows from another name."""
     wanted, seen = [value], {value}
     while wanted:
         read = reads(made[wanted.pop()][1])

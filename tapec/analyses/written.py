@@ -1,7 +1,7 @@
 """Which rows of an array a block has written before it reads them: whether it needs none of what was there.
 
     p[0] = 0.0                          [0, 1)
-    for i in range(1, n - 1):           [0, i) in a trip
+    for i in range(1, n - 1):           [0, i) in an iteration
         p[i] = r / (s - p[i - 1])
     for i in range(n - 2, 0, -1):       [0, n - 1)
         x[i] = p[i] * x[i + 1]
@@ -111,7 +111,7 @@ class Written:
             made = {loop.var, *written_in(loop.body)}
             for stmt in loop.body:
                 place = self._row(stmt)
-                # by one from trip to trip, and with nothing else that a trip sets
+                # by one from iteration to iteration, and with nothing else that an iteration sets
                 rest = None if place is None else place.plus(Sum.of(loop.var), -1)
                 if place is None or rest is None or rest.names() & made:
                     continue

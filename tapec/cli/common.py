@@ -104,7 +104,7 @@ _COMPILING = in_order(
     click.option(
         "--memory", metavar="SIZE", help='Keep less than this for the reverse sweep, such as "500MB"; run loops again.'
     ),
-    click.option("--parallel", is_flag=True, help="Run loops on threads where their trips can run in any order."),
+    click.option("--parallel", is_flag=True, help="Run loops on threads where their iterations can run in any order."),
     click.option("--boundscheck", is_flag=True, help="Raise IndexError for an index out of range; slower."),
 )
 

@@ -33,7 +33,7 @@ def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **option
     ...         total += x[i] ** 2
     ...     return total
     >>> [str(note) for note in explain(energy, signature="f8[:]").notes if note.by == "fusion"]
-    ['fused: each trip is reversed as soon as it has run']
+    ['fused: each iteration is reversed as soon as it has run']
     """
     # needs the compiler, which `import tapec` does not load
     from tapec.explanation.explained import explained

@@ -45,7 +45,7 @@ class Note:
     what        what was decided, such as "not fused"
     why         a sentence; empty where it needs no reason
     formula     of what is stored: the bytes, as a Python expression in the function's parameters; else empty
-    per_trip    whether each trip stores as much, on a list
+    per_iteration    whether each iteration stores as much, on a list
     """
 
     file: str
@@ -55,7 +55,7 @@ class Note:
     what: str
     why: str = ""
     formula: str = ""
-    per_trip: bool = False
+    per_iteration: bool = False
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}" if self.why else self.what
@@ -67,19 +67,19 @@ class Allocation:
 
     name      in the generated source
     formula   its bytes, as a Python expression in the function's parameters
-    per_trip  whether each trip of a loop makes one anew; few of them live at a time
+    per_iteration  whether each iteration of a loop makes one anew; few of them live at a time
     branched  whether only one side of a branch makes it
     """
 
     name: str
     formula: str
-    per_trip: bool
+    per_iteration: bool
     branched: bool
 
     @property
     def made(self) -> str:
         """Where it is made, unless that is once and in any case."""
-        return "in a trip" if self.per_trip else "in a branch" if self.branched else ""
+        return "in an iteration" if self.per_iteration else "in a branch" if self.branched else ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Explanation:
     @property
     def stored_bytes(self) -> str:
         """What arrays store in all, as a Python expression in the function's parameters; lists come to that."""
-        return " + ".join(note.formula for note in self.stored if not note.per_trip) or "0"
+        return " + ".join(note.formula for note in self.stored if not note.per_iteration) or "0"
 
     def __str__(self) -> str:
         return "\n".join(_page(self)) + "\n"
@@ -148,18 +148,18 @@ def _notes(decisions: list[Decision], wording: Wording) -> Iterator[Note]:
         span = decision.span
         if span is None or (decision.what == "computed again" and id(decision) not in again):
             continue
-        what, why, formula, per_trip = decision.what, wording.sentence(decision.why, decision.about), "", False
+        what, why, formula, per_iteration = decision.what, wording.sentence(decision.why, decision.about), "", False
         if decision.by == "storage" and decision.what == "stored":
             named, value, size, loops = decision.about
-            formula, per_trip = wording.formula(size), bool(loops)
-            each = f" for each trip of {' in '.join(map(wording.line, reversed(loops)))}" if loops else ""
+            formula, per_iteration = wording.formula(size), bool(loops)
+            each = f" for each iteration of {' in '.join(map(wording.line, reversed(loops)))}" if loops else ""
             what = f"stored: {wording.value(named, value)}, {counted(formula, 'byte')}{each}"
         elif decision.what == "computed again":
             named, value = decision.about
             what = f"computed again: {wording.value(named, value)}, {counted(operations(value), 'operation')}"
         else:
             what = wording.sentence(what, decision.about)
-        yield Note(span.file, span.line, wording.line(span), decision.by, what, why, formula, per_trip)
+        yield Note(span.file, span.line, wording.line(span), decision.by, what, why, formula, per_iteration)
 
 
 def counted(number: int | str, what: str) -> str:
@@ -181,7 +181,7 @@ def _limits(options: Options, notes: list[Note]) -> Iterator[str]:
         yield 'math="libm": elementary functions are called one by one, and keep loops from running on vectors'
     if options.boundscheck:
         yield "boundscheck=True: every index is tested"
-    kept = [note.place for note in notes if note.per_trip]
+    kept = [note.place for note in notes if note.per_iteration]
     lists = dict.fromkeys(kept)
     if len(kept) > sum(note.by == "counted_lists" for note in notes):
         yield f"values are kept on lists, since nothing tells their number beforehand: {', '.join(lists)}"
@@ -200,7 +200,7 @@ def _page(told: Explanation) -> Iterator[str]:
     yield from ("", "Kept for the reverse sweep")
     kept = [note for note in told.notes if note.by == "storage"]
     yield from (f"  {note.place}: {note}" for note in kept)
-    lists = ", and the lists" if any(note.per_trip for note in told.stored) else ""
+    lists = ", and the lists" if any(note.per_iteration for note in told.stored) else ""
     yield f"  in all: {told.stored_bytes} bytes{lists}" if told.stored else "  nothing is stored"
     loops = [note for note in told.notes if note.by != "storage"]
     if loops:

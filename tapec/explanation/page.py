@@ -96,7 +96,7 @@ _LEGEND = """<ul class="legend" aria-label="Legend">
 <li><span class="mark" aria-hidden="true">○</span> sets one that does not</li>
 <li><span class="badge kept">stored</span> kept for the reverse sweep</li>
 <li><span class="badge again">again</span> computed or run again there</li>
-<li><span class="badge good">fused</span> reversed trip by trip as it runs;
+<li><span class="badge good">fused</span> reversed iteration by iteration as it runs;
 <span class="badge bad">not fused</span></li>
 <li><span class="badge good">vectors</span> may run on vectors; <span class="badge bad">no vectors</span></li>
 </ul>
@@ -113,7 +113,7 @@ def _summary(told: Explanation, arguments: Mapping[str, Any] | None, times: Time
         yield f"<div><dt>ratio</dt><dd>{times.gradient / times.primal:.2f}</dd></div>"
         yield f"<div><dt>timed</dt><dd>best of {times.runs}</dd></div>"
         yield f"<div><dt>first call</dt><dd>{seconds(times.first)}, Numba {times.numba / times.first:.0%}</dd></div>"
-    lists = ", and lists" if any(note.per_trip for note in told.stored) else ""
+    lists = ", and lists" if any(note.per_iteration for note in told.stored) else ""
     yield f"<div><dt>stored</dt><dd>{_bytes(told.stored_bytes, arguments)}{lists}</dd></div>"
     yield "</dl>"
 

@@ -161,7 +161,9 @@ class Wording:
         return f"`{text}`" if len(text) <= _SHORT else f"`{text[: _SHORT - 3]}...`"
 
     def formula(self, size: Expr) -> str:
-        """A number of bytes as a Python expression; counts of trips are written without their lower bound, zero."""
+        """A number of bytes as a Python expression; counts of iterations are written without their lower bound,
+        zero.
+        """
         return printer.expression(simplified(self.renamed(size)))
 
     def allocations(self) -> Iterator[tuple[str, str, bool, bool]]:
@@ -347,7 +349,7 @@ def simplified(expr: Expr) -> Expr:
     args = tuple(simplified(arg) for arg in expr.args)
     match expr.fn, args:
         case "max", (rest, Const(value=0)) | (Const(value=0), rest):
-            # no loop makes fewer trips than none
+            # no loop makes fewer iterations than none
             return rest
         case "+" | "-", (base, Const(value=int(more))):
             return _shifted(base, more if expr.fn == "+" else -more)

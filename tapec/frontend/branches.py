@@ -84,7 +84,7 @@ def branch(
         ev.block = then_block if else_state is None else else_block
         return
     if _breaks(then_root) or _breaks(else_root):
-        # the end of the loop's body: each way that goes on ends the trip where it is
+        # the end of the loop's body: each way that goes on ends the iteration where it is
         context: LoopContext = ev.loops[-1]
         for block, state in ((then_block, then_state), (else_block, else_state)):
             context.exits.append((block, state.env, state.heap))

@@ -46,7 +46,7 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
 
     Arrays whose extents are not known to fit are compared at run time.  Where they differ and may
     be broadcast, copies of full shape take their place, so that the loops stay simple; in a loop, where a
-    copy would be made trip after trip, subscripts have a factor of 1 or 0 instead.
+    copy would be made iteration after iteration, subscripts have a factor of 1 or 0 instead.
     """
     arrays = list(dict.fromkeys(array_leaves(value)))
     ndim = max(rank_of(array) for array in arrays)
@@ -76,7 +76,8 @@ def broadcast(ev: Evaluator, value: Value) -> Broadcast:
 def _stands(ev: Evaluator, known: Broadcast, arrays: list[Sym]) -> bool:
     """Whether what was worked out for an expression still holds: copies may be out of date.
 
-    The loops of a library function write into nothing that its arguments read; a user's loop may, in an earlier trip.
+    The loops of a library function write into nothing that its arguments read; a user's loop may, in an earlier
+    iteration.
     """
     inside = bool(ev.loops) and not (ev.frame.library and all(loop.library for loop in ev.loops))
     return not known.replaced or (not inside and known.written == _written(ev, arrays))

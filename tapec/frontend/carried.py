@@ -1,4 +1,4 @@
-"""What a loop carries from trip to trip."""
+"""What a loop carries from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tapec.syntax.types import Array, Scalar, Type
 
 @dataclass
 class LoopContext:
-    """One attempt at a loop: its merge names, and the state that each way out of a trip leaves.
+    """One attempt at a loop: its merge names, and the state that each way out of an iteration leaves.
 
     library   whether the loop is one of a library function
     """
@@ -49,7 +49,7 @@ class LoopContext:
 
 
 class Carried:
-    """The variables and lists that a loop carries from trip to trip, as far as known."""
+    """The variables and lists that a loop carries from iteration to iteration, as far as known."""
 
     def __init__(self, entry: State, names: list[str]) -> None:
         self.names = names
@@ -112,7 +112,7 @@ class Carried:
         return make
 
     def settled(self, ev: Evaluator, context: LoopContext, body: list[Any]) -> bool:
-        """Compare what trips end with to what they began with; True if nothing was learned."""
+        """Compare what iterations end with to what they began with; True if nothing was learned."""
         ends = [dict(self.copies(context, env, heap)) for _, env, heap in context.exits]
         paths = {name: path for path, name in context.heads.items()}
         stable = self.sharing.holds(
@@ -137,7 +137,7 @@ class Carried:
         if isinstance(head, Poison) or head == value:
             return True
         if is_scalar(head) and isinstance(value, Complex) and not value.is_array:
-            # a number becomes complex in a trip: it is so from the beginning, as Numba has it
+            # a number becomes complex in an iteration: it is so from the beginning, as Numba has it
             begun = as_complex(self.values.get(name, head))
             assert begun is not None
             self.values[name] = begun
@@ -145,7 +145,7 @@ class Carried:
             return False
         paths, head_paths = self._leaves(head, value), dict(leaves(head))
         if paths is None or not head_paths:
-            reason = "it changes its structure from trip to trip"
+            reason = "it changes its structure from iteration to iteration"
             self.values[name] = Poison(reason, name)
             self.missing.pop(name, None)
             return False
@@ -181,7 +181,7 @@ class Carried:
                 name = key[1] if isinstance(key[1], str) else key[1].label
                 ev.fail(
                     TypeMismatch,
-                    f"`{name}` is {ev.types[head]} when the loop begins and {leaf.type} after a trip",
+                    f"`{name}` is {ev.types[head]} when the loop begins and {leaf.type} after an iteration",
                     reason="Numba has no type for both",
                 )
             if type_ != ev.types[head]:
@@ -212,7 +212,7 @@ class Carried:
     def copies(
         self, context: LoopContext, env: dict[str, Any], heap: dict[Lst, Any]
     ) -> list[tuple[str, Sym]]:
-        """What a trip's end assigns to the merge names."""
+        """What an iteration's end assigns to the merge names."""
         pairs: list[tuple[str, Sym]] = []
         for key, head, value in [
             *((("name", name), head, env.get(name)) for name, head in context.carried.items()),

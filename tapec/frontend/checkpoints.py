@@ -18,12 +18,12 @@ _HINT = "write `for k in tapec.checkpointed(range(n), slots=20):`"
 
 def checkpointed(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """The range itself, with the number of snapshots beside it."""
-    given = dict(zip(("trips", "slots"), args, strict=False)) | kwargs
-    if given.keys() != {"trips", "slots"}:
+    given = dict(zip(("iterations", "slots"), args, strict=False)) | kwargs
+    if given.keys() != {"iterations", "slots"}:
         ev.fail(UnsupportedSyntax, "tapec.checkpointed() takes a range and the number of slots", node, hint=_HINT)
-    trips = given["trips"]
-    if not isinstance(trips, Iteration) or trips.kind != "range":
-        ev.fail(UnsupportedSyntax, f"cannot checkpoint {describe(trips)}: a range is needed", node, hint=_HINT)
+    iterations = given["iterations"]
+    if not isinstance(iterations, Iteration) or iterations.kind != "range":
+        ev.fail(UnsupportedSyntax, f"cannot checkpoint {describe(iterations)}: a range is needed", node, hint=_HINT)
     slots = ev.scalar(given["slots"], node)
     if slots.type.is_float:
         ev.fail(TypeMismatch, "the number of slots must be an integer", node)
@@ -32,4 +32,4 @@ def checkpointed(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(UnsupportedSyntax, TOO_FEW, node, hint=_HINT)
     if too_few.constant is None:
         ev.emit(OpenIf(too_few.atom, [Raise("ValueError", (Const(TOO_FEW),), ev.span)], [], ev.span))
-    return replace(trips, slots=slots.atom)
+    return replace(iterations, slots=slots.atom)

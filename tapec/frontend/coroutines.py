@@ -20,7 +20,7 @@ from tapec.frontend.exits import tail_exits
 from tapec.frontend.iteration import as_iteration, iterable
 from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.once import END, each, note, position
-from tapec.frontend.suspended import Generator, count_trip
+from tapec.frontend.suspended import Generator, count_iteration
 from tapec.frontend.values import (
     NONE,
     Instance,
@@ -110,7 +110,7 @@ class Coroutine:
         self.callers_turn.release()
 
     def _yield(self, value: Value) -> Value:
-        count_trip(self.ev)
+        count_iteration(self.ev)
         self.item = value
         self.callers_turn.release()
         self.own_turn.acquire()

@@ -108,7 +108,7 @@ class _Place:
     loops: frozenset[int]
 
     def before(self, other: _Place) -> bool:
-        """Whether `other` may run later than this, within one trip of the loops around both."""
+        """Whether `other` may run later than this, within one iteration of the loops around both."""
         for (mine, side), (its, its_side) in zip(self.path, other.path, strict=False):
             if mine != its:
                 break
@@ -117,7 +117,7 @@ class _Place:
         return self.number < other.number
 
     def again(self, other: _Place, apart_from: frozenset[int] = frozenset()) -> bool:
-        """Whether `other` may run in a later trip of a loop around both."""
+        """Whether `other` may run in a later iteration of a loop around both."""
         return bool((self.loops & other.loops) - apart_from)
 
 
@@ -165,7 +165,7 @@ def _missed(
     """A store into one of two memories after which the other one may be read."""
     own, memory = sides
     targets = [name for stmt, _ in placed for name in writes(stmt) if ev.roots.get(name, frozenset()) & own]
-    # a copy that outlives its trip is met again at the head of the next one
+    # a copy that outlives its iteration is met again at the head of the next one
     within: frozenset[int] = frozenset() if len(targets) != len(set(targets)) else made.loops
 
     def shares(arrays: Iterable[str], memory: frozenset[str]) -> bool:

@@ -246,7 +246,8 @@ def repeated_first(ev: Evaluator, value: Value, ndim: int = 0) -> Any:
 
     ndim  of what the expression is written into, if that is more
 
-    Not in loops, where an array would be made in each trip; nor behind `np.where`, which computes only what it chooses.
+    Not in loops, where an array would be made in each iteration; nor behind `np.where`, which computes only what it
+    chooses.
     """
     if not isinstance(value, Lazy) or ev.loops:
         return value

@@ -22,7 +22,7 @@ from tapec.frontend.constructs import words
 from tapec.frontend.folding import folded, unchanged
 from tapec.frontend.lengths import Lengths
 from tapec.frontend.liveness import Liveness
-from tapec.frontend.open_blocks import OpenTrip
+from tapec.frontend.open_blocks import OpenIteration
 from tapec.frontend.running import Decider, Live
 from tapec.frontend.source import FunctionSource
 from tapec.frontend.values import (
@@ -159,7 +159,7 @@ class Evaluator:
         # copies of what NumPy shares (`detached.py`)
         self.detached: dict[str, Detached] = {}
         # the counted loops around, of step 1
-        self.open_trips: list[OpenTrip] = []
+        self.open_iterations: list[OpenIteration] = []
         # the first and last bound of what loops count
         self.counters: dict[str, tuple[Atom, Atom]] = {}
         # names that no undone attempt gives back: those of arrays and of live objects
@@ -169,7 +169,7 @@ class Evaluator:
         # what knows the numbers of the running program: branches are then decided and loops unrolled
         self.decider: Decider | None = None
         self.broke = False
-        self.trips = 0
+        self.iterations = 0
         self.callees: Any = None
         # rewrites a program that is differentiated while its caller is lowered; None if it is to stay as it is
         self.prepare: Prepare | None = None

@@ -1,6 +1,6 @@
 """Loops over known objects beside an array: `for link, angle in zip(LINKS, angles)`.
 
-No number picks one of several functions or objects, so such a loop is unrolled to as many trips as there are
+No number picks one of several functions or objects, so such a loop is unrolled to as many iterations as there are
 objects, each under the test that the array is that long.
 """
 
@@ -16,12 +16,12 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.once import NOTHING, taken
 from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number
 
-# more trips would make the function too long
+# more iterations would make the function too long
 _MOST = 100
 
 
-def guarded_trips(ev: Evaluator, iteration: Iteration) -> int | None:
-    """How many trips a loop makes at most, if it has to be unrolled; None if it can be a loop."""
+def guarded_iterations(ev: Evaluator, iteration: Iteration) -> int | None:
+    """How many iterations a loop makes at most, if it has to be unrolled; None if it can be a loop."""
     found = [values for values in _known(ev, iteration) if any(shape(v) != shape(values[0]) for v in values)]
     most = min(map(len, _known(ev, iteration)), default=0)
     return most if found and most <= _MOST else None
@@ -42,18 +42,18 @@ def _known(ev: Evaluator, iteration: Iteration) -> list[tuple[Value, ...]]:
     return found
 
 
-def guarded_for(ev: Evaluator, iteration: Iteration, node: gast.For, trips: int) -> None:
+def guarded_for(ev: Evaluator, iteration: Iteration, node: gast.For, iterations: int) -> None:
     whole = taken(ev, iteration, node)
     if whole == NOTHING:
         return
     total = ev.iteration_length(whole, node)
-    for k in range(trips):
+    for k in range(iterations):
         place = number(k)
-        branch(ev, ev.op("<", place, total), functools.partial(_trip, ev, whole, place, node), lambda: None)
+        branch(ev, ev.op("<", place, total), functools.partial(_iteration, ev, whole, place, node), lambda: None)
         if ev.dead:
             return
 
 
-def _trip(ev: Evaluator, iteration: Iteration, place: Sym, node: gast.For) -> None:
+def _iteration(ev: Evaluator, iteration: Iteration, place: Sym, node: gast.For) -> None:
     ev.bind_target(node.target, ev.iteration_item(iteration, place, node), node)
     ev.statements(node.body)

@@ -156,7 +156,7 @@ def check_place(ev: Evaluator, index: Sym, count: Sym, message: str) -> None:
     if outside.constant is True and not ev.loops:
         ev.fail(TypeMismatch, f"{message}: {index.constant} of {count.constant}")
     if outside.constant is True:
-        # the list may have grown in an earlier trip: this way ends here, as far as is known
+        # the list may have grown in an earlier iteration: this way ends here, as far as is known
         ev.raise_("IndexError", message)
         raise DeadCode
     side: list[Any] = []

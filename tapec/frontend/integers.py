@@ -10,7 +10,7 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
-from tapec.frontend.open_blocks import OpenIf, OpenTrip
+from tapec.frontend.open_blocks import OpenIf, OpenIteration
 from tapec.frontend.values import Sym, Value, is_integer, number, static_int
 from tapec.syntax.core import Atom, Const, Name
 from tapec.syntax.types import Scalar
@@ -67,26 +67,27 @@ def at_least(ev: Evaluator, value: Sym, least: int) -> bool:
         return isinstance(first, Const) and isinstance(first.value, int) and first.value >= from_
 
     first, _ = ev.counters.get(value.atom.id, (None, None))
-    # where a trip runs, the bound is beyond the start
+    # where an iteration runs, the bound is beyond the start
     return counts_up(first, least) or any(
-        trip.stop.atom == value.atom and counts_up(trip.start.atom, least - 1) for trip in ev.open_trips
+        iteration.stop.atom == value.atom and counts_up(iteration.start.atom, least - 1)
+        for iteration in ev.open_iterations
     )
 
 
 def _raise_if(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], message: str) -> None:
-    """Raise if a number is wrong: before the loops that do not change it, if they have trips."""
-    block, runs = ev.block, list[OpenTrip]()
-    for trip in reversed(ev.open_trips):
+    """Raise if a number is wrong: before the loops that do not change it, if they have iterations."""
+    block, runs = ev.block, list[OpenIteration]()
+    for iteration in reversed(ev.open_iterations):
         bounds = [bound for inner in runs for bound in (inner.start, inner.stop)]
-        if trip.body is not block or not all(map(trip.keeps, (value, *bounds))):
+        if iteration.body is not block or not all(map(iteration.keeps, (value, *bounds))):
             break
-        runs.append(trip)
-        block = trip.outer
+        runs.append(iteration)
+        block = iteration.outer
     here = ev.block
     ev.block = runs[-1].before if runs else here
     wrong = ev.op(sign, value, number(0))
-    for trip in runs:
-        wrong = ev.op("and", ev.op("<", trip.start, trip.stop), wrong)
+    for iteration in runs:
+        wrong = ev.op("and", ev.op("<", iteration.start, iteration.stop), wrong)
     place, ev.block = ev.block, []
     ev.raise_(cls.__name__, message)
     side, ev.block = ev.block, place

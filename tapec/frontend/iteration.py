@@ -36,7 +36,7 @@ from tapec.frontend.values import (
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array
 
-# more trips than any loop makes
+# more iterations than any loop makes
 _ENDLESS = 2**62
 
 
@@ -84,7 +84,7 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
     if isinstance(value, Dct):
         value = Tup(tuple(ev.wrap(key) for key in dicts.ordered_keys(ev, value, node)))
     if isinstance(value, Tup | Lst) or is_array(value) or is_complex_array(value):
-        # computed here, once: what it reads may change in a trip
+        # computed here, once: what it reads may change in an iteration
         return Iteration("items", (ev.materialise(value),))
     message = f"cannot iterate over {describe(value)}"
     ev.fail(UnsupportedSyntax, message, node, hint="loop over a range, an array or a tuple")
@@ -94,7 +94,7 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
     """How many items there are."""
     match iteration.kind:
         case "range":
-            return trip_count(ev, *(ev.scalar(arg) for arg in iteration.args))
+            return iteration_count(ev, *(ev.scalar(arg) for arg in iteration.args))
         case "items":
             return len_(ev, iteration.args[0], node)
         case "enumerate":
@@ -133,7 +133,7 @@ def length(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
     raise AssertionError(iteration.kind)
 
 
-def trip_count(ev: Evaluator, start: Sym, stop: Sym, step: Sym) -> Sym:
+def iteration_count(ev: Evaluator, start: Sym, stop: Sym, step: Sym) -> Sym:
     """`len(range(start, stop, step))`."""
     span = ev.op("-", stop, start)
     if step.constant == 1:
@@ -164,7 +164,7 @@ def _turns(ev: Evaluator, iteration: Iteration, node: Any) -> Sym:
 
 
 def item(ev: Evaluator, iteration: Iteration, k: Sym, node: Any) -> Value:
-    """The item of trip `k`, counted from 0."""
+    """The item of iteration `k`, counted from 0."""
     match iteration.kind:
         case "range":
             start, _, step = (ev.scalar(arg) for arg in iteration.args)

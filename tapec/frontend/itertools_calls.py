@@ -100,10 +100,10 @@ def repeat(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     item, times = args[0], kwargs.get("times", args[1] if len(args) > 1 else NONE)
     if is_none(times):
         return once(ev, "cycle", Tup((item,)))
-    trips = static_int(ev.known(ev.scalar(times, node), node))
-    if trips is None:
+    iterations = static_int(ev.known(ev.scalar(times, node), node))
+    if iterations is None:
         ev.fail(UnsupportedSyntax, "how often `repeat` gives its item is not known here", node, hint="use `range`")
-    return _items(ev, [item] * trips)
+    return _items(ev, [item] * iterations)
 
 
 SPECIAL: dict[Any, Any] = {

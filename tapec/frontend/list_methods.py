@@ -116,7 +116,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, node: Any) -> 
     if name == "pop" and (not args or static_int(args[0]) == -1):
         if isinstance(contents, Items):
             if not contents.values and ev.loops and not ev.deciding:
-                # it may have grown in an earlier trip: this way ends here, as far as is known
+                # it may have grown in an earlier iteration: this way ends here, as far as is known
                 ev.raise_("IndexError", "pop from empty list")
                 raise DeadCode
             if not contents.values:

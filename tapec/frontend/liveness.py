@@ -14,7 +14,7 @@ Names = frozenset[str]
 
 
 class Liveness:
-    """`after[id(stmt)]`: names live after a statement; `head[id(loop)]`: live where a trip begins."""
+    """`after[id(stmt)]`: names live after a statement; `head[id(loop)]`: live where an iteration begins."""
 
     def __init__(self, body: list[Any], live_out: Names):
         self.after: dict[int, Names] = {}

@@ -12,12 +12,12 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
 from tapec.frontend.carried import Carried, LoopContext
 from tapec.frontend.evaluator import DeadCode, Evaluator
-from tapec.frontend.guarded import guarded_for, guarded_trips
+from tapec.frontend.guarded import guarded_for, guarded_iterations
 from tapec.frontend.iteration import as_iteration, grid, iterable
 from tapec.frontend.liveness import assigned
 from tapec.frontend.merge import copy_all
 from tapec.frontend.once import LEFT, NOTHING, count, each, note, taken
-from tapec.frontend.open_blocks import OpenLoop, OpenTrip
+from tapec.frontend.open_blocks import OpenIteration, OpenLoop
 from tapec.frontend.rolled import attempted, counted, is_long, may_be_written_out
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
 from tapec.frontend.values import (
@@ -96,8 +96,12 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
             _written_out(ev, iteration, node)
         return
     if _unrolls(ev, iteration, node) and not _has_break(node.body):
-        trips = None if iteration.kind == "filter" else count(ev, replace(iteration, progress=None), node)
-        if trips is not None and is_long(node, trips) and attempted(ev, lambda: _rolled(ev, iteration, node, live)):
+        iterations = None if iteration.kind == "filter" else count(ev, replace(iteration, progress=None), node)
+        if (
+            iterations is not None
+            and is_long(node, iterations)
+            and attempted(ev, lambda: _rolled(ev, iteration, node, live))
+        ):
             return
         _written_out(ev, iteration, node)
         return
@@ -105,7 +109,7 @@ def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
 
 
 def _written_out(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
-    """A loop, trip by trip."""
+    """A loop, iteration by iteration."""
     begun = dict(ev.heap)
     for item in each(ev, iteration, node):
         ev.bind_target(node.target, item, node)
@@ -117,10 +121,10 @@ def _written_out(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:
 
 def _run(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[str], names: frozenset[str]) -> bool:
     """A loop with one body; always true."""
-    trips = guarded_trips(ev, iteration)
-    if trips is not None and not _has_break(node.body):
+    iterations = guarded_iterations(ev, iteration)
+    if iterations is not None and not _has_break(node.body):
         begun = dict(ev.heap)
-        guarded_for(ev, iteration, node, trips)
+        guarded_for(ev, iteration, node, iterations)
         _same_lengths(ev, iteration, begun, ev.heap, node)
         return True
     progress, iteration = iteration.progress, taken(ev, iteration, node)
@@ -131,7 +135,7 @@ def _run(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[st
         _nested_ranges(ev, iteration, node, names, live)
         return True
     if iteration.slots is not None:
-        _all_trips_run(ev, node)
+        _all_iterations_run(ev, node)
     direct = iteration.kind == "range" and (iteration.slots is None or _counts(iteration))
     if direct:
         start, stop, step = iteration.args
@@ -155,7 +159,9 @@ def _run(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[st
 
 
 def _rolled(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset[str]) -> bool:
-    """One body for all trips, whose items are numbers of an array or range; False if something is not known then."""
+    """One body for all iterations, whose items are numbers of an array or range; False if something is not known
+    then.
+    """
     one = counted(ev, iteration, node)
     if one is None:
         return False
@@ -164,7 +170,7 @@ def _rolled(ev: Evaluator, iteration: Iteration, node: gast.For, live: frozenset
 
 
 def _same_lengths(ev: Evaluator, iteration: Iteration, begun: Heap, ended: Heap, node: gast.For) -> None:
-    """Refuse a loop over a list that a trip makes longer or shorter: it would make other trips."""
+    """Refuse a loop over a list that an iteration makes longer or shorter: it would make other iterations."""
     for owner in iteration.args:
         if isinstance(owner, Iteration):
             _same_lengths(ev, owner, begun, ended, node)
@@ -186,15 +192,15 @@ def _counts(iteration: Iteration) -> bool:
     return [static_int(bound) for bound in (iteration.args[0], iteration.args[2])] == [0, 1]
 
 
-def _all_trips_run(ev: Evaluator, node: gast.For) -> None:
-    """The schedule of snapshots rests on the number of trips."""
+def _all_iterations_run(ev: Evaluator, node: gast.For) -> None:
+    """The schedule of snapshots rests on the iteration count."""
     if _has_break(node.body):
         ev.fail(
             UnsupportedSyntax,
             "a checkpointed loop cannot be left early",
             node,
-            reason="its snapshots are placed by the number of its trips",
-            hint="loop over range() itself, or let the trips that remain do nothing",
+            reason="its snapshots are placed by the number of its iterations",
+            hint="loop over range() itself, or let the iterations that remain do nothing",
         )
 
 
@@ -219,7 +225,7 @@ def _nested_ranges(
 
 
 def _unrolls(ev: Evaluator, iteration: Iteration, node: Any) -> bool:
-    """Whether a loop runs over structure, trip by trip known."""
+    """Whether a loop runs over structure, iteration by iteration known."""
     if iteration.kind == "filter" or not _structure(ev, iteration):
         return iteration.kind == "filter"
     # beside an array of unknown length, the items of a tuple are picked by their number
@@ -286,16 +292,16 @@ def loop(
         counted = var is not None and bounds[2].constant == 1
         if var is not None and counted:
             ev.counters[var] = bounds[0].atom, bounds[1].atom
-            ev.open_trips.append(OpenTrip(bounds[0], bounds[1], outer, before, root, frozenset(taken)))
+            ev.open_iterations.append(OpenIteration(bounds[0], bounds[1], outer, before, root, frozenset(taken)))
         try:
             body(*(() if var is None else (Sym(Name(var), Scalar("int64")),)))
         except DeadCode:
-            ev.dead = True  # an item of a comprehension raises: the trip ends there
+            ev.dead = True  # an item of a comprehension raises: the iteration ends there
         finally:
             # also where a function is found to call itself, and the call is lowered again
             ev.loops.pop()
             if counted:
-                ev.open_trips.pop()
+                ev.open_iterations.pop()
         if not ev.dead:
             context.exits.append((ev.block, {n: ev.frame.env.get(n) for n in carried.names}, dict(ev.heap)))
         if carried.settled(ev, context, root):

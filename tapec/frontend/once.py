@@ -64,7 +64,7 @@ def position(ev: Evaluator, value: Value, progress: Progress, node: Any) -> int 
     """How many items an iterator has given; None at its end."""
     if len(ev.loops) > progress.loops:
         message = f"{describe(value)} is made outside this loop and used inside it"
-        ev.fail(UnsupportedSyntax, message, node, reason="it has items for one trip only", hint=_HINT)
+        ev.fail(UnsupportedSyntax, message, node, reason="it has items for one iteration only", hint=_HINT)
     contents = ev.heap.get(progress)
     state = contents.values[0] if isinstance(contents, Items) else None
     if isinstance(state, Static) and (state.obj is None or isinstance(state.obj, int)):

@@ -1,4 +1,4 @@
-"""Core under construction: blocks that still grow, and what the trips of loops around are known to do.
+"""Core under construction: blocks that still grow, and what the iterations of loops around are known to do.
 
 A block that is written is a list; a list in it stands for its statements.  `freeze` makes core of it.
 """
@@ -34,8 +34,8 @@ class OpenLoop:
 
 
 @dataclass
-class OpenTrip:
-    """A trip of a counted loop under construction.
+class OpenIteration:
+    """An iteration of a counted loop under construction.
 
     outer   the block that the loop is written into
     before  what is written there before the loop
@@ -50,7 +50,7 @@ class OpenTrip:
     known: frozenset[str]
 
     def keeps(self, value: Sym) -> bool:
-        """Whether a number is there before the loop, and is the same in every trip."""
+        """Whether a number is there before the loop, and is the same in every iteration."""
         return not isinstance(value.atom, Name) or value.atom.id in self.known
 
 

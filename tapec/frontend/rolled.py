@@ -1,17 +1,18 @@
-"""Loops over numbers that stand in the source: one body for all trips where one per trip would be long.
+"""Loops over numbers that stand in the source: one body for all iterations where one per iteration would be long.
 
     for symbol in (0, 2, 1, 1, 0, 2):             symbols = np.array([0, 2, 1, 1, 0, 2])
         for i in range(n):                 ->     for k in range(6):
             ...                                       symbol = symbols[k]
                                                       ...
 
-A loop over a tuple is lowered trip by trip, so that its items are known: subscripts of stencils, powers, axes.  Where a
-trip has loops of its own and the trips together are long, machine code takes seconds to make, and does not run faster
-for it.  Then numbers are taken from an array, or counted where they are those of a range (`-1, 0, 1`).
+A loop over a tuple is lowered iteration by iteration, so that its items are known: subscripts of stencils, powers,
+axes.  Where an iteration has loops of its own and the iterations together are long, machine code takes seconds to make,
+and does not run faster for it.  Then numbers are taken from an array, or counted where they are those of a range (`-1,
+0, 1`).
 
-What only known numbers allow (`np.sum(x, axis=k)`) is found when the body is lowered: then the trips are lowered one by
-one after all.  So are the few trips of a loop over a range of known numbers that cannot have one body, since it fills a
-list with arrays.
+What only known numbers allow (`np.sum(x, axis=k)`) is found when the body is lowered: then the iterations are lowered
+one by one after all.  So are the few iterations of a loop over a range of known numbers that cannot have one body,
+since it fills a list with arrays.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tapec.errors import TapecError
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number, static_int
 
-# nodes of the source in all trips together
+# nodes of the source in all iterations together
 _LONG = 600
 # and of those that are written out because they must be
 _WRITTEN_OUT = 3000
@@ -35,16 +36,18 @@ _GROWING = frozenset({"append", "extend", "insert", "pop", "remove", "clear"})
 _KINDS = frozenset({"items", "enumerate", "zip", "reversed"})
 
 
-def is_long(node: gast.For, trips: int) -> bool:
-    """Whether so many trips of a loop are long together, and have loops inside; lists that grow need known trips."""
+def is_long(node: gast.For, iterations: int) -> bool:
+    """Whether so many iterations of a loop are long together, and have loops inside; lists that grow need known
+    iterations.
+    """
     parts = [part for stmt in node.body for part in gast.walk(stmt)]
     inner = any(isinstance(part, gast.For | gast.While) for part in parts)
     grows = any(isinstance(part, gast.Attribute) and part.attr in _GROWING for part in parts)
-    return inner and not grows and trips * sum(map(_weight, node.body)) > _LONG
+    return inner and not grows and iterations * sum(map(_weight, node.body)) > _LONG
 
 
 def may_be_written_out(iteration: Iteration, node: gast.For) -> bool:
-    """Whether trips over a range are few and short enough to be lowered one by one, and change a list's length."""
+    """Whether iterations over a range are few and short enough to be lowered one by one, and change a list's length."""
     if iteration.kind != "range" or iteration.parallel or iteration.slots is not None:
         return False
     bounds = [static_int(bound) for bound in iteration.args]

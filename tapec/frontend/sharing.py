@@ -1,8 +1,8 @@
-"""Arrays that share memory in later trips of a loop, though not in the first: `w = b[::-1]`, then `a, b = b, a`.
+"""Arrays that share memory in later iterations of a loop, though not in the first: `w = b[::-1]`, then `a, b = b, a`.
 
-What a trip's array may share is told from where the first trip has it from.  If what a trip ends with meets memory that
-its array at the head did not meet, the two are marked, and the loop is lowered again with the marks.  Arrays that only
-change places with one another, the two buffers of a time step, meet nothing new and get none.
+What an iteration's array may share is told from where the first iteration has it from.  If what an iteration ends with
+meets memory that its array at the head did not meet, the two are marked, and the loop is lowered again with the marks.
+Arrays that only change places with one another, the two buffers of a time step, meet nothing new and get none.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Sharing:
         self.marks: dict[Path, frozenset[str]] = {}
 
     def begin(self, ev: Evaluator, path: Path, head: str) -> None:
-        """Mark an array that trips begin with."""
+        """Mark an array that iterations begin with."""
         if path in self.marks:
             ev.roots[head] = ev.roots.get(head, frozenset()) | self.marks[path]
 
     def holds(self, ev: Evaluator, heads: dict[Path, str], ends: list[dict[Path, Sym]], body: list[Any]) -> bool:
-        """Whether arrays share at the end of no trip what they do not share at its head, as far as marked.
+        """Whether arrays share at the end of no iteration what they do not share at its head, as far as marked.
 
-        heads  the names that a trip begins with
-        ends   what each way to the next trip ends with, under the same paths
+        heads  the names that an iteration begins with
+        ends   what each way to the next iteration ends with, under the same paths
         """
         arrays = {path: name for path, name in heads.items() if isinstance(ev.types[name], Array)}
         moved = [end for end in ends if any(_id(end.get(path)) not in (None, name) for path, name in arrays.items())]
@@ -55,7 +55,7 @@ class Sharing:
         return len(self.pairs) == known
 
     def _others(self, ev: Evaluator, heads: set[str], body: list[Any]) -> list[str]:
-        """The arrays that a trip uses and the loop leaves what they are."""
+        """The arrays that an iteration uses and the loop leaves what they are."""
         used: dict[str, None] = {}
         made: set[str] = set()
         for stmt in walk(freeze(body)):

@@ -1,9 +1,9 @@
-"""Arrays that a loop sets anew in each trip, and that keep their extents: `u = u + dt * laplacian(u)`.
+"""Arrays that a loop sets anew in each iteration, and that keep their extents: `u = u + dt * laplacian(u)`.
 
-A trip is lowered as if the arrays that it begins with had the extents of those before the loop.  If what it ends with
-has them then, as its text says, all trips keep them; otherwise the loop is lowered again without that for the arrays
-that differ.  Where they differ by extents of parameters (`h = np.tanh(w @ h)`), a form of the program takes those to be
-equal (`alike.py`).
+An iteration is lowered as if the arrays that it begins with had the extents of those before the loop.  If what it ends
+with has them then, as its text says, all iterations keep them; otherwise the loop is lowered again without that for the
+arrays that differ.  Where they differ by extents of parameters (`h = np.tanh(w @ h)`), a form of the program takes
+those to be equal (`alike.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Steady:
 
     def __init__(self) -> None:
         self.changing: set[tuple[Any, ...]] = set()
-        # of the arrays that the present attempt's trips begin with
+        # of the arrays that the present attempt's iterations begin with
         self.extents: dict[tuple[str, int], Atom] = {}
         self.keys: dict[tuple[Any, ...], list[tuple[Any, int]]] = {}
         self.heads: dict[tuple[Any, ...], str] = {}
@@ -34,7 +34,7 @@ class Steady:
         self.extents, self.keys, self.heads = {}, {}, {}
 
     def begin(self, ev: Evaluator, path: tuple[Any, ...], head: str, first: Sym) -> None:
-        """Take an array that trips begin with for one of the extents of the first of them."""
+        """Take an array that iterations begin with for one of the extents of the first of them."""
         # of a complex array the imaginary part has the extents of the real one
         steps = path[2:-1] if path[-1] == "re" else path[2:]
         if path in self.changing or path[0] != "name" or not all(isinstance(step, int) for step in steps):
@@ -49,7 +49,7 @@ class Steady:
         self.heads[path] = head
 
     def holds(self, ev: Evaluator, path: tuple[Any, ...], last: Sym) -> bool:
-        """Whether an array that a trip ends with has the extents that it was taken to have, if it was."""
+        """Whether an array that an iteration ends with has the extents that it was taken to have, if it was."""
         if path not in self.keys or self.keys[path] == [_key(ev, last, axis) for axis in range(len(self.keys[path]))]:
             return True
         self.changing.add(path)
@@ -59,7 +59,9 @@ class Steady:
         return False
 
     def take(self, ev: Evaluator, alike: Alike, path: tuple[Any, ...], last: Sym) -> None:
-        """Take a trip's array to have the extents of the one before in the next form, if parameters decide that."""
+        """Take an iteration's array to have the extents of the one before in the next form, if parameters decide
+        that.
+        """
         head = self.heads[path]
         pairs: list[tuple[Sum, Sum]] = []
         for axis in range(len(self.keys[path])):

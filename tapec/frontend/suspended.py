@@ -21,7 +21,7 @@ from tapec.frontend.liveness import Liveness, assigned
 from tapec.frontend.once import END, LEFT, each, note, position
 from tapec.frontend.values import Caught, Items, Lst, Progress, Static, Stream, Tup, Value
 
-_TRIPS = 5000
+_ITERATIONS = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +103,13 @@ def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], Value 
         ev.frame, ev.span, ev.dead = outer, span, dead
 
 
-def consume_in(ev: Evaluator, trip: Callable[[Value], bool]) -> Callable[[Value], None]:
-    """A consumer that runs in the frame that is current now; `trip` says whether it wants more."""
+def consume_in(ev: Evaluator, iteration: Callable[[Value], bool]) -> Callable[[Value], None]:
+    """A consumer that runs in the frame that is current now; `iteration` says whether it wants more."""
     home = ev.frame
 
     def consume(value: Value) -> None:
         inner, ev.frame = ev.frame, home
-        more = trip(value)
+        more = iteration(value)
         ev.frame = inner
         if not more:
             raise Stop
@@ -128,7 +128,7 @@ def collected(ev: Evaluator, value: Value) -> Value:
     found: list[Value] = []
 
     def take(item: Value) -> bool:
-        count_trip(ev)
+        count_iteration(ev)
         found.append(item)
         return True
 
@@ -136,15 +136,15 @@ def collected(ev: Evaluator, value: Value) -> Value:
     return Tup(tuple(found))
 
 
-def count_trip(ev: Evaluator, node: Any = None) -> None:
-    """One more trip of a loop that is unrolled."""
-    ev.trips += 1
-    if ev.trips > _TRIPS:
+def count_iteration(ev: Evaluator, node: Any = None) -> None:
+    """One more iteration of a loop that is unrolled."""
+    ev.iterations += 1
+    if ev.iterations > _ITERATIONS:
         ev.fail(
             LoweringError,
-            f"a loop that is unrolled beyond {_TRIPS} trips",
+            f"a loop that is unrolled beyond {_ITERATIONS} iterations",
             node,
-            reason="what it keeps or decides has to be known trip by trip",
+            reason="what it keeps or decides has to be known iteration by iteration",
             hint="move appends and changes of objects out of the loop",
         )
 

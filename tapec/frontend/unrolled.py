@@ -1,4 +1,4 @@
-"""Loops where every decision is known: trip after trip, as Python would run them."""
+"""Loops where every decision is known: iteration after iteration, as Python would run them."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ import gast
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import as_iteration
 from tapec.frontend.once import each
-from tapec.frontend.suspended import Generator, consume_in, count_trip, drive
+from tapec.frontend.suspended import Generator, consume_in, count_iteration, drive
 from tapec.frontend.values import Stream, Value
 
 
 def unrolled_while(ev: Evaluator, node: gast.While) -> None:
     while True:
         test = ev.known(ev.truth(ev.expr(node.test), node.test), node)
-        if test.constant is False or not _trip(ev, node):
+        if test.constant is False or not _iteration(ev, node):
             return
 
 
 def unrolled_for(ev: Evaluator, value: Value, node: gast.For) -> None:
-    """`for`: the number of trips is known, or found anew before each one where the list may change."""
+    """`for`: the iteration count is known, or found anew before each one where the list may change."""
     if isinstance(value, Generator) and value.progress in ev.coroutines:
         value = Stream(ev.coroutines[value.progress].items())
     if isinstance(value, Generator):
-        def trip(item: Value) -> bool:
+        def iteration(item: Value) -> bool:
             ev.bind_target(node.target, item, node)
-            return _trip(ev, node)
+            return _iteration(ev, node)
 
-        drive(ev, value, consume_in(ev, trip))
+        drive(ev, value, consume_in(ev, iteration))
         return
     items = value.items if isinstance(value, Stream) else each(ev, as_iteration(ev, value, node.iter), node)
     for item in items:
         ev.bind_target(node.target, item, node)
-        if not _trip(ev, node):
+        if not _iteration(ev, node):
             return
 
 
-def _trip(ev: Evaluator, node: Any) -> bool:
-    """One trip; whether the loop goes on."""
-    count_trip(ev, node)
+def _iteration(ev: Evaluator, node: Any) -> bool:
+    """One iteration; whether the loop goes on."""
+    count_iteration(ev, node)
     ev.statements(node.body)
     if ev.broke:
         ev.broke = ev.dead = False

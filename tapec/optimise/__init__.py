@@ -38,7 +38,7 @@ from tapec.optimise.extents.unstretched import may_stretch, tell_form, two_forms
 from tapec.optimise.loops.ascending import ascend
 from tapec.optimise.loops.carried import carry_additions, carry_in_rows
 from tapec.optimise.loops.chains import split_chains
-from tapec.optimise.loops.distribute import distribute, distribute_by_trip
+from tapec.optimise.loops.distribute import distribute, distribute_by_iteration
 from tapec.optimise.loops.early import leave_early
 from tapec.optimise.loops.edges import part_edges
 from tapec.optimise.loops.functions_once import functions_once, quotients_once
@@ -48,7 +48,7 @@ from tapec.optimise.loops.left_out import pass_over
 from tapec.optimise.loops.neighbours import join_inner_neighbours, join_neighbours
 from tapec.optimise.loops.once import compute_once
 from tapec.optimise.loops.paths import follow_paths
-from tapec.optimise.loops.planes import gather_planes, gather_planes_by_trip
+from tapec.optimise.loops.planes import gather_planes, gather_planes_by_iteration
 from tapec.optimise.loops.settle import settle_stores
 from tapec.optimise.loops.shifts import cancel_shifts
 from tapec.optimise.loops.sums import sum_in_variables
@@ -73,7 +73,7 @@ from tapec.optimise.memory.privatise import privatise
 from tapec.optimise.memory.records import keep_once
 from tapec.optimise.memory.refill import refill
 from tapec.optimise.memory.reused import reuse_memory
-from tapec.optimise.memory.rows_of_trips import keep_in_rows
+from tapec.optimise.memory.rows_of_iterations import keep_in_rows
 from tapec.optimise.memory.scalars import replace_small_arrays
 from tapec.optimise.memory.spent import numbers_of_spent
 from tapec.optimise.memory.stacks import stacks_by_position
@@ -107,7 +107,7 @@ from tapec.optimise.vectors.remainders import cheap_remainders
 from tapec.optimise.vectors.rows import hide_descent
 from tapec.optimise.vectors.searches import search_tables
 from tapec.optimise.vectors.selected import select_functions, select_values
-from tapec.optimise.vectors.set_in_trips import set_in_trips
+from tapec.optimise.vectors.set_in_iterations import set_in_iterations
 from tapec.optimise.vectors.stages import stage_functions
 from tapec.optimise.vectors.strided import keep_in_line
 from tapec.optimise.vectors.tabled import tabulate
@@ -220,8 +220,8 @@ SPEED: tuple[Pass, ...] = (
     quotients_once,
 )
 # instead of others, where loops run on threads
-ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_trip, distribute: distribute_by_trip}
-# what multiplies the memory of a trip; recurrences in loops that run side by side need not be split
+ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_iteration, distribute: distribute_by_iteration}
+# what multiplies the memory of an iteration; recurrences in loops that run side by side need not be split
 SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, jam_lanes, split_chains, pass_over)
 ALLOCATED: tuple[Pass, ...] = (copy_points, keep_columns, hoist_allocations, share_chunks, *CLEAN)
 # what only the runtime makes fast
@@ -331,7 +331,7 @@ def tidy(
 
     Of a function that is the first of several `forms`, all that are asked for are made one function.
 
-    Afterwards the places of atoms may hold expressions.  At level 0 only what nobody reads is dropped: trips that
+    Afterwards the places of atoms may hold expressions.  At level 0 only what nobody reads is dropped: iterations that
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
     """
     if options.level == 0:
@@ -345,7 +345,7 @@ def tidy(
         alone = forms is None or rebound(function) is None
         function = hide_sizes(function) if alone else sequential(function)
     function = _run(READABLE, function, constants, listener)
-    return behind_loops(set_in_trips(function) if has_threads(function) else function)
+    return behind_loops(set_in_iterations(function) if has_threads(function) else function)
 
 
 def used(options: Options, function: Function) -> Options:
@@ -390,7 +390,7 @@ def _as_fast(
 
     rare    another form of the program takes what is common: this one is kept short
     """
-    # trips that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
+    # iterations that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     loops_alone = bool(function.few) or options.memory is not None
     left_out: dict[Pass, bool] = {
         carry_additions: options.threads,
@@ -404,7 +404,7 @@ def _as_fast(
     first = (*GENERATED, *speed) if options.fast else GENERATED
     function = _run(first, sequential(function), constants, listener)
     if listener is not None:
-        # before loops are shared out: what is proved of all trips holds for those of a thread
+        # before loops are shared out: what is proved of all iterations holds for those of a thread
         tell_vectors(function, listener)
     if options.threads:
         function = on_threads(function, options.strict, listener)

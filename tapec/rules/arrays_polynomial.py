@@ -58,8 +58,8 @@ def polydiv(c1, c2):
         raise ZeroDivisionError("division of a polynomial by 0")
     steps = max(rest.size - top, 0)
     quotient = np.zeros(max(steps, 1), kind)
-    for trip in range(steps):
-        k = steps - 1 - trip
+    for iteration in range(steps):
+        k = steps - 1 - iteration
         factor = rest[k + top] / divisor[top]
         quotient[k] = factor
         for j in range(top):
@@ -86,8 +86,8 @@ def polyint(c, m=1):
 
 def _horner(x, c):
     total = c[c.size - 1]
-    for trip in range(c.size - 1):
-        total = total * x + c[c.size - 2 - trip]
+    for iteration in range(c.size - 1):
+        total = total * x + c[c.size - 2 - iteration]
     return total
 
 

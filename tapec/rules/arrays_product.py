@@ -236,9 +236,9 @@ def _differences(a):
 def _repeated_differences(a, n):
     work = a.copy()
     size = a.shape[-1]
-    for trip in range(min(n, size)):
+    for iteration in range(min(n, size)):
         for i in np.ndindex(a.shape[:-1]):
-            for k in range(size - 1 - trip):
+            for k in range(size - 1 - iteration):
                 work[i + (k,)] = work[i + (k + 1,)] - work[i + (k,)]
     return work[..., : max(size - n, 0)]
 

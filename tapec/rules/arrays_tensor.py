@@ -39,7 +39,7 @@ def product_of_stacks(a, b):
             out[i] = a[_own(i, a.shape[:-2])] @ b[_own(i, b.shape[:-2])]
         return out
     if a.shape[:-2] != b.shape[:-2]:
-        # trips of the loop are those of both then
+        # iterations of the loop are those of both then
         shape = broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a, b = _stretched(a, shape), _stretched(b, shape)
     out = np.empty(a.shape[:-1] + b.shape[-1:], kind)

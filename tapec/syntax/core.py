@@ -22,7 +22,7 @@ a pass builds new ones.  The grammar:
 
 A name is assigned at one place, except for *merge names*, which take a copy of an atom on each
 way into a point where ways meet: after an `If`, and at the head and exit of a loop.  Within one
-trip of a loop a name therefore keeps its value until the copies that end the trip.
+iteration of a loop a name therefore keeps its value until the copies that end the iteration.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """A counted loop; with `slots`, its reverse sweep keeps that many snapshots, and its trips count 0, 1, 2, ...
+    """A counted loop; with `slots`, its reverse sweep keeps that many snapshots, and its iterations count 0, 1, 2, ...
 
-    Of one that is `independent`, no trip touches an element that another one stores; LLVM is told so.
+    Of one that is `independent`, no iteration touches an element that another one stores; LLVM is told so.
     """
 
     var: str

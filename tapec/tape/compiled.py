@@ -33,7 +33,7 @@ from tapec.frontend.values import Complex, Items, Static, Sym, Tup, Value
 from tapec.optimise import prepare
 from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
-from tapec.tape.decider import Decisions, checks, warn_of_trips
+from tapec.tape.decider import Decisions, checks, warn_of_iterations
 from tapec.tape.effects import effects
 from tapec.tape.inputs import Leaf, Restart, Shared
 from tapec.tape.joined_values import check_claims
@@ -208,7 +208,7 @@ def _attempt(
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)
     result = _called(ev, f, arguments)
-    warn_of_trips(ev, f"`{f.__name__}`", f.__code__.co_filename, f.__code__.co_firstlineno)
+    warn_of_iterations(ev, f"`{f.__name__}`", f.__code__.co_filename, f.__code__.co_firstlineno)
     check_claims(live.claims, ev.root)
     outcome = Outcome(ev, live)
     text, changes = outcome.text(result), effects(outcome)

@@ -1,7 +1,7 @@
 """None or zero: which sources a target depends on, along the way that the block went.
 
 Whether a path of derivatives leads from a source to a target can depend on branches, on numbers of
-trips, and on whether an element was read before it was written.  A program beside the block's own
+iterations, and on whether an element was read before it was written.  A program beside the block's own
 answers it: every number and array has a word of bits, one per source, that flow as derivatives do.
 Names that may stand for one array or another, such as buffers that a loop swaps, have the word in an
 array of one element, which goes by as many names as the array that it belongs to.

@@ -2,7 +2,7 @@
 
 A source may be connected on one way through the block and not on another.  The branches are then
 decided by running the block up to them, and the derivative is taken of the way that was gone.
-Branches inside loops stay: a source that only some trips connect counts as connected.
+Branches inside loops stay: a source that only some iterations connect counts as connected.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ from tapec.optimise import prepare
 from tapec.syntax.core import For, Loop, Name, Store, walk, written_in
 from tapec.tape import place as places
 from tapec.tape.decide import straightened
-from tapec.tape.decider import Decisions, checks, warn_of_trips
+from tapec.tape.decider import Decisions, checks, warn_of_iterations
 from tapec.tape.derive import other_name
 from tapec.tape.inputs import Restart, Shared
 from tapec.tape.joined_values import check_claims
@@ -102,10 +102,12 @@ def lower_block(frame: types.FrameType, tape: Any) -> Found:
     except TapecError as error:
         if found is None:
             raise _as_lowering(error) from error.__cause__
-        return _undecided(found, f"trip by trip the block cannot be read: {error.message}")
+        return _undecided(found, f"iteration by iteration the block cannot be read: {error.message}")
     length = len(decided[0].block)
     if found is not None and length > _UNROLLED:
-        return _undecided(found, f"read trip by trip the block has {length} operations, more than {_UNROLLED}")
+        return _undecided(
+            found, f"read iteration by iteration the block has {length} operations, more than {_UNROLLED}"
+        )
     return decided
 
 
@@ -226,7 +228,7 @@ def _attempt(
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     decided = decisions is not None and decisions.made
-    warn_of_trips(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
+    warn_of_iterations(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
     plan = Plan(
         enter,
         compiled_checks(checks(ev), ev.types, ev.constants, callees, tape.options) if decided else None,

@@ -1,6 +1,6 @@
 """Generated functions that answer a gradient like one that was asked for before.
 
-A block in a loop is asked the same question in every trip: the gradient of the value that it left
+A block in a loop is asked the same question in every iteration: the gradient of the value that it left
 under this name, by these inputs.  Where every object of the block has one meaning (`leaving.py`),
 one comparison by identity per target and source tells that the question is the same.  Then its
 answer is one call of the compiled derivative, and straight code around it.

@@ -37,7 +37,7 @@ _serial = itertools.count(1)
 class Compiled:
     """A derivative as text; run as Python once if it is small, compiled when it is used again.
 
-    small    whether its loops make a few trips
+    small    whether its loops make a few iterations
     length   the number of its statements
     spent    seconds for which a long one has run as Python
     """
@@ -61,7 +61,7 @@ class Compiled:
         if self.jitted is not None and jit is not False:
             return _several(self.jitted(*arguments))
         self.uses += 1
-        # an integer may be a number of trips
+        # an integer may be an iteration count
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
         again = self.spent > self.length * _SECONDS_PER_STATEMENT if self.long else self.uses > 1
         if jit or (jit is None and (again or not self.small or sizes > (_SMALL_IF_LONG if self.long else _SMALL))):
@@ -191,7 +191,7 @@ def compiled_checks(
 
 
 def _short(loop: Any, deep: bool) -> bool:
-    """A loop over the extents of arrays or a few trips; those are small where the arrays are.
+    """A loop over the extents of arrays or a few iterations; those are small where the arrays are.
 
     deep  whether nests of more than two such loops count as short, too
     """

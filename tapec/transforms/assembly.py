@@ -32,7 +32,7 @@ from tapec.syntax.types import INT64, Scalar, Stack
 from tapec.transforms.counting import Counting
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import Exits, LoopExits, leads_to
-from tapec.transforms.extents import trip_count
+from tapec.transforms.extents import iteration_count
 from tapec.transforms.fusion import Fused, end_copies
 from tapec.transforms.late import Late
 from tapec.transforms.passed import Handed
@@ -55,11 +55,11 @@ class Assembly(Slots):
     # copies made after a statement, and before it, by the statement's id
     copies: dict[int, list[Stmt]]
     entries: dict[int, list[Stmt]]
-    # the loops around the place that the reverse sweep has reached: the flag of their last trip, and their exits
+    # the loops around the place that the reverse sweep has reached: the flag of their last iteration, and their exits
     leaving: list[tuple[str, LoopExits]] = []
     # by the loop body's id
-    trips: dict[int, str]
-    # what stands before checkpointed loops and begins their trips, by the loop's id
+    iterations: dict[int, str]
+    # what stands before checkpointed loops and begins their iterations, by the loop's id
     scheduled_forward: dict[int, Forward | None]
 
     # the forward sweep
@@ -67,7 +67,7 @@ class Assembly(Slots):
     def record(
         self, block: Block, region: Region, replay: Region | None = None, waiting: dict[str, Slot] | None = None
     ) -> list[Stmt]:
-        """Run a block and store what the plan asks for; in a replay, nothing outside the trip changes.
+        """Run a block and store what the plan asks for; in a replay, nothing outside the iteration changes.
 
         waiting  values of the block around that have to wait for the calls in this one: see late.py
         """
@@ -112,7 +112,7 @@ class Assembly(Slots):
                 case Call() if replay is not None and stmt.changes:
                     pass  # nothing that it makes is needed: see Planner
                 case Assign(target=target) if replay is not None and not self.regions.home[target].inside(replay):
-                    pass  # what the next trip begins with; this one must keep what it began with
+                    pass  # what the next iteration begins with; this one must keep what it began with
                 case _:
                     entries, copies = self.entries.get(id(stmt), []), self.copies.get(id(stmt), [])
                     if id(stmt) in self.sweep.handed:
@@ -162,10 +162,10 @@ class Assembly(Slots):
                 out.assign(bar, out.atom(zero_of(type_)))
 
     def fused_loop(self, stmt: For, region: Region) -> list[Stmt]:
-        """A loop whose trips are reversed as soon as they have run, before they set the names of the next one."""
+        """A loop whose iterations are reversed as soon as they have run, before they set the names of the next one."""
         copies = end_copies(region, self.regions)
         body = self.record(stmt.body[: len(stmt.body) - len(copies)], region)
-        # the reversed trip may bring merge names of inner loops back to earlier values
+        # the reversed iteration may bring merge names of inner loops back to earlier values
         kept: list[Stmt] = []
         last: list[Stmt] = []
         for copy in copies:
@@ -203,21 +203,21 @@ class Assembly(Slots):
         else:
             exits = self.exits.of.get(id(stmt))
             whole = (*begin, *body)
-            new = Loop(self.after_test(whole, exits.trips) if exits and exits.headed else whole, stmt.span)
+            new = Loop(self.after_test(whole, exits.iterations) if exits and exits.headed else whole, stmt.span)
         return [*out, new, *after.out]
 
     def checkpointed_loop(self, stmt: For) -> list[Stmt]:
-        """A loop whose trips run as they are, with the snapshots that its reversal begins with."""
+        """A loop whose iterations run as they are, with the snapshots that its reversal begins with."""
         snapshots = self.scheduled_forward[id(stmt)]
         before, begin = ((), ()) if snapshots is None else (snapshots.before, snapshots.begin)
         return [*before, replace(stmt, body=(*begin, *stmt.body), slots=None)]
 
-    def after_test(self, body: Block, trips: str) -> Block:
-        """The body of a `while` that counts a trip, and stores its values, once the test is passed."""
+    def after_test(self, body: Block, iterations: str) -> Block:
+        """The body of a `while` that counts an iteration, and stores its values, once the test is passed."""
         *before, last = body
         assert isinstance(last, If)
-        kept = tuple(s for s in before if isinstance(s, Assign) and s.target != trips)
-        moved = tuple(s for s in before if not isinstance(s, Assign) or s.target == trips)
+        kept = tuple(s for s in before if isinstance(s, Assign) and s.target != iterations)
+        moved = tuple(s for s in before if not isinstance(s, Assign) or s.target == iterations)
         if always_breaks(last.orelse):
             return (*kept, If(last.test, (*moved, *last.body), last.orelse, last.span))
         return (*kept, If(last.test, last.body, (*moved, *last.orelse), last.span))
@@ -261,14 +261,14 @@ class Assembly(Slots):
         return out.out
 
     def count(self, one: Counting, region: Region, out: Emitter) -> None:
-        """What a trip begins with, by its number."""
+        """What an iteration begins with, by its number."""
         loop = region.owner
-        number = self.plan.counters.get(id(region), loop.var) if isinstance(loop, For) else self.trip(region)
+        number = self.plan.counters.get(id(region), loop.var) if isinstance(loop, For) else self.iteration(region)
         way = Name(number) if one.step == Const(1) else out.atom(Op("*", (Name(number), one.step)))
         out.assign(one.name, Op(one.sign, (out.atom(one.first), way)))
 
     def turn_back(self, turned: tuple[str, ...], out: Emitter) -> None:
-        """Undo the copies that ended a trip: each name held what the one before it in the cycle holds now."""
+        """Undo the copies that ended an iteration: each name held what the one before it in the cycle holds now."""
         first, *rest = turned
         kept = out.let(first, Name(turned[-1]), self.types[first])
         for before, name in reversed(list(zip(turned, rest, strict=False))):
@@ -276,7 +276,9 @@ class Assembly(Slots):
         out.assign(first, kept)
 
     def hand_back(self, one: Handed, region: Region, out: Emitter) -> None:
-        """The shadow of what a trip made is what the next trip filled; that of what it got begins with zeros."""
+        """The shadow of what an iteration made is what the next iteration filled; that of what it got begins with
+        zeros.
+        """
         loop = region.owner
         assert isinstance(loop, For)
         out.assign(one.made, Name(one.carried))
@@ -285,9 +287,9 @@ class Assembly(Slots):
         out.add(If(test, (first,), (later,), loop.span))
 
     def make_last(self, one: Handed, loop: For, out: Emitter) -> None:
-        """The shadow of what the last trip made: the forward sweep needs no other."""
-        trips = out.atom(trip_count(loop.start, loop.stop, loop.step))
-        test = out.atom(Op(">", (trips, Const(0))))
+        """The shadow of what the last iteration made: the forward sweep needs no other."""
+        iterations = out.atom(iteration_count(loop.start, loop.stop, loop.step))
+        test = out.atom(Op(">", (iterations, Const(0))))
         out.add(If(test, (Assign(one.carried, one.zeros, loop.span),), (), loop.span))
 
     def reverse_if(self, item: RevIf) -> Stmt:
@@ -344,22 +346,22 @@ class Assembly(Slots):
         self.leaving = [*self.leaving, (leaving, exits)]
         body = tuple(self.reverse_block(item.body))
         self.leaving = self.leaving[:-1]
-        trip = self.trip(region)
+        iteration = self.iteration(region)
         inner = self.emitter.child()
         if isinstance(stmt, For):
-            offset = Name(trip) if stmt.step == Const(1) else Op("*", (Name(trip), stmt.step))
+            offset = Name(iteration) if stmt.step == Const(1) else Op("*", (Name(iteration), stmt.step))
             inner.assign(stmt.var, inner.atom(Op("+", (stmt.start, offset))))
             inner.extend(self.counter(region, stmt))
-        last = out.atom(Op("-", (Name(exits.trips), Const(1))))
+        last = out.atom(Op("-", (Name(exits.iterations), Const(1))))
         after = () if exits.headed else (Assign(leaving, Const(False), stmt.span),)
-        out.add(For(trip, last, Const(-1), Const(-1), (*inner.out, *body, *after), False, stmt.span))
+        out.add(For(iteration, last, Const(-1), Const(-1), (*inner.out, *body, *after), False, stmt.span))
         return out.out
 
-    def trip(self, region: Region) -> str:
-        """The variable of a reversed loop that may be left early: the number of the trip."""
-        if id(region) not in self.trips:
-            self.trips[id(region)] = self.emitter.fresh("trip", INT64)
-        return self.trips[id(region)]
+    def iteration(self, region: Region) -> str:
+        """The variable of a reversed loop that may be left early: the number of the iteration."""
+        if id(region) not in self.iterations:
+            self.iterations[id(region)] = self.emitter.fresh("iteration", INT64)
+        return self.iterations[id(region)]
 
     def backwards(self, stmt: For, out: Emitter) -> tuple[Atom, Atom, Atom]:
         """The bounds that visit the values of a range from last to first."""
@@ -368,9 +370,9 @@ class Assembly(Slots):
             return out.atom(_minus(stop, 1)), out.atom(_minus(start, 1)), Const(-1)
         if step == Const(-1):
             return out.atom(_plus(stop, 1)), out.atom(_plus(start, 1)), Const(1)
-        # the number of trips, rounded up; range() itself is empty where it is not positive
-        trips = Op("neg", (Op("//", (Op("-", (start, stop)), step)),))
-        count = out.atom(Op("max", (Const(0), trips)))
+        # the iteration count, rounded up; range() itself is empty where it is not positive
+        iterations = Op("neg", (Op("//", (Op("-", (start, stop)), step)),))
+        count = out.atom(Op("max", (Const(0), iterations)))
         last = Op("+", (start, Op("*", (Op("-", (count, Const(1))), step))))
         back = out.atom(Op("neg", (step,)))
         return out.atom(last), out.atom(Op("-", (start, step))), back

@@ -1,15 +1,15 @@
-"""What a checkpointed loop hands on from trip to trip: what a snapshot of it must hold.
+"""What a checkpointed loop hands on from iteration to iteration: what a snapshot of it must hold.
 
-Running a trip again needs
+Running an iteration again needs
 
   numbers  that the loop carries;
-  values   arrays that trips make and hand on, and never write into afterwards: a snapshot is a copy;
+  values   arrays that iterations make and hand on, and never write into afterwards: a snapshot is a copy;
   turned   buffers that change places: their contents go by name, since no two share memory;
-  state    arrays that trips write into, and read where a later trip may have written;
-  frozen   arrays that trips read, and that only code after the loop writes into.
+  state    arrays that iterations write into, and read where a later iteration may have written;
+  frozen   arrays that iterations read, and that only code after the loop writes into.
 
 Elements that nobody writes after they were read are in no snapshot: they are still there.  Stores into
-arrays whose contents the trips do not read are not repeated.
+arrays whose contents the iterations do not read are not repeated.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Checkpointed:
     """A loop and what its snapshots hold; see the module.
 
     initial  what each name that the loop carries begins with
-    params   all names from outside that a trip reads, with those that the loop carries
-    unread   arrays into which trips need not store when they run again
+    params   all names from outside that an iteration reads, with those that the loop carries
+    unread   arrays into which iterations need not store when they run again
     visible  the names of `state` and `frozen` whose last contents the caller sees
     outer    whether no other loop is around it
     """
@@ -75,9 +75,9 @@ class Checkpointed:
 
 
 def find(function: Function, constants: frozenset[str]) -> dict[str, Checkpointed]:
-    """The checkpointed loops of a function by their variables; those inside another one are left to its trips.
+    """The checkpointed loops of a function by their variables; those inside another one are left to its iterations.
 
-    raises  NotDifferentiable for a loop whose trips cannot be run again
+    raises  NotDifferentiable for a loop whose iterations cannot be run again
     """
     loops = list(_outermost(function.body))
     return _Finder(function, constants).all(loops) if loops else {}
@@ -158,7 +158,9 @@ class _Finder:
         turned: list[str] = []
         for name in carried:
             if not isinstance(self.types[name], Array):
-                raise self.refused(loop, name, "it is a list that grows from trip to trip", "make an array first")
+                raise self.refused(
+                    loop, name, "it is a list that grows from iteration to iteration", "make an array first"
+                )
         for cls in dict.fromkeys(self.memory.aliases.find(name) for name in carried):
             names = [name for name in carried if self.memory.aliases.find(name) == cls]
             if self.only_new_written(loop, cls) and not self.written_later(loop, region, cls):
@@ -169,16 +171,16 @@ class _Finder:
                 reason = "code after the loop writes into it"
                 raise self.refused(loop, names[0], reason, "copy it after the loop and write into the copy")
             else:
-                reason = "trips write into it, and hand on other arrays in its place, as a list that grows does"
+                reason = "iterations write into it, and hand on other arrays in its place, as a list that grows does"
                 hint = "fill one array in place, or let buffers that .copy() or np.zeros() made change places"
                 raise self.refused(loop, names[0], reason, hint)
         return tuple(values), tuple(turned)
 
     def only_new_written(self, loop: For, cls: str) -> bool:
-        """Whether trips write only into arrays of a class that they have made themselves."""
+        """Whether iterations write only into arrays of a class that they have made themselves."""
         body = loop.body[: len(loop.body) - len(last_copies(loop.body))]
         inside = written_in(body)
-        own = aliases(Function("trip", (), body, self.types))
+        own = aliases(Function("iteration", (), body, self.types))
         old = {own.find(name) for name in self.members(cls) if name not in inside}
         arrays = [array for stmt in walk(body) for array in changed(stmt)]
         return not any(own.find(array) in old for array in arrays if self.memory.aliases.find(array) == cls)
@@ -201,7 +203,7 @@ class _Finder:
         return False
 
     def since(self, made: Assign, after: bool, here: int, repeated: list[Region]) -> bool:
-        """Whether an array is made after the loop, or anew in each trip of the loops that repeat it."""
+        """Whether an array is made after the loop, or anew in each iteration of the loops that repeat it."""
         if after:
             return self.regions.place[id(made)] > here
         return all(self.regions.of[id(made)].inside(one) for one in repeated)
@@ -218,7 +220,7 @@ class _Finder:
         return self.allocation(base) if made.value.fn in VIEWS else None
 
     def turns(self, loop: For, names: list[str], cls: str, initial: dict[str, Atom]) -> bool:
-        """Whether trips only permute arrays of which no two share memory, and that go by no other names."""
+        """Whether iterations only permute arrays of which no two share memory, and that go by no other names."""
         held = permutation(loop.body)
         if sorted(held.get(name, "") for name in names) != sorted(names):
             return False
@@ -263,14 +265,14 @@ class _Finder:
     # arrays that stay where they are
 
     def needed(self, loop: For, region: Region) -> set[str]:
-        """Classes of arrays from outside whose contents trips read, and that are not what they were by then."""
+        """Classes of arrays from outside whose contents iterations read, and that are not what they were by then."""
         found: set[str] = set()
         for stmt in walk(loop.body):
             for array in contents(stmt, self.types):
                 if not self.memory.local_to(array, region) and not self.memory.stable(stmt, array):
                     found.add(self.memory.aliases.find(array))
             if isinstance(stmt, Call):
-                # its stores cannot be left out when a trip runs again
+                # its stores cannot be left out when an iteration runs again
                 outside = [a for a in changed(stmt) if not self.memory.local_to(a, region)]
                 found.update(self.memory.aliases.find(array) for array in outside)
         return found
@@ -300,7 +302,7 @@ def contents(stmt: Stmt, types: dict[str, Type]) -> list[str]:
 
 
 def check_repeatable(loop: For) -> None:
-    """Trips that are run again must compute the same.
+    """Iterations that are run again must compute the same.
 
     raises  NotDifferentiable
     """
@@ -311,7 +313,7 @@ def check_repeatable(loop: For) -> None:
             raise NotDifferentiable(
                 f"a checkpointed loop that calls `{name}`",
                 stmt.span,
-                reason="its trips run again in the reverse sweep, and would draw other numbers",
+                reason="its iterations run again in the reverse sweep, and would draw other numbers",
                 hint="draw before the loop and pass the numbers in an array",
             )
         grows = isinstance(stmt, Push) and stmt.stack not in inside
@@ -319,6 +321,6 @@ def check_repeatable(loop: For) -> None:
             raise NotDifferentiable(
                 "a checkpointed loop that appends to a list from outside",
                 stmt.span,
-                reason="its trips run again in the reverse sweep",
+                reason="its iterations run again in the reverse sweep",
                 hint="store into an array that is made before the loop",
             )

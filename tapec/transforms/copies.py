@@ -5,8 +5,8 @@
             new[i] = u[i] * (u[i + 1] - u[i - 1])     for i in range(1, n - 1): ...
         u, new = new, u
 
-What a trip computes from the elements of an array would be kept as one number each: two per point here, fifteen in
-the equations of shallow water.  One copy of the array gives all of them.  A nest of loops gets copies if
+What an iteration computes from the elements of an array would be kept as one number each: two per point here, fifteen
+in the equations of shallow water.  One copy of the array gives all of them.  A nest of loops gets copies if
 
 - it stores into none of the arrays, so that one state of each serves all of the nest;
 - the elements that it reads are those of a grid: each axis is counted by a loop of its own, up to an extent of an
@@ -128,7 +128,7 @@ class Copies(Replays):
         return found
 
     def _missing(self, load: Stmt, array: str) -> bool:
-        """Whether the reverse sweep finds an element no more: it is overwritten, or of an array of the trip."""
+        """Whether the reverse sweep finds an element no more: it is overwritten, or of an array of the iteration."""
         own = array not in self.shadows and self._allocated(array) and self.chain(self.regions.home[array])
         return bool(own) or not self.memory.stable(load, array)
 
@@ -148,11 +148,11 @@ class Copies(Replays):
         return loop if first > 0 and self._in_rows(array, chain[:first]) and self._serves(load, array, loop) else None
 
     def _in_rows(self, array: str, around: tuple[Region, ...]) -> bool:
-        """Whether copies of an array, one per trip of the loops around, are rows of a buffer."""
+        """Whether copies of an array, one per iteration of the loops around, are rows of a buffer."""
         shape = self._shape(array, frozenset())
         if shape is None or around[0] is self.tape or self.extents.of(around) is None:
             return False
-        # one value each in the whole run of the function, whichever trip has made the array
+        # one value each in the whole run of the function, whichever iteration has made the array
         names = [name for extent in shape.extents for name in names_in(extent)]
         return not any(self.regions.home[name].loops() for name in names)
 
@@ -165,7 +165,7 @@ class Copies(Replays):
         return not self._stored_in(array, loop) or self.memory.as_before(load, array, loop)
 
     def _stored_in(self, array: str, loop: Region) -> bool:
-        """Whether a trip of a loop stores into the memory that an array's name stands for meanwhile."""
+        """Whether an iteration of a loop stores into the memory that an array's name stands for meanwhile."""
         for stmt in self.memory.stores.get(self.memory.aliases.find(array), ()):
             if not self.regions.of[id(stmt)].inside(loop):
                 continue
@@ -174,11 +174,11 @@ class Copies(Replays):
         return False
 
     def _apart(self, one: str, other: str, loop: Region) -> bool:
-        """Whether two arrays that share memory over time never do so in a trip of a loop."""
+        """Whether two arrays that share memory over time never do so in an iteration of a loop."""
         if one != other and self._buffers.get(one, 0) == self._buffers.get(other, -1):
             return True
-        trip = self._renewed.get(one)
-        return trip is not None and loop.inside(trip) and begun_with(other, trip, self.regions)
+        iteration = self._renewed.get(one)
+        return iteration is not None and loop.inside(iteration) and begun_with(other, iteration, self.regions)
 
     def _shape(self, array: str, asked: frozenset[str]) -> _Shape | None:
         """The extents of a name that stands for whole arrays of one shape."""
@@ -309,7 +309,9 @@ class Copies(Replays):
         return kept
 
     def _grid(self, array: str, type_: Array, loop: Region, chain: tuple[Region, ...]) -> str:
-        """The name of a row of a buffer that an array is copied to before a loop: one row per trip of those around."""
+        """The name of a row of a buffer that an array is copied to before a loop: one row per iteration of those
+        around.
+        """
         known = self._known(array, loop)
         if known is not None:
             return known
@@ -317,10 +319,10 @@ class Copies(Replays):
         assert owner is not None and outermost is not None and chain[0].parent is not None
         around = chain[: chain.index(loop)]
         span: Span | None = getattr(owner, "span", None)
-        shape, trips = self._shape(array, frozenset()), self.extents.of(around)
-        assert shape is not None and trips is not None
-        buffer = self.emitter.fresh(f"{array}_store", Array(type_.dtype, len(trips) + type_.ndim))
-        slot = Slot(buffer, around, True, (*trips, *shape.extents))
+        shape, iterations = self._shape(array, frozenset()), self.extents.of(around)
+        assert shape is not None and iterations is not None
+        buffer = self.emitter.fresh(f"{array}_store", Array(type_.dtype, len(iterations) + type_.ndim))
+        slot = Slot(buffer, around, True, (*iterations, *shape.extents))
         kept = self.emitter.fresh(f"{array}_kept", Array(type_.dtype, type_.ndim))
         self.plan.buffers.setdefault(id(outermost), []).append((slot, kept))
         for one in around:
@@ -364,7 +366,7 @@ class Copies(Replays):
         owner = loop.owner
         if isinstance(owner, For) and (owner.start != Const(0) or owner.step != Const(1)):
             if id(loop) not in self.plan.counters:
-                self.plan.counters[id(loop)] = self.emitter.fresh("trip", INT64)
+                self.plan.counters[id(loop)] = self.emitter.fresh("iteration", INT64)
             if loop.parent is not None:
                 for bound in (owner.start, owner.step):
                     self._demand(bound, loop.parent)

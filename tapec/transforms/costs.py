@@ -86,14 +86,14 @@ class Costs:
         return bool(self.handed) and any(id(stmt) in self.handed for stmt in walk(region.block))
 
     def counting(self, name: str, loop: Region) -> Counting | None:
-        """How a name counts the trips of a loop that carries it: see counting.py."""
+        """How a name counts the iterations of a loop that carries it: see counting.py."""
         return counting(name, loop, self.regions, self.types)
 
     def _same_in(self, name: str, loop: Region, depth: int = 0) -> bool:
-        """Whether a value is the same in all trips of a loop, the loops around it standing still."""
+        """Whether a value is the same in all iterations of a loop, the loops around it standing still."""
         home = self.regions.home.get(name)
         if home is None or not home.inside(loop):
-            # what the loop carries differs from trip to trip
+            # what the loop carries differs from iteration to iteration
             return home is None or not (self.regions.merged(name) and self.regions.loop_of(name) is loop)
         defs = self.regions.defs[name]
         if depth > 12 or len(defs) != 1:
@@ -114,7 +114,7 @@ class Costs:
         return all(self._same_in(read, loop, depth + 1) for read in names_in(value))
 
     def _cost(self, name: str, region: Region, depth: int = 0) -> float:
-        """What recomputing a value in the reversed trip costs."""
+        """What recomputing a value in the reversed iteration costs."""
         if depth > 12:
             return EXPENSIVE
         home = self.regions.home.get(name)
@@ -126,7 +126,7 @@ class Costs:
                 return 0.0
             if self.counting(name, loop) is not None:
                 return _COST["+"]
-            # once for all trips of a loop inside
+            # once for all iterations of a loop inside
             return STORE_OUTSIDE if len(self.chain(loop)) < len(self.chain(region)) else STORE
         if not self.chain(home):
             return 0.0
@@ -139,7 +139,7 @@ class Costs:
         again = self._again(name, home, depth)
         loaded = self._loaded(name, home, again, depth)
         cost = again if loaded is None else loaded
-        # at worst it is stored once for all trips of the inner loop
+        # at worst it is stored once for all iterations of the inner loop
         return min(cost, STORE_OUTSIDE) if outside else cost
 
     def _again(self, name: str, home: Region, depth: int = 0) -> float:
@@ -211,7 +211,7 @@ class Costs:
         if value.fn in VIEWS:
             return 1.0
         if value.fn == "zeros" and stmt.target in self.shadows:
-            # a shadow of zeros can be made anew if nothing outside the trip shares it, and if nothing that is
+            # a shadow of zeros can be made anew if nothing outside the iteration shares it, and if nothing that is
             # kept by reference does: that one would be restored to the shadow of the forward sweep
             anew = self.memory.local_to(stmt.target, home) and not self._kept_class(stmt.target)
             return 1.0 if anew else EXPENSIVE

@@ -1,12 +1,12 @@
-"""Whole numbers to which each trip of a loop adds the same: the number of the trip tells them.
+"""Whole numbers to which each iteration of a loop adds the same: the number of the iteration tells them.
 
-    j = i - 1                                   for trip in range(trips - 1, -1, -1):
-    while j >= 0 and a[j] > key:                    j = i - 1 - trip
+    j = i - 1                                   for iteration in range(iterations - 1, -1, -1):
+    while j >= 0 and a[j] > key:                    j = i - 1 - iteration
         a[j + 1] = a[j]                  ->         ...
         j -= 1
 
-Nothing is kept of them.  However a trip may leave the loop, those before it have run to their ends, and each has taken
-its step.  Loops that make all their trips have formulas for such counters before they are reversed
+Nothing is kept of them.  However an iteration may leave the loop, those before it have run to their ends, and each has
+taken its step.  Loops that make all their iterations have formulas for such counters before they are reversed
 (`optimise/clean/counters.py`).
 """
 
@@ -22,7 +22,7 @@ from tapec.transforms.sweep import always_breaks
 
 @dataclass(frozen=True)
 class Counting:
-    """A name that a loop carries: what it is at first, and what each trip adds, or subtracts."""
+    """A name that a loop carries: what it is at first, and what each iteration adds, or subtracts."""
 
     name: str
     first: Expr
@@ -31,7 +31,7 @@ class Counting:
 
 
 def counting(name: str, loop: Region, regions: Regions, types: dict[str, Type]) -> Counting | None:
-    """How a name counts the trips of a loop that carries it; None if it does not."""
+    """How a name counts the iterations of a loop that carries it; None if it does not."""
     defs = regions.defs.get(name, ())
     if types.get(name) != INT64 or len(defs) != 2:
         return None
@@ -67,7 +67,7 @@ def _whole(value: Expr) -> bool:
 
 
 def _ends(region: Region, loop: Region) -> bool:
-    """Whether every trip of a loop that does not leave it comes to a block."""
+    """Whether every iteration of a loop that does not leave it comes to a block."""
     while region is not loop:
         owner = region.owner
         if not isinstance(owner, If) or region.parent is None:

@@ -1,8 +1,8 @@
-"""Count trips and number the exits of loops that may be left by `break`.
+"""Count iterations and number the exits of loops that may be left by `break`.
 
-The reverse sweep must know how many trips ran and where the last one ended.  `trips` counts
-trips that began; `exit` is 0 for a loop that ran to its end, else the number of the `break`.
-A loop that does nothing but test before it leaves, as a `while` does, has whole trips alone.
+The reverse sweep must know how many iterations ran and where the last one ended.  `iterations` counts
+iterations that began; `exit` is 0 for a loop that ran to its end, else the number of the `break`.
+A loop that does nothing but test before it leaves, as a `while` does, has whole iterations alone.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from tapec.transforms.emitter import Emitter
 class LoopExits:
     """Bookkeeping of one loop, keyed by its counter's name.
 
-    headed  whether nothing but a test precedes the only exit: `trips` counts whole trips then
+    headed  whether nothing but a test precedes the only exit: `iterations` counts whole iterations then
     """
 
-    trips: str
+    iterations: str
     exit: str | None
     headed: bool = False
     numbers: dict[int, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ def instrument(block: Block, emitter: Emitter, results: tuple[Atom, ...]) -> tup
 
 
 def _headed(stmt: For | Loop, uses: Counter[str]) -> bool:
-    """Whether a loop is a `while`: its values before the test are used by its trips alone."""
+    """Whether a loop is a `while`: its values before the test are used by its iterations alone."""
     *before, last = stmt.body
     if isinstance(stmt, For) or not isinstance(last, If) or count_breaks(stmt.body) != 1:
         return False
@@ -96,15 +96,15 @@ def _block(
                 first, second = (_block(side, emitter, exits, loop, uses) for side in (body, orelse))
                 out.append(If(test, first, second, span))
             case For(slots=slots) if slots is not None:
-                # its trips are reversed by themselves
+                # its iterations are reversed by themselves
                 out.append(stmt)
             case For(body=body) | Loop(body=body) if (breaks := count_breaks(body)) > 0:
-                own = LoopExits(emitter.fresh("trips", INT64), None, _headed(stmt, uses))
+                own = LoopExits(emitter.fresh("iterations", INT64), None, _headed(stmt, uses))
                 if breaks > 1 or isinstance(stmt, For):
                     own.exit = emitter.fresh("exit", INT64)
                     out.append(Assign(own.exit, Const(0), span))
-                out.append(Assign(own.trips, Const(0), span))
-                count = Assign(own.trips, Op("+", (Name(own.trips), Const(1))), span)
+                out.append(Assign(own.iterations, Const(0), span))
+                count = Assign(own.iterations, Op("+", (Name(own.iterations), Const(1))), span)
                 loop_stmt = _with_body(stmt, (count, *_block(body, emitter, exits, own, uses)))
                 exits.of[id(loop_stmt)] = own
                 out.append(loop_stmt)

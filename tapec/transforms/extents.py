@@ -1,4 +1,4 @@
-"""How many trips a nest of loops makes at most, as formulas known before the nest begins."""
+"""How many iterations a nest of loops makes at most, as formulas known before the nest begins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Ends = dict[str, tuple[Expr, Expr]]
 
 
 class Extents:
-    """Trip counts of loops, expressed in names that are set before the outermost loop."""
+    """Iteration counts of loops, expressed in names that are set before the outermost loop."""
 
     def __init__(self, types: dict[str, Type], regions: Regions) -> None:
         self.types = types
@@ -50,8 +50,8 @@ class Extents:
             if any(bound is None for bound in bounds):
                 return None
             start, stop, step = (bound for bound in bounds if bound is not None)
-            trips = trip_count(start, stop, step)
-            found = [_corners(simpler, ends) for simpler in _bounds(trips, ends.keys())]
+            iterations = iteration_count(start, stop, step)
+            found = [_corners(simpler, ends) for simpler in _bounds(iterations, ends.keys())]
             known = [corners for corners in found if corners is not None]
             if not known:
                 return None
@@ -106,7 +106,7 @@ class Extents:
         return None
 
     def at_most(self, expr: Expr, outermost: Region, ends: Ends) -> Expr | None:
-        """A bound, known early, of an integer that may be another one in each trip."""
+        """A bound, known early, of an integer that may be another one in each iteration."""
         found = self._bounds_of(expr, outermost, ends, frozenset())
         return functools.reduce(_larger, found) if found else None
 
@@ -158,7 +158,7 @@ class Extents:
         return found
 
 
-def trip_count(start: Expr, stop: Expr, step: Expr) -> Expr:
+def iteration_count(start: Expr, stop: Expr, step: Expr) -> Expr:
     """`len(range(start, stop, step))` as a formula."""
     if step == Const(1):
         return stop if start == Const(0) else Op("-", (stop, start))
@@ -187,16 +187,16 @@ def _minus_one(expr: Expr) -> Expr:
     return Op("-", (expr, Const(1)))
 
 
-def _corners(trips: Expr, ends: Ends) -> Expr | None:
-    """The largest value of `trips` over the ranges of outer loop variables; None if no corner need have it."""
-    free = sorted(set(names_in(trips)) & ends.keys())
+def _corners(iterations: Expr, ends: Ends) -> Expr | None:
+    """The largest value of `iterations` over the ranges of outer loop variables; None if no corner need have it."""
+    free = sorted(set(names_in(iterations)) & ends.keys())
     if not free:
-        return Op("max", (trips, Const(0)))
-    if not _convex(trips, set(free)):
+        return Op("max", (iterations, Const(0)))
+    if not _convex(iterations, set(free)):
         return None
     best: Expr = Const(0)
     for choice in itertools.product((0, 1), repeat=len(free)):
-        value = trips
+        value = iterations
         # inner variables first: their ends may contain outer ones
         for name, side in sorted(zip(free, choice, strict=True), reverse=True):
             value = substitute(value, {name: ends[name][side]})

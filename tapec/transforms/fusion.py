@@ -1,7 +1,7 @@
 """Which loops run forward and back in one pass.
 
 Where all that flows out of a loop is sums, and the adjoints of those sums are known before it
-begins, each trip can be reversed as soon as it has run: its values are still in their variables, and
+begins, each iteration can be reversed as soon as it has run: its values are still in their variables, and
 nothing is stored or computed again.
 
     for i in range(n):                    total_bar = 1.0 / n
@@ -10,13 +10,13 @@ nothing is stored or computed again.
     return total / n                          total = total + r * r
                                               w_bar += 2 * r * x[i] * total_bar
 
-A loop is fused if it stands at the top level, or in a trip that is reversed at once itself, and
+A loop is fused if it stands at the top level, or in an iteration that is reversed at once itself, and
 
   - it has no `break`;
-  - the numbers that its trips hand on are sums, or have no derivative;
-  - its reversed trips only add to adjoints and shadows from outside, and read none but those of the sums;
+  - the numbers that its iterations hand on are sums, or have no derivative;
+  - its reversed iterations only add to adjoints and shadows from outside, and read none but those of the sums;
   - the adjoints of the sums follow from numbers that are set before the loop;
-  - what the reverse sweep does before it would come to the loop does not read what the trips add to.
+  - what the reverse sweep does before it would come to the loop does not read what the iterations add to.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapec.analyses.activity import Activity
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import Memory
 from tapec.analyses.regions import Region, Regions
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,
@@ -98,7 +98,7 @@ class Fusion:
         self.activity = activity
         self.exits = exits
         self.sweep = sweep
-        self.trips = Trips(program)
+        self.iterations = Iterations(program)
         self.shadows = frozenset(sweep.shadows.names.values())
         self.shadowed = {shadow: name for name, shadow in sweep.shadows.names.items()}
         self.homes = {bar: region for region in self.all_regions() for bar in sweep.homes.get(id(region), ())}
@@ -141,7 +141,7 @@ class Fusion:
     def tell(self, item: RevLoop, fused: bool) -> None:
         """Tell the listener what became of a loop."""
         if self.listener is not None:
-            why = ("each trip is reversed as soon as it has run",) if fused else self.refusal
+            why = ("each iteration is reversed as soon as it has run",) if fused else self.refusal
             self.listener.decide(item.primal.span, "fusion", "fused" if fused else "not fused", *why)
 
     def refuse(self, why: str, *about: Any) -> Any:
@@ -173,7 +173,7 @@ class Fusion:
         """The earlier statements of the reverse sweep (by id) that a fused loop needs; None if it is not fused."""
         loop, region = item.primal, item.body.region
         if not isinstance(loop, For):
-            return self.refuse("how many trips it makes is not known before they have run")
+            return self.refuse("how many iterations it makes is not known before they have run")
         if id(loop) in self.exits.of:
             return self.refuse("a `break` may end it")
         sums = self.sums(loop, region)
@@ -188,7 +188,7 @@ class Fusion:
             return None
         for other in earlier:
             if id(other) not in needed and id(other) not in taken and not self.only_adds(other, added):
-                return self.refuse("{0} overwrites what the derivatives of its trips add to", at(other))
+                return self.refuse("{0} overwrites what the derivatives of its iterations add to", at(other))
         self.inputs[id(item)] = inputs
         return needed | {id(s) for s in earlier if id(s) in taken and not isinstance(s, RevIf | RevLoop)}
 
@@ -204,26 +204,26 @@ class Fusion:
             if any(id(stmt) in inside and id(stmt) not in copies for stmt in defs):
                 return self.refuse("the last value of `{0}` is used after it", self.named_by_user(name))
             if not isinstance(self.types[name], Scalar):
-                return self.refuse("`{0}` is another array in each trip", self.named_by_user(name))
+                return self.refuse("`{0}` is another array in each iteration", self.named_by_user(name))
             if name in self.activity:
-                if self.trips.sum_of(name, inside) is None:
-                    return self.refuse("each trip needs `{0}` of the one before", self.named_by_user(name))
+                if self.iterations.sum_of(name, inside) is None:
+                    return self.refuse("each iteration needs `{0}` of the one before", self.named_by_user(name))
                 found.append(name)
         return found
 
     def added(self, item: RevLoop, inputs: set[str]) -> set[str] | None:
-        """The adjoints and shadows from outside that reversed trips add to; None if they do more than that."""
+        """The adjoints and shadows from outside that reversed iterations add to; None if they do more than that."""
         loop, region = item.primal, item.body.region
         found: set[str] = set()
         for stmt in statements(item.body):
             if isinstance(stmt, Push | Call) and any(self.outside(name, region) for name in reads(stmt)):
-                return self.refuse("{0} works on a whole array, or a list, that all trips share", stmt.span)
+                return self.refuse("{0} works on a whole array, or a list, that all iterations share", stmt.span)
             if self.puts_back(stmt, region):
                 return self.refuse("{0} changes an array that later statements read", stmt.span)
             for name in {*writes(stmt), *reads(stmt)}:
                 if name in self.homes and name not in inputs and not self.homes[name].inside(region):
                     if not adds_to(stmt, name):
-                        return self.refuse("{0} does more than add up what outlives a trip", stmt.span)
+                        return self.refuse("{0} does more than add up what outlives an iteration", stmt.span)
                     found.add(name)
                 elif self.outside(name, region):
                     if self.made_later(name, loop):
@@ -234,18 +234,18 @@ class Fusion:
         return found
 
     def refuse_shared(self, loop: For | Loop, shadow: str, reversed_: Stmt) -> Any:
-        """Note that a loop's trips do more than add to a shadow: because they write into its array."""
+        """Note that a loop's iterations do more than add to a shadow: because they write into its array."""
         classes = self.memory.aliases
         array = classes.find(self.shadowed.get(shadow, shadow))
         inner = list(walk(loop.body))
         written = [s for s in inner if any(classes.find(name) == array for name in changed(s))]
         if not written:
-            return self.refuse("its trips use what the trips of an outer loop hand on: {0}", reversed_.span)
+            return self.refuse("its iterations use what the iterations of an outer loop hand on: {0}", reversed_.span)
         named = self.named_by_user(changed(written[0])[0])
         for stmt in inner:
             touched = () if isinstance(stmt, Store) else reads(stmt)
             if any(name in self.types and classes.find(name) == array for name in touched):
-                why = "{0} reads `{2}`, which {1} writes in an earlier trip"
+                why = "{0} reads `{2}`, which {1} writes in an earlier iteration"
                 return self.refuse(why, stmt.span, written[0].span, named)
         return self.refuse("{0} writes into `{1}`, which is read after the loop", written[0].span, named)
 
@@ -254,7 +254,7 @@ class Fusion:
         return Named(name, self.regions.line_of(name))
 
     def outside(self, name: str, region: Region) -> bool:
-        """Whether a name is a shadow, or a stack of adjoints, that outlives a trip."""
+        """Whether a name is a shadow, or a stack of adjoints, that outlives an iteration."""
         if not isinstance(self.types.get(name), Array | Stack):
             return False
         if name in self.sweep.bars.values() and name not in self.shadows:
@@ -263,12 +263,14 @@ class Fusion:
 
     def made_later(self, shadow: str, loop: For | Loop) -> bool:
         """Whether a shadow is made behind a loop, as that of an array that grows."""
-        place, (trip,) = self.regions.place[id(loop)], self.regions.body[id(loop)]
+        place, (iteration,) = self.regions.place[id(loop)], self.regions.body[id(loop)]
         later = (made for made in self.regions.defs.get(shadow, ()) if self.regions.place[id(made)] > place)
-        return any(not self.regions.of[id(made)].inside(trip) for made in later)
+        return any(not self.regions.of[id(made)].inside(iteration) for made in later)
 
     def puts_back(self, stmt: Stmt, region: Region) -> bool:
-        """Whether a reversed trip would undo, before it is read, what the trip has stored for those that follow."""
+        """Whether a reversed iteration would undo, before it is read, what the iteration has stored for those that
+        follow.
+        """
         if not isinstance(stmt, Store) or not isinstance(stmt.value, Name) or stmt.value.id not in self.sweep.old:
             return False
         return not self.memory.local_to(stmt.array, region)
@@ -340,7 +342,7 @@ class Fusion:
                 return False
             defs = self.regions.defs[name]
             set_before = [self.regions.place[id(made)] < place for made in defs]
-            # what a loop around this one carries is there when a trip begins
+            # what a loop around this one carries is there when an iteration begins
             if all(set_before) or (home is not here and any(set_before)):
                 continue
             if home is not here or len(defs) != 1 or not self.pure(defs[0]):
@@ -360,7 +362,7 @@ class Fusion:
         return stmt.value.fn == "dim" or (scalars and not stmt.value.fn.startswith("np.random"))
 
     def only_adds(self, item: Stmt | RevIf | RevLoop, added: set[str]) -> bool:
-        """Whether what stays behind does no more than add to what the trips add to."""
+        """Whether what stays behind does no more than add to what the iterations add to."""
         for stmt in flat(item):
             for name in {*writes(stmt), *reads(stmt)}:
                 array = isinstance(self.types.get(name), Array | Stack)
@@ -372,7 +374,7 @@ class Fusion:
 
 
 def end_copies(region: Region, regions: Regions) -> list[Assign]:
-    """The copies that end a trip: what the loop's merge names hold in the next one."""
+    """The copies that end an iteration: what the loop's merge names hold in the next one."""
     found: list[Assign] = []
     for stmt in reversed(region.block):
         if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name | Const):

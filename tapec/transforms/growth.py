@@ -12,8 +12,8 @@
 
 An element of the larger array is the element of the one before, and nobody asks for that again (`analyses/growth.py`):
 so it is with their adjoints, and the shadow of the last array, the largest, is that of all of them.  The growth has no
-adjoint then, no shadow is kept for trips that did not let the array grow, and lists that a loop appends to cost what
-arrays cost.
+adjoint then, no shadow is kept for iterations that did not let the array grow, and lists that a loop appends to cost
+what arrays cost.
 
 `with_growth` puts `grown` in place of the branches, and `expanded` puts the branches back.
 """

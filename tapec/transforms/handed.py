@@ -12,11 +12,11 @@ A tree of calls is reversed from its last call to its first, so one list per typ
 values there when it ends, and its pullback takes them when it begins.  Without the lists an adjoint runs its function
 again, at each level of the recursion those below, and needs arrays as they were before each call, as copies.
 
-For the planner (`storage.py`) the body of the function is the trip of a loop that makes any number of trips.  A value
-that a block keeps goes on the list when the block ends, after what the calls in it have put there (`late.py`).  What
-loops keep has lists of its own.  A forward sweep that hands on shadows, as for names of one array or another, takes
-those of the caller, too.  Where an array has none, and where a `break` may leave a loop before the last call in a
-trip, the adjoint runs the function again.
+For the planner (`storage.py`) the body of the function is the iteration of a loop that makes any iteration count.  A
+value that a block keeps goes on the list when the block ends, after what the calls in it have put there (`late.py`).
+What loops keep has lists of its own.  A forward sweep that hands on shadows, as for names of one array or another,
+takes those of the caller, too.  Where an array has none, and where a `break` may leave a loop before the last call in
+an iteration, the adjoint runs the function again.
 
 Griewank & Walther, Evaluating Derivatives, 2nd ed., section 4.3 (call tree reversal in split mode).
 """
@@ -113,7 +113,7 @@ def handed_down(functions: Iterable[Function], constants: frozenset[str]) -> Han
 
 
 class _Taped(Reversal):
-    """The reversal of a function whose body is the trip of a loop."""
+    """The reversal of a function whose body is the iteration of a loop."""
 
     def begin_plan(self, planner: Planner) -> None:
         (loop,) = self.program.body
@@ -123,8 +123,8 @@ class _Taped(Reversal):
     def sides(self) -> _Sides:
         seeds, seeding, swept, shadows = self.analyse()
         (loop,) = self.program.body
-        (trip,) = self.regions.body[id(loop)]
-        forward = self.record(trip.block, trip)
+        (iteration,) = self.regions.body[id(loop)]
+        forward = self.record(iteration.block, iteration)
         values, kept = self.keep_results(self.function.leaving)
         out = self.emitter.child()
         self.zeros(swept.adjoints, out)
@@ -165,8 +165,8 @@ def _sides(function: Function, constants: frozenset[str], asked: Mapping[str, As
     while call in types:
         call += "_"
     types[call] = Scalar("int64")
-    trip = For(call, Const(0), Const(1), Const(1), function.body[:-1])
-    whole = replace(function, body=(trip, function.body[-1]), types=types)
+    iteration = For(call, Const(0), Const(1), Const(1), function.body[:-1])
+    whole = replace(function, body=(iteration, function.body[-1]), types=types)
     sources = tuple(p for p in function.params if function.types[p].is_float)
     given = Growing(whole), sources, constants, False, True, False
     return _Taped(*given, None, asked=asked).sides()

@@ -1,4 +1,4 @@
-"""Numbers that a trip begins with, kept in place of more numbers that follow from them.
+"""Numbers that an iteration begins with, kept in place of more numbers that follow from them.
 
     while way < length:                         while way < length:
         i = floor(x)                                keep x, y
@@ -9,8 +9,9 @@
         x += step_x                                 x += step_x
         y += step_y                                 y += step_y
 
-A value by itself is kept if that takes less than what a trip begins with and all that leads from there to the value.
-Where several values follow from the same few numbers, those are kept, if that and the values' computation take less.
+A value by itself is kept if that takes less than what an iteration begins with and all that leads from there to the
+value. Where several values follow from the same few numbers, those are kept, if that and the values' computation take
+less.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Heads(Copies):
     """Chooses such numbers, and demands them."""
 
     def choose_heads(self) -> None:
-        """Of what the reverse sweep asks for, find the values that are better had from what their trip begins with."""
+        """Of what the reverse sweep asks for, find the values that are better had from what their iteration begins
+        with.
+        """
         values: dict[str, frozenset[Head]] = {}
         for name in dict.fromkeys(name for name, _ in self._pending):
             heads = self._heads_of(name)
@@ -52,7 +55,7 @@ class Heads(Copies):
                 )
 
     def _heads_of(self, name: str) -> frozenset[Head] | None:
-        """What a value that would be kept follows from; None if that is more than what trips begin with."""
+        """What a value that would be kept follows from; None if that is more than what iterations begin with."""
         home = self.regions.home.get(name)
         if home is None or not isinstance(self.types[name], Scalar) or not self.chain(home):
             return None

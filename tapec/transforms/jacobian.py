@@ -90,7 +90,7 @@ def jacobian(
     batch    all sources and results are batches, by their first axis: of a block only the part where
              result and source belong to one example, of shape (batch, result's rest, source's rest)
     independent  the examples of a batch do not depend on one another: a run serves all of them at once
-    fuse     a sweep that runs for one row alone reverses trips of loops as soon as they have run
+    fuse     a sweep that runs for one row alone reverses iterations of loops as soon as they have run
     returns  a function of the same parameters, in single assignment.  A block has the shape of the
              result followed by that of the source, and the dtype of the source
     raises   NotDifferentiable  for functions that draw random numbers

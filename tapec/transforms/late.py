@@ -30,7 +30,7 @@ class Late:
         self.planner = planner
         self.plan = plan
         self.block = block
-        # whether the block is that of a loop which counts a trip when it has passed its test
+        # whether the block is that of a loop which counts an iteration when it has passed its test
         self.headed = headed
         self.shared: set[str] = set()
         self.own = dict(waiting or {})
@@ -56,7 +56,7 @@ class Late:
     def handed_on(self, place: int) -> tuple[dict[str, Slot], dict[str, Slot]]:
         """What waits for the calls on one side of a branch, where the other side leaves the loop: a `while`.
 
-        Only where the trip that ends the loop is none that the reverse sweep knows.
+        Only where the iteration that ends the loop is none that the reverse sweep knows.
         """
         stmt = self.block[place]
         if not self.headed or place != self.last or not isinstance(stmt, If):
@@ -76,7 +76,7 @@ class Late:
             return []
         self.passed = True
         if self.own and may_leave(self.block[: place + 1], Break):
-            raise Unhandable("a `break` may come before the last call in a trip")
+            raise Unhandable("a `break` may come before the last call in an iteration")
         return list(self.own.items())
 
     def at_end(self) -> list[tuple[str, Slot]]:

@@ -1,14 +1,15 @@
 """Keep what the reverse sweep stores below a limit: loops that would store more are checkpointed.
 
-    for t in range(n):                     if n * bytes_of_a_trip <= limit:
-        trip                                   for t in range(n): trip
+    for t in range(n):                     if n * bytes_of_an_iteration <= limit:
+        iteration                                   for t in range(n): iteration
                                   ->       else:
-                                               for t in checkpointed(range(n), (limit - bytes_of_a_trip) // snapshot):
-                                                   trip
+                                               for t in checkpointed(range(n), (limit - bytes_of_an_iteration) //
+                                               snapshot):
+                                                   iteration
 
-A loop that stores nothing, since it is fused or its trips are run again anyway, stays as it is; what one trip of such
-a loop keeps is not counted.  Several loops share the limit evenly.  What is kept on lists, since an inner loop's trips
-are not known before the nest begins, has no size beforehand: such a loop is always checkpointed.
+A loop that stores nothing, since it is fused or its iterations are run again anyway, stays as it is; what one iteration
+of such a loop keeps is not counted.  Several loops share the limit evenly.  What is kept on lists, since an inner
+loop's iterations are not known before the nest begins, has no size beforehand: such a loop is always checkpointed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from tapec.syntax.types import INT64, Array, Scalar, Type
 from tapec.transforms.checkpoints import Checkpointed, find
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import count_breaks
-from tapec.transforms.extents import trip_count
+from tapec.transforms.extents import iteration_count
 from tapec.transforms.plan import Slot
 from tapec.transforms.ssa import to_ssa
 
@@ -115,25 +116,25 @@ class _Limits:
             message = _message(loop, "cannot be checkpointed, and keeps more than")
             out.add(If(more, (Raise("MemoryError", (Const(message),), loop.span),), (), loop.span))
             return [*out.out, loop]
-        trips = out.atom(Op("max", (counted.stop, Const(1))))
+        iterations = out.atom(Op("max", (counted.stop, Const(1))))
         lists = sum(not slot.dense for slot, _ in stored)
-        fewer = self.checkpointed(counted, info, out.atom(Op("//", (total, trips))), lists)
-        # the variable goes with the trips; where nothing is known beforehand, the loop is always checkpointed
+        fewer = self.checkpointed(counted, info, out.atom(Op("//", (total, iterations))), lists)
+        # the variable goes with the iterations; where nothing is known beforehand, the loop is always checkpointed
         out.extend([If(more, tuple(fewer), (loop,), loop.span)] if known else fewer)
         return out.out
 
     def counted(self, loop: For, out: Emitter) -> For:
-        """The loop with a variable that counts its trips."""
+        """The loop with a variable that counts its iterations."""
         if (loop.start, loop.step) == (Const(0), Const(1)):
             return loop
-        count = out.atom(Op("max", (trip_count(loop.start, loop.stop, loop.step), Const(0))))
-        trip = out.fresh("trip", INT64)
+        count = out.atom(Op("max", (iteration_count(loop.start, loop.stop, loop.step), Const(0))))
+        iteration = out.fresh("iteration", INT64)
         inner = out.child()
-        inner.assign(loop.var, inner.atom(Op("+", (loop.start, Op("*", (Name(trip), loop.step))))))
-        return replace(loop, var=trip, start=Const(0), stop=count, step=Const(1), body=(*inner.out, *loop.body))
+        inner.assign(loop.var, inner.atom(Op("+", (loop.start, Op("*", (Name(iteration), loop.step))))))
+        return replace(loop, var=iteration, start=Const(0), stop=count, step=Const(1), body=(*inner.out, *loop.body))
 
     def checkpointable(self, loop: For, counted: For) -> Checkpointed | None:
-        """What a snapshot of the loop would hold; None if its trips cannot be run again."""
+        """What a snapshot of the loop would hold; None if its iterations cannot be run again."""
         if count_breaks(loop.body):
             return None
         trial = replace(counted, slots=Const(1))
@@ -143,10 +144,10 @@ class _Limits:
         except NotDifferentiable:
             return None
 
-    def checkpointed(self, loop: For, info: Checkpointed, trip: Atom, lists: int) -> list[Stmt]:
-        """The loop with as many snapshots as there is room for, beside what one trip keeps.
+    def checkpointed(self, loop: For, info: Checkpointed, iteration: Atom, lists: int) -> list[Stmt]:
+        """The loop with as many snapshots as there is room for, beside what one iteration keeps.
 
-        trip   the bytes in arrays
+        iteration   the bytes in arrays
         lists  the number of lists, each of which is taken to be as large as a snapshot
         """
         out = self.emitter.child()
@@ -155,12 +156,12 @@ class _Limits:
         # what the caller sees is copied once more
         last = [name for name in (*info.state, *info.frozen) if name in info.visible]
         snapshot = self.sizes(out, arrays, 8 * (1 + len(info.numbers)))
-        beside = out.atom(Op("+", (trip, self.sizes(out, (*last, *info.frozen), 0))))
+        beside = out.atom(Op("+", (iteration, self.sizes(out, (*last, *info.frozen), 0))))
         beside = out.atom(Op("+", (beside, Op("*", (snapshot, Const(lists))))))
         room = out.atom(Op("-", (Const(self.share), beside)))
         slots = out.atom(Op("//", (room, snapshot)))
         none = out.atom(Op("<", (slots, Const(1))))
-        message = _message(loop, "has no room for a snapshot and for what a trip keeps within")
+        message = _message(loop, "has no room for a snapshot and for what an iteration keeps within")
         out.add(If(none, (Raise("MemoryError", (Const(message),), loop.span),), (), loop.span))
         return [*out.out, replace(loop, slots=slots)]
 

@@ -1,18 +1,18 @@
-"""Arrays that the trips of a loop pass on, and how the reverse sweep has them without keeping any.
+"""Arrays that the iterations of a loop pass on, and how the reverse sweep has them without keeping any.
 
-Rotated: buffers that change places.  The reversed trip changes them back.
+Rotated: buffers that change places.  The reversed iteration changes them back.
 
     now, old = old, now                      old, now = now, old
 
-Handed on: each trip makes an array that is all that the next one gets.  The shadow of what a trip made is
-the one that the next trip, reversed before it, has filled: only the shadow of what it got is made.
+Handed on: each iteration makes an array that is all that the next one gets.  The shadow of what an iteration made is
+the one that the next iteration, reversed before it, has filled: only the shadow of what it got is made.
 
     for t in range(n):                       new_bar = best_bar
         new = np.empty(k)                    best_bar = first_bar if t == 0 else np.zeros(k)
         ...                           ->     ...
         best = new
 
-Both hold for loops without `break` at the top level, or in a trip that is replayed or fused.
+Both hold for loops without `break` at the top level, or in an iteration that is replayed or fused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from tapec.syntax.types import Array, Type
 
 @dataclass(frozen=True)
 class Handed:
-    """The shadow that a loop's trips hand on: its merge name, the one that a trip makes, and the first one."""
+    """The shadow that a loop's iterations hand on: its merge name, the one that an iteration makes, and the first
+    one.
+    """
 
     carried: str
     made: str
@@ -38,7 +40,7 @@ class Handed:
 
 
 def rotation(name: str, loop: Region, regions: Regions) -> tuple[str, ...]:
-    """The names that a trip permutes with `name`; none if they do not keep their last values."""
+    """The names that an iteration permutes with `name`; none if they do not keep their last values."""
     owner = loop.owner
     assert isinstance(owner, For)
     turned = cycle(owner.body, name)

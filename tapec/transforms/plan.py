@@ -14,7 +14,7 @@ from tapec.transforms.passed import Handed
 class Slot:
     """Where a stored value is kept: a buffer with one axis per loop that changes the value, or a stack.
 
-    around   the loops, if any, of which each trip makes a buffer of its own, that goes on a stack
+    around   the loops, if any, of which each iteration makes a buffer of its own, that goes on a stack
     late     whether a stack is filled at the end of the block that has the value: what calls in the block put on it
              comes before, see handed.py
     """
@@ -46,12 +46,12 @@ class Plan:
     """The decisions, per region.
 
     replayed    loop bodies (by id) that are run again in the reverse sweep
-    stored      slots by value name; `heads` are values that a loop's trip begins with
+    stored      slots by value name; `heads` are values that a loop's iteration begins with
     recomputed  names recomputed at the start of a reversed region
-    fused       loop bodies (by id) whose trips are reversed as soon as they have run
-    rotated     names that a loop's trip permutes, in cycles that the reversed trip turns back
-    handed      shadows that a loop's trips hand on
-    counting    names to which each trip of a loop adds the same
+    fused       loop bodies (by id) whose iterations are reversed as soon as they have run
+    rotated     names that a loop's iteration permutes, in cycles that the reversed iteration turns back
+    handed      shadows that a loop's iterations hand on
+    counting    names to which each iteration of a loop adds the same
     snapshots   copies of arrays that are made before a loop, by the loop's id
     reloaded    loads from those copies, or from what else holds a value, by the name that they give
     elements    the arrays whose elements hold values that are loaded from there

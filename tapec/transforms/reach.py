@@ -47,10 +47,10 @@ class Reach:
         return None
 
     def is_long(self, loop: Region) -> bool:
-        """Whether a loop may be taken to have as many trips as an axis of an array has elements.
+        """Whether a loop may be taken to have as many iterations as an axis of an array has elements.
 
-        Not if their number is a constant, the least of several, or one that elements of arrays tell: a trip of the loop
-        around then reads a part, and a copy of all is more than the work.
+        Not if their number is a constant, the least of several, or one that elements of arrays tell: an iteration of
+        the loop around then reads a part, and a copy of all is more than the work.
         """
         owner = loop.owner
         if not isinstance(owner, For):

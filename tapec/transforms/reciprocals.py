@@ -8,10 +8,10 @@
 A division takes as long as four to eight products, and one adjoint often waits for another.  The reciprocal waits for
 none of them, and where the divisor does not change in a loop, LLVM takes it before the loop.
 
-Done in loops, for divisors that are used twice in a trip, which a branch of the trip may have set, or do not change in
-the innermost loop, where a loop before it may have added them up.  Only adjoints change: values of the program stay
-what they are to the last bit.  Where a divisor is so small that its reciprocal is infinite (below 5.6e-309), an adjoint
-of zero becomes nan; the derivative itself is infinite there.
+Done in loops, for divisors that are used twice in an iteration, which a branch of the iteration may have set, or do not
+change in the innermost loop, where a loop before it may have added them up.  Only adjoints change: values of the
+program stay what they are to the last bit.  Where a divisor is so small that its reciprocal is infinite (below
+5.6e-309), an adjoint of zero becomes nan; the derivative itself is infinite there.
 """
 
 from __future__ import annotations

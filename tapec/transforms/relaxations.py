@@ -10,8 +10,8 @@
                                                           d[i, j] = t, with the derivative of 0.5 * (t + e)
 
 Shortest paths, knapsacks: an element that keeps what it holds keeps its adjoint, and most do.  The reverse sweep then
-asks for the outcome of a test, not for both operands, and passes over the trip.  Where the operand has nothing to do
-with other elements of the array, loops run on vectors, and choose without branches.
+asks for the outcome of a test, not for both operands, and passes over the iteration.  Where the operand has nothing to
+do with other elements of the array, loops run on vectors, and choose without branches.
 """
 
 from __future__ import annotations

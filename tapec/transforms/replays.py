@@ -1,4 +1,4 @@
-"""Which loops of the reverse sweep run each trip again before they reverse it."""
+"""Which loops of the reverse sweep run each iteration again before they reverse it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class Replays(Costs):
     _pending: list[tuple[str, Region]]
 
     def _choose_replays(self, block: RevBlock, only_arrays: bool = False) -> None:
-        """Choose the loops whose trips are run again; in a fused trip, where buffers are small, only for arrays."""
+        """Choose the loops whose iterations are run again; in a fused iteration, where buffers are small, only for
+        arrays.
+        """
         for item in block.items:
             if isinstance(item, RevIf):
                 self._choose_replays(item.body, only_arrays)
@@ -33,13 +35,13 @@ class Replays(Costs):
                 outside = self._replayable(item) if wanted and self._worth(item) else None
                 if outside is not None:
                     self.plan.replayed.add(id(item.body.region))
-                    # what the trip reads from outside, and what it begins with, must be there again
+                    # what the iteration reads from outside, and what it begins with, must be there again
                     self._pending += [(name, item.body.region) for name in sorted(outside)]
                 else:
                     self._choose_replays(item.body, only_arrays)
 
     def _replayable(self, item: RevLoop) -> set[str] | None:
-        """The names that a trip reads from outside, if it can be run again; else None."""
+        """The names that an iteration reads from outside, if it can be run again; else None."""
         region = item.body.region
         if isinstance(item.primal, Loop) or count_breaks(item.primal.body):
             return None
@@ -52,10 +54,10 @@ class Replays(Costs):
         return self._slice_inputs(region, _names_read(item.body))
 
     def _worth(self, item: RevLoop) -> bool:
-        """Whether running a trip again beats keeping what it computes.
+        """Whether running an iteration again beats keeping what it computes.
 
         It does unless all that would be kept are numbers of loops that have other loops inside: one number
-        is kept then for many trips of those.
+        is kept then for many iterations of those.
         """
         region = item.body.region
         deepest = max(len(inner.loops()) for inner in self._inside(region))
@@ -75,7 +77,7 @@ class Replays(Costs):
                 yield from self._inside(inner)
 
     def _slice_inputs(self, body: Region, needed: set[str]) -> set[str] | None:
-        """What running a trip of `body` again for the needed values reads; None if it would not repeat them."""
+        """What running an iteration of `body` again for the needed values reads; None if it would not repeat them."""
         pending, seen, classes = list(needed), set(), set()
         outside: set[str] = set()
 
@@ -91,7 +93,7 @@ class Replays(Costs):
                     )
 
         def filled(array: str) -> bool:
-            """Go on to what the stores into a trip's own memory read; False if a call writes into it."""
+            """Go on to what the stores into an iteration's own memory read; False if a call writes into it."""
             cls = self.memory.aliases.find(array)
             if cls in classes:
                 return True
@@ -132,7 +134,7 @@ class Replays(Costs):
         return outside
 
     def _escapes(self, stmt: Stmt, body: Region) -> bool:
-        """Whether a statement makes memory that outlives its trip: made again, it would be another one."""
+        """Whether a statement makes memory that outlives its iteration: made again, it would be another one."""
         if not isinstance(stmt, Assign) or isinstance(self.types[stmt.target], Scalar):
             return False
         if isinstance(stmt.value, Name) or (isinstance(stmt.value, Op) and stmt.value.fn in VIEWS):
@@ -167,6 +169,6 @@ def _names_read(block: RevBlock) -> set[str]:
 def _consumes(stmt: Stmt) -> bool:
     """Whether a statement takes what is there once: a number of a list, or of a random stream.
 
-    A trip that is run again would take another one, needed or not.
+    An iteration that is run again would take another one, needed or not.
     """
     return not repeatable(stmt) and not (isinstance(stmt, Call) and is_callee(stmt.function))

@@ -3,9 +3,9 @@
     relaxations  branches where elements take what is better          relaxations.py
     growth       one shadow for arrays that grow                      growth.py
     shadows      adjoint arrays beside the primal arrays              shadow.py
-    exits        trip counts and exit numbers of loops with `break`   exits.py
+    exits        iteration counts and exit numbers of loops with `break`   exits.py
     sweep        adjoint statements, last to first                    sweep.py
-    fusion       loops whose trips are reversed as soon as they ran   fusion.py
+    fusion       loops whose iterations are reversed as soon as they ran   fusion.py
     storage      how each primal value reaches them                   storage.py
     slots        the buffers and stacks that it needs                 slots.py
     assembly     the two sweeps written out                           assembly.py
@@ -46,7 +46,7 @@ from tapec.transforms.emitter import Emitter
 from tapec.transforms.exits import instrument
 from tapec.transforms.fusion import Fused, Fusion
 from tapec.transforms.growth import Growing, expanded, with_growth
-from tapec.transforms.last_trip import of_last_trip
+from tapec.transforms.last_iteration import of_last_iteration
 from tapec.transforms.plan import Slot
 from tapec.transforms.putback import arrays_to_put_back, only_reversed, tell_put_back, with_old_values
 from tapec.transforms.relaxations import with_branches
@@ -98,10 +98,10 @@ def reverse(
     With `unit_seed` the adjoint of the only result is the number one, as for a gradient;
     otherwise there is a parameter `NAME_seed` for every result of float type.  With `shared` the
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
-    sweep reverses the trips of independent loops as soon as they have run; with `grow`, by default as `fuse`, arrays
-    that grow have one shadow.  `listener` is told what is decided.  Functions in `asked` have put what their
-    pullbacks take on lists: see handed.py.
-    The trip of a loop is reversed with `outputs`, the array parameters whose last contents are results.
+    sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
+    arrays that grow have one shadow.  `listener` is told what is decided.  Functions in `asked` have put what their
+    pullbacks take on lists: see handed.py. The iteration of a loop is reversed with `outputs`, the array parameters
+    whose last contents are results.
     """
     function = _prepared(function, fuse, listener)
     growing = with_growth(function, listener) if (fuse if grow is None else grow) else Growing(function)
@@ -126,7 +126,7 @@ def kept_by_loops(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], unit_seed: bool, fuse: bool
 ) -> list[tuple[For | Loop, list[tuple[Slot, Type]]]]:
     """What the reversal of a function stores for its outermost loops."""
-    # trips that let an array grow are not run again from a snapshot: see growth.py
+    # iterations that let an array grow are not run again from a snapshot: see growth.py
     growing = Growing(_prepared(function, fuse, None))
     worker = Reversal(growing, sources, constants, unit_seed, False, fuse, None)
     worker.run()
@@ -139,7 +139,7 @@ def kept_by_loops(
 
 
 def _prepared(function: Function, fuse: bool, listener: Listener | None) -> Function:
-    function = of_last_trip(function)
+    function = of_last_iteration(function)
     return with_branches(function, listener) if fuse else function
 
 
@@ -171,7 +171,7 @@ class Reversal(Assembly):
         self.unit_seed = unit_seed
         self.types = dict(function.types)
         self.emitter = Emitter(self.types, set(self.types))
-        self.trips: dict[int, str] = {}
+        self.iterations: dict[int, str] = {}
         self.scheduled_forward: dict[int, Forward | None] = {}
         self.asked = asked or {}
 
@@ -265,9 +265,9 @@ class Reversal(Assembly):
             # others are computed, from the limit of memory for instance
             given = not isinstance(stmt.slots, Name) or stmt.slots.id in self.function.params
             what = "checkpointed, with {0} snapshots" if given else "checkpointed"
-            why = "trips are run again from the nearest snapshot"
+            why = "iterations are run again from the nearest snapshot"
             self.listener.decide(stmt.span, "checkpoints", what, why, stmt.slots)
-        pull_back = functools.partial(reverse_trip, listener=self.listener)
+        pull_back = functools.partial(reverse_iteration, listener=self.listener)
         schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], self.outputs is not None, pull_back)
         self.scheduled_forward[id(stmt)], reversed_ = schedule.write()
         return reversed_
@@ -345,16 +345,17 @@ class Reversal(Assembly):
                 self.memory.homes[self.memory.aliases.find(copy)] = region
 
 
-def reverse_trip(
+def reverse_iteration(
     function: Function,
     sources: tuple[str, ...],
     outputs: frozenset[str],
     unread: frozenset[str],
     listener: Listener | None = None,
 ) -> Function:
-    """The reversal of a loop's trip: takes what the trip takes, seeds and shadows; returns the adjoints of numbers.
+    """The reversal of a loop's iteration: takes what the iteration takes, seeds and shadows; returns the adjoints of
+    numbers.
 
-    It runs the trip itself, but for stores into the arrays `unread`, and into those that neither the trip nor
+    It runs the iteration itself, but for stores into the arrays `unread`, and into those that neither the iteration nor
     its reversal reads: what they hold comes from a snapshot again before it is read.
     """
     swept = reverse(function, sources, shared=True, outputs=outputs, listener=listener)

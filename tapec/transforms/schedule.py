@@ -1,15 +1,15 @@
-"""A checkpointed loop in both sweeps: snapshots on the way forward, trips run again on the way back.
+"""A checkpointed loop in both sweeps: snapshots on the way forward, iterations run again on the way back.
 
     forward                                      reverse
     for t in range(n):                           for t in reversed(range(n)):
-        if t == place:                               first = trip of the last snapshot; its state again
+        if t == place:                               first = iteration of the last snapshot; its state again
             snapshot; place = the next one           for again in range(first, t):
-        trip                                             snapshot, if `again` is the next place
-                                                         trip
+        iteration                                             snapshot, if `again` is the next place
+                                                         iteration
                                                      drop the snapshot of t, if there is one
-                                                     trip, kept; then its reversal
+                                                     iteration, kept; then its reversal
 
-`tapec_runtime.next_checkpoint` says where snapshots go.  A trip is a function of its own here: of what it reads,
+`tapec_runtime.next_checkpoint` says where snapshots go.  An iteration is a function of its own here: of what it reads,
 returning what it hands on.  Its reversal is that of any function, and is written in place.
 
 A loop inside a loop that is not checkpointed begins with one snapshot, which the forward sweep keeps, and
@@ -55,7 +55,7 @@ CHANGED = "an array that a checkpointed loop hands on changes its shape"
 
 @dataclass(frozen=True)
 class Forward:
-    """What stands before a loop of the forward sweep, and what its trips begin with."""
+    """What stands before a loop of the forward sweep, and what its iterations begin with."""
 
     before: Block
     begin: Block
@@ -63,11 +63,11 @@ class Forward:
 
 @dataclass
 class Slots:
-    """Names of the snapshots: how many fit, how many there are, and the trips that they belong to."""
+    """Names of the snapshots: how many fit, how many there are, and the iterations that they belong to."""
 
     most: Atom
     depth: str
-    trips: str
+    iterations: str
     place: str
     numbers: dict[str, str]
     arrays: dict[str, str]
@@ -75,9 +75,9 @@ class Slots:
 
 
 class Schedule:
-    """Writes one loop, `stmt` in the program with shadows; `pull_back` reverses its trip.
+    """Writes one loop, `stmt` in the program with shadows; `pull_back` reverses its iteration.
 
-    inner  whether the function is itself a trip, so that nobody sees the last contents of its arrays
+    inner  whether the function is itself an iteration, so that nobody sees the last contents of its arrays
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Schedule:
             before, begin = out.child(), out.child()
             slots = self.slots(before, {name: name for name in (*info.state, *info.carried)})
             before.assign(slots.place, Const(0))
-            # what follows the loop counts as its last trip
+            # what follows the loop counts as its last iteration
             stop = before.let("t", Op("+", (self.loop.stop, Const(1))), INT64)
             self.keep_here(begin, self.loop.var, stop, slots, {name: name for name in (*info.state, *info.carried)})
             forward = Forward(tuple(before.out), tuple(begin.out))
@@ -148,8 +148,8 @@ class Schedule:
         assert self.loop.slots is not None
         fewer = out.let("t", Op("min", (self.loop.slots, self.loop.stop)), INT64)
         most = out.let("slots", Op("max", (fewer, Const(1))), INT64)
-        trips = out.let("trips_saved", Op("empty", (Const("int64"), most)), Array("int64", 1))
-        slots = Slots(most, out.fresh("depth", INT64), trips.id, out.fresh("place", INT64), {}, {}, {})
+        iterations = out.let("iterations_saved", Op("empty", (Const("int64"), most)), Array("int64", 1))
+        slots = Slots(most, out.fresh("depth", INT64), iterations.id, out.fresh("place", INT64), {}, {}, {})
         out.assign(slots.depth, Const(0))
         for name in self.info.numbers:
             type_ = self.types[name]
@@ -178,15 +178,15 @@ class Schedule:
             out.add(Store(slots.numbers[name], (Const(0),), info.initial[name], False, out.span))
         for name, array in slots.arrays.items():
             self.save_array(out, array, Const(0), kept[name])
-        out.add(Store(slots.trips, (Const(0),), Const(0), False, out.span))
+        out.add(Store(slots.iterations, (Const(0),), Const(0), False, out.span))
         out.assign(slots.depth, Const(1))
         return slots
 
-    def keep_here(self, out: Emitter, trip: str, stop: Atom, slots: Slots, names: dict[str, str]) -> None:
-        """A snapshot, if this trip is the place for the next one."""
+    def keep_here(self, out: Emitter, iteration: str, stop: Atom, slots: Slots, names: dict[str, str]) -> None:
+        """A snapshot, if this iteration is the place for the next one."""
         inner = out.child()
         depth = Name(slots.depth)
-        inner.add(Store(slots.trips, (depth,), Name(trip), False, out.span))
+        inner.add(Store(slots.iterations, (depth,), Name(iteration), False, out.span))
         for name, array in slots.numbers.items():
             inner.add(Store(array, (depth,), Name(names[name]), False, out.span))
         for name, array in slots.arrays.items():
@@ -194,8 +194,8 @@ class Schedule:
                 self.check_shape(inner, names[name], slots.extents[name])
             self.save_array(inner, array, depth, names[name])
         inner.assign(slots.depth, Op("+", (depth, Const(1))))
-        self.next_place(inner, Name(trip), stop, slots)
-        test = out.atom(Op("==", (Name(trip), Name(slots.place))))
+        self.next_place(inner, Name(iteration), stop, slots)
+        test = out.atom(Op("==", (Name(iteration), Name(slots.place))))
         out.add(If(test, tuple(inner.out), (), out.span))
 
     def next_place(self, out: Emitter, first: Atom, stop: Atom, slots: Slots) -> None:
@@ -260,31 +260,31 @@ class Schedule:
     # the reverse sweep
 
     def backwards(self, out: Emitter, slots: Slots, again: dict[str, str]) -> None:
-        """The loop over trips from the last to the first."""
+        """The loop over iterations from the last to the first."""
         bars = self.shadows(out)
-        trip = out.fresh(self.loop.var, INT64)
+        iteration = out.fresh(self.loop.var, INT64)
         inner = out.child()
         top = inner.let("t", Op("-", (Name(slots.depth), Const(1))), INT64)
-        first = inner.let("first", Op("load", (Name(slots.trips), top)), INT64)
+        first = inner.let("first", Op("load", (Name(slots.iterations), top)), INT64)
         self.restore(inner, slots, top, again)
-        stop = inner.let("t", Op("+", (Name(trip), Const(1))), INT64)
+        stop = inner.let("t", Op("+", (Name(iteration), Const(1))), INT64)
         self.next_place(inner, first, stop, slots)
         forth = out.fresh("again", INT64)
         step = inner.child()
         self.keep_here(step, forth, stop, slots, again)
         self.run(step, forth, again)
-        inner.add(For(forth, first, Name(trip), Const(1), tuple(step.out), False, out.span))
-        self.drop(inner, trip, slots)
-        self.reverse_trip(inner, trip, again, bars)
+        inner.add(For(forth, first, Name(iteration), Const(1), tuple(step.out), False, out.span))
+        self.drop(inner, iteration, slots)
+        self.reverse_iteration(inner, iteration, again, bars)
         last = out.atom(Op("-", (self.loop.stop, Const(1))))
-        out.add(For(trip, last, Const(-1), Const(-1), tuple(inner.out), False, out.span))
+        out.add(For(iteration, last, Const(-1), Const(-1), tuple(inner.out), False, out.span))
         for name in self.active(self.info.values):
             start = self.info.initial[name]
             if isinstance(start, Name) and start.id in self.sweep.activity:
                 out.add_elements(self.sweep.shadows.of(start.id), bars[name])
 
     def shadows(self, out: Emitter) -> dict[str, str]:
-        """Names for the shadows of the arrays that the loop carries: other arrays from trip to trip."""
+        """Names for the shadows of the arrays that the loop carries: other arrays from iteration to iteration."""
         bars = {}
         for name in self.active((*self.info.values, *self.info.turned)):
             shadow = self.sweep.shadows.of(name)
@@ -292,19 +292,19 @@ class Schedule:
             out.assign(bars[name], Name(shadow))
         return bars
 
-    def drop(self, out: Emitter, trip: str, slots: Slots) -> None:
-        """A snapshot that a trip begins with is needed no more when the trip is reversed."""
+    def drop(self, out: Emitter, iteration: str, slots: Slots) -> None:
+        """A snapshot that an iteration begins with is needed no more when the iteration is reversed."""
         top = out.let("t", Op("-", (Name(slots.depth), Const(1))), INT64)
-        latest = out.let("t", Op("load", (Name(slots.trips), top)), INT64)
-        reached = out.atom(Op("==", (latest, Name(trip))))
+        latest = out.let("t", Op("load", (Name(slots.iterations), top)), INT64)
+        reached = out.atom(Op("==", (latest, Name(iteration))))
         out.add(If(reached, (Assign(slots.depth, top, out.span),), (), out.span))
 
-    def run(self, out: Emitter, trip: str, again: dict[str, str]) -> None:
-        """A trip, run again."""
+    def run(self, out: Emitter, iteration: str, again: dict[str, str]) -> None:
+        """An iteration, run again."""
         carried = self.info.carried
         body = without_stores(self.loop.body, self.info.unread)
         step = Function("step", self.params(), (*body, Return(tuple(map(Name, carried)))), self.types)
-        bound: dict[str, Atom] = {self.loop.var: Name(trip)}
+        bound: dict[str, Atom] = {self.loop.var: Name(iteration)}
         bound.update((name, Name(again[name])) for name in carried)
         results = inline(out, step, bound, frozenset())
         self.assign_all(out, [(again[name], value) for name, value in zip(carried, results, strict=True)])
@@ -324,19 +324,19 @@ class Schedule:
             if value != Name(target):
                 out.assign(target, value)
 
-    def reverse_trip(self, out: Emitter, trip: str, again: dict[str, str], bars: dict[str, str]) -> None:
-        """A trip with what it keeps, and its reversal."""
+    def reverse_iteration(self, out: Emitter, iteration: str, again: dict[str, str], bars: dict[str, str]) -> None:
+        """An iteration with what it keeps, and its reversal."""
         info, sweep = self.info, self.sweep
         numbers, values = self.active(info.numbers), self.active(info.values)
         handed = (*map(Name, (*numbers, *values)),)
-        whole = Function("trip", self.params(), (*self.loop.body, Return(handed)), self.types)
+        whole = Function("iteration", self.params(), (*self.loop.body, Return(handed)), self.types)
         single = to_ssa(whole, avoid=frozenset(self.emitter.taken))
         sources = tuple(name for name in info.params if name in sweep.activity)
         arrays = [name for name in sources if isinstance(self.types[name], Array)]
         shared = self.sharing()
         back = self.pull_back(replace(single, shared=shared), sources, frozenset(arrays), self.info.unread)
         seeds = back.params[len(self.params()) :]
-        bound: dict[str, Atom] = {self.loop.var: Name(trip)}
+        bound: dict[str, Atom] = {self.loop.var: Name(iteration)}
         bound.update((name, Name(again[name])) for name in info.carried)
         if info.turned:
             self.turn_back(out, bars)
@@ -357,7 +357,7 @@ class Schedule:
             out.assign(bars[name], Name(made))
 
     def sharing(self) -> tuple[frozenset[str], ...]:
-        """The parameters of a trip that may share memory."""
+        """The parameters of an iteration that may share memory."""
         groups: dict[str, set[str]] = {}
         for name in self.info.params:
             if isinstance(self.types[name], Array) and name not in self.info.carried:
@@ -365,7 +365,7 @@ class Schedule:
         return tuple(frozenset(group) for group in groups.values() if len(group) > 1)
 
     def turn_back(self, out: Emitter, bars: dict[str, str]) -> None:
-        """Give the shadows of buffers that change places the names that they had when the trip began."""
+        """Give the shadows of buffers that change places the names that they had when the iteration began."""
         held = permutation(self.loop.body)
         self.assign_all(
             out, [(bars[held[name]], Name(bars[name])) for name in self.active(self.info.turned) if name in held]

@@ -56,7 +56,7 @@ class Shadows:
         self.checkpoints = checkpoints
         # arrays that grow have the shadow of the last of them: see growth.py
         self.lasts = lasts or {}
-        # each trip of a checkpointed loop hands these on as values: what they hold last has a shadow of its own
+        # each iteration of a checkpointed loop hands these on as values: what they hold last has a shadow of its own
         self.values = {name for info in checkpoints.values() for name in info.values}
 
     def of(self, array: str) -> str:
@@ -113,7 +113,7 @@ class Shadows:
                 out.add(stmt)
 
     def checkpointed(self, stmt: For, info: Checkpointed, out: Emitter) -> None:
-        """A loop whose trips have shadows only when they are reversed, apart from buffers that change places."""
+        """A loop whose iterations have shadows only when they are reversed, apart from buffers that change places."""
         held = permutation(stmt.body)
         turns = out.child()
         turned = [name for name in info.turned if name in self.activity]

@@ -74,7 +74,7 @@ def _stands(made: Assign, here: Region, regions: Regions) -> bool:
         return False
     around = here
     while around is not there:
-        # the block's own trips may be reversed before what stands behind them
+        # the block's own iterations may be reversed before what stands behind them
         if around.parent is there and regions.place[id(made)] > regions.place[id(around.owner)]:
             return False
         assert around.parent is not None

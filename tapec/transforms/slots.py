@@ -17,7 +17,7 @@ class Slots:
     plan: Plan
 
     def counter(self, region: Region, stmt: For | Loop) -> list[Stmt]:
-        """The trip's number, where the loop's variable is something else."""
+        """The iteration's number, where the loop's variable is something else."""
         name = self.plan.counters.get(id(region))
         if name is None or not isinstance(stmt, For):
             return []
@@ -55,7 +55,7 @@ class Slots:
         return out.out
 
     def buffers_of(self, stmt: For | Loop) -> list[Slot]:
-        """The buffers for a nest of loops of which there is one in each trip of the loops around."""
+        """The buffers for a nest of loops of which there is one in each iteration of the loops around."""
         return [slot for slot, _ in self.plan.buffers.get(id(stmt), ()) if slot.around]
 
     def index(self, slot: Slot) -> tuple[Atom, ...]:

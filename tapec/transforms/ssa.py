@@ -227,7 +227,7 @@ class _Ssa:
         if first_env is None or second_env is None:
             return (second_env, second_end) if first_env is None else (first_env, first_end)
         if count_breaks(stmt.body) or count_breaks(stmt.orelse):
-            # the end of a loop's body: each way that goes on ends the trip where it is
+            # the end of a loop's body: each way that goes on ends the iteration where it is
             self.leave(first_env, first_end)
             self.leave(second_env, second_end)
             return None, out
@@ -304,7 +304,7 @@ class _Ssa:
         self.copies(self.loops[-1], env, out)
 
     def copies(self, carried: dict[str, str], env: Env, out: Emitter) -> None:
-        """Set the merge names at the end of a trip, all at once."""
+        """Set the merge names at the end of an iteration, all at once."""
         pairs = [(new, env[old]) for old, new in carried.items() if env[old] != Name(new)]
         targets = {new for new, _ in pairs}
         ready = []

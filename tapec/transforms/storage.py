@@ -2,13 +2,13 @@
 
 A value at home outside all loops is still in its variable.  A value at home in a loop is
 
-  loaded      from the element that the trip stored it in, if that takes less than what follows;
-  recomputed  in the reversed trip, if that is cheap and its operands are there;
-  stored      in a buffer indexed by the loop counters, if the trip counts are known before the
+  loaded      from the element that the iteration stored it in, if that takes less than what follows;
+  recomputed  in the reversed iteration, if that is cheap and its operands are there;
+  stored      in a buffer indexed by the loop counters, if the iteration counts are known before the
               outermost loop, else on a list used as a stack, or in buffers of the inner loops whose
-              trip counts are known before them, which go on such a list; a branch's value as what
+              iteration counts are known before them, which go on such a list; a branch's value as what
               it is merged into;
-  replayed    with its whole trip, if the loop's trips can be run again on their own: nothing of
+  replayed    with its whole iteration, if the loop's iterations can be run again on their own: nothing of
               the loop is then stored in the forward sweep.
 
 Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 5 and 12.
@@ -109,7 +109,7 @@ class Planner(StoredElements):
                 self._demand(bound, region)
         known = self.exits.of.get(id(loop))
         if known is not None:
-            self._demand(Name(known.trips), region)
+            self._demand(Name(known.iterations), region)
             if known.exit is not None:
                 self._demand(Name(known.exit), region)
 
@@ -122,7 +122,7 @@ class Planner(StoredElements):
     def _provide(self, name: str, region: Region) -> None:
         loop = self.regions.loop_of(name) if self.regions.merged(name) else None
         if loop is not None and region.inside(loop):
-            # a fused trip is reversed before it sets the names for the next one
+            # a fused iteration is reversed before it sets the names for the next one
             if (name, id(loop)) not in self._done and id(loop) not in self.plan.fused:
                 self._done.add((name, id(loop)))
                 self._store_head(name, loop)
@@ -181,7 +181,7 @@ class Planner(StoredElements):
         self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, chain, loop)
 
     def _passed_on(self, name: str, loop: Region) -> bool:
-        """Whether a reversed trip has a name by what the trips do with it: see passed.py."""
+        """Whether a reversed iteration has a name by what the iterations do with it: see passed.py."""
         owner = loop.owner
         known = {one for one, where in self._done if where == id(loop)} - {name}
         outside = loop.parent is not None and not self.chain(loop.parent)
@@ -200,7 +200,7 @@ class Planner(StoredElements):
         return True
 
     def _counts(self, name: str, loop: Region) -> bool:
-        """Whether the number of a trip tells what it begins with."""
+        """Whether the number of an iteration tells what it begins with."""
         found = self.counting(name, loop)
         if found is None or loop.parent is None:
             return False
@@ -210,8 +210,8 @@ class Planner(StoredElements):
         self._demand_loop_counter(loop)
         return True
 
-    def _slot(self, name: str, chain: tuple[Region, ...], trip: Region | None = None) -> Slot:
-        """Where a value is kept; with `trip` what a trip begins with."""
+    def _slot(self, name: str, chain: tuple[Region, ...], iteration: Region | None = None) -> Slot:
+        """Where a value is kept; with `iteration` what an iteration begins with."""
         type_ = self.types[name]
         outermost = chain[0].owner
         assert outermost is not None
@@ -227,7 +227,7 @@ class Planner(StoredElements):
                 outermost = inner[0].owner
         else:
             assert isinstance(type_, Scalar | Array)
-            slot = self._stack(name, type_, chain, trip or self.regions.home[name])
+            slot = self._stack(name, type_, chain, iteration or self.regions.home[name])
         self.plan.buffers.setdefault(id(outermost), []).append((slot, name))
         for loop in chain:
             self._demand_loop_counter(loop)
@@ -247,11 +247,13 @@ class Planner(StoredElements):
         return Slot(self.lists[type_], chain, False, late=True)
 
     def _counted(self, chain: tuple[Region, ...]) -> tuple[int, tuple[Expr, ...]] | None:
-        """The place from which on the trip counts of loops are known before the first of them, and those counts."""
+        """The place from which on the iteration counts of loops are known before the first of them, and those
+        counts.
+        """
         extents = None if chain[0] is self.tape else self.extents.of(chain)
         if extents is not None:
             return 0, extents
-        # buffers in trips that are reversed at once, or run again, would be made too often
+        # buffers in iterations that are reversed at once, or run again, would be made too often
         if self.root(chain[0]).parent is not None:
             return None
         for first in range(1, len(chain)):
@@ -264,7 +266,7 @@ class Planner(StoredElements):
         return None
 
     def _on_stack(self, buffer: str, inner: Region, around: tuple[Region, ...]) -> None:
-        """Have a buffer that is made before a loop, in each trip of those around, back in the reverse sweep."""
+        """Have a buffer that is made before a loop, in each iteration of those around, back in the reverse sweep."""
         type_ = self.types[buffer]
         assert inner.parent is not None and around[0].owner is not None and isinstance(type_, Array)
         stack = self._stack(buffer, type_, around, inner.parent)
@@ -275,6 +277,6 @@ class Planner(StoredElements):
 
 
 def _few(extents: tuple[Expr, ...]) -> bool:
-    """Whether loops are known to make a few trips."""
+    """Whether loops are known to make a few iterations."""
     known = [literal(extent) for extent in extents]
     return None not in known and math.prod(count for count in known if count is not None) <= _FEW

@@ -1,4 +1,4 @@
-"""Values that a trip stores in an array: the reverse sweep loads them from it.
+"""Values that an iteration stores in an array: the reverse sweep loads them from it.
 
     for i in range(n):                                 for i in range(n):
         for j in range(m):                                 for j in range(m):
@@ -43,7 +43,7 @@ class StoredElements(Heads):
         return None if self._loaded(name, home, again) is None else self.holder(name, home, again)
 
     def from_element(self, name: str, stmt: Store, home: Region) -> None:
-        """Load a value of a trip from the element that it is stored in."""
+        """Load a value of an iteration from the element that it is stored in."""
         operands = (Name(stmt.array), *stmt.index)
         self.plan.recomputed.setdefault(id(home), []).append(name)
         self.plan.elements[name] = stmt.array
@@ -65,7 +65,7 @@ class StoredElements(Heads):
         return next((stmt for stmt in stores if self._holds(stmt, name, home)), None)
 
     def _holds(self, stmt: Store, name: str, home: Region) -> bool:
-        """Whether the element that a value is stored in holds it whenever the reversed trip asks for it."""
+        """Whether the element that a value is stored in holds it whenever the reversed iteration asks for it."""
         array, cls = self.types[stmt.array], self._class(stmt.array)
         if stmt.accumulate or not isinstance(array, Array) or array.element != self.types[name]:
             return False

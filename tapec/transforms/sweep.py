@@ -60,7 +60,7 @@ class RevIf:
 
 @dataclass
 class RevLoop:
-    """The reversal of a loop: trips last to first."""
+    """The reversal of a loop: iterations last to first."""
 
     primal: For | Loop
     body: RevBlock
@@ -248,7 +248,7 @@ class Sweep:
             if isinstance(value, Name) and value.id in self.activity:
                 self.contribute(value.id, Name(bar), out)
             if self.regions.merged(target) and self.regions.loop_of(target) is not None:
-                # the trip before sees this variable anew
+                # the iteration before sees this variable anew
                 type_ = self.types[target]
                 assert isinstance(type_, Scalar)
                 out.assign(bar, out.atom(zero_of(type_)))

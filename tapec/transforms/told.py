@@ -53,18 +53,18 @@ class _Told:
             owner = self.owners[region]
             for name, slot in slots.items():
                 shadow = name in self.shadows
-                why = "it is another array in each trip" if shadow else "the trip before it set it"
+                why = "it is another array in each iteration" if shadow else "the iteration before it set it"
                 found.append((self.place(owner), owner.span, *self.stored(name, slot, why)[2:]))
         for region in plan.replayed:
             owner = self.owners[region]
-            why = "its trips depend on nothing that is gone, and nothing of them is kept"
+            why = "its iterations depend on nothing that is gone, and nothing of them is kept"
             found.append((self.place(owner), owner.span, "run again", why))
         for names in plan.recomputed.values():
             for name in names:
                 made = self.regions.defs[name][0]
                 array = plan.elements.get(name)
                 if array is not None and made.span is not None:
-                    why = "the trip has stored it there, and nothing overwrites it"
+                    why = "the iteration has stored it there, and nothing overwrites it"
                     found.append((self.place(made), made.span, "loaded from `{0}`", why, self.named(array)))
                     continue
                 if made.span is not None and name not in self.shadows and not is_extent(made):
@@ -82,12 +82,12 @@ class _Told:
         for region, turned in plan.rotated.items():
             owner = self.owners[region]
             for cycle in turned:
-                why = "the trips exchange `{0}` and `{1}`: the reverse sweep exchanges them back"
+                why = "the iterations exchange `{0}` and `{1}`: the reverse sweep exchanges them back"
                 found.append((self.place(owner), owner.span, "not kept", why, *map(self.named, cycle)))
         for region, handed in plan.handed.items():
             owner = self.owners[region]
             for one in handed:
-                why = "the trips hand on one array at a time: each makes `{0}` anew"
+                why = "the iterations hand on one array at a time: each makes `{0}` anew"
                 found.append((self.place(owner), owner.span, "not kept", why, self.named(one.made)))
         return found
 

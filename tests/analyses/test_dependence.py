@@ -96,7 +96,11 @@ def test_elimination():
     [
         (backward_scan, "f8[::1]", 2),  # x before the store, and its sine
         (elimination, "f8[:,::1]", 1),  # the quotients
-        (wrapping_scan, "f8[::1]", 5),  # three in the first trip, which has a loop of its own, and two in the others
+        (
+            wrapping_scan,
+            "f8[::1]",
+            5,
+        ),  # three in the first iteration, which has a loop of its own, and two in the others
         (scan_against_the_direction, "f8[::1]", 1),
         (repeated_scan, "f8[::1]", 2),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 import tapec
 from tapec.analyses.inequalities import contradict
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.syntax.core import For, Name, walk
 from tapec.syntax.linear import Sum
 from tests.optimise.reading import read
@@ -20,18 +20,18 @@ class Asked:
 
     def __init__(self, text: str) -> None:
         function = read(text)
-        self.integers = Trips(function).dependence.integers
+        self.integers = Iterations(function).dependence.integers
         self.loop = next(stmt for stmt in walk(function.body) if isinstance(stmt, For) and stmt.var == "i")
         (self.here,) = self.integers.regions.body[id(self.loop)]
 
     def apart(self, first: str, second: str, later: bool = False) -> bool:
-        """In different trips, and both not negative."""
+        """In different iterations, and both not negative."""
         one, other = (self.integers.sum(Name(name)) for name in (first, second))
         counted = all(self.integers.never_negative(sum_, self.here) for sum_ in (one, other))
         return counted and self.integers.apart(one, other, self.loop, later)
 
     def different(self, first: str, second: str) -> bool:
-        """In the same trip."""
+        """In the same iteration."""
         one, other = (self.integers.sum(Name(name)) for name in (first, second))
         return self.integers.different(one, other, self.here)
 
@@ -70,7 +70,7 @@ def test_parts_that_may_overlap_are_not_apart():
     assert not PARTS.counted("i3")
 
 
-def test_a_trip_tells_that_a_number_of_trips_is_positive():
+def test_an_iteration_tells_that_a_number_of_iterations_is_positive():
     assert PARTS.counted("i1")
     assert PARTS.counted("n")
     assert not PARTS.counted("i4")
@@ -104,7 +104,7 @@ def test_remainders_tell_strides_apart():
 
 def test_strides_that_meet_are_not_apart():
     assert not STRIDES.apart("i3", "i33")
-    # what a later trip comes to has been left behind in one direction alone
+    # what a later iteration comes to has been left behind in one direction alone
     assert STRIDES.apart("i3", "i33", later=True)
     assert not STRIDES.apart("i33", "i3", later=True)
     assert not STRIDES.apart("i3", "i3n")
@@ -126,7 +126,7 @@ FLAT = Asked("""
 def test_rows_of_a_flat_matrix_are_apart():
     assert FLAT.apart("ij", "ij")
     assert not FLAT.apart("ik", "ik")
-    # nobody knows that n is positive where the loop over j makes no trip
+    # nobody knows that n is positive where the loop over j makes no iteration
     assert not FLAT.counted("in_")
 
 
@@ -169,13 +169,13 @@ DOUBLED = """
     """
 
 
-def test_what_a_loop_carries_has_one_value_in_a_trip():
+def test_what_a_loop_carries_has_one_value_in_an_iteration():
     asked = Asked(DOUBLED)
     assert asked.apart("i", "i1")
     assert asked.counted("i1")
 
 
-def test_what_the_loop_itself_carries_has_others_in_other_trips():
+def test_what_the_loop_itself_carries_has_others_in_other_iterations():
     asked = Asked("""
         def f(a, n):
             k = 0
@@ -234,7 +234,7 @@ def test_inequalities_that_are_too_many_are_not_known_to_contradict():
     assert not contradict(chain)
 
 
-# whole programs: right where trips are apart, and where they are not
+# whole programs: right where iterations are apart, and where they are not
 
 
 def two_fields(y, n):
@@ -356,7 +356,7 @@ def moved_on(x, w, m):
 
 
 def test_names_for_arrays_as_they_were_made_are_one_array_or_two():
-    # what is added to, and what is cleared, may be one array: at one element in a trip then
+    # what is added to, and what is cleared, may be one array: at one element in an iteration then
     reverse = tapec.emit(moved_on, (0, 1), signature="f8[:], f8[:], i8").split("# reverse sweep")[1]
     assert "range(n - 1, -1, -1)" not in reverse
     for m in (0, 1, 3):
@@ -367,7 +367,7 @@ def test_names_for_arrays_as_they_were_made_are_one_array_or_two():
     ("second", "apart"), [("a_1", True), ("a_1[1:]", False), ("np.zeros(n)", True), ("np.dot(a_1, a_1)", False)]
 )
 def test_a_view_may_be_another_part_of_an_array(second, apart):
-    asked = Trips(read(f"""
+    asked = Iterations(read(f"""
         def f(a_1, n, c, s):
             a_2 = np.zeros(n)
             if c:

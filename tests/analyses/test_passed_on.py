@@ -1,4 +1,4 @@
-"""Shadows that reversed trips hand on: within a trip, the one it began with and its own are apart."""
+"""Shadows that reversed iterations hand on: within an iteration, the one it began with and its own are apart."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def f(x, n, m):
 """
 
 
-def test_what_the_last_trip_takes_from_before_the_loop_is_not_what_it_began_with():
+def test_what_the_last_iteration_takes_from_before_the_loop_is_not_what_it_began_with():
     assert {made: one.carried for made, one in facts(read(TEXT)).passed_on.items()} == {"made": "carried"}
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        # another trip takes it, and the next one begins with it
+        # another iteration takes it, and the next one begins with it
         ("ends = k == 0", "ends = k == 1"),
         ("range(last, -1, -1)", "range(last, -2, -1)"),
-        # a loop that makes trips may begin with it
+        # a loop that makes iterations may begin with it
         ("test = n > 0", "test = n > 1"),
         ("carried = begun", "carried = first"),
-        # one array for all trips
+        # one array for all iterations
         ("new = np.zeros(m)", "new = filled"),
         ("            made = first\n", "            made = begun\n"),
     ],
@@ -72,12 +72,12 @@ def upwind(c, v, steps):
     return np.sum(c * c)
 
 
-def test_trips_that_make_an_array_each_are_reversed_without_branches():
+def test_iterations_that_make_an_array_each_are_reversed_without_branches():
     text = tapec.emit(upwind, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
     _, _, reverse = text.partition("# reverse sweep")
     assert [line.strip() for line in reverse.splitlines() if line.strip().startswith("if ")] == [
         "if row == 0:",
-        # what the last trip of the inner loop has left for the element behind it
+        # what the last iteration of the inner loop has left for the element behind it
         "if 1 < n - 1:",
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.syntax.core import For, Name, walk
 from tests.optimise.reading import read
 from tests.sampling import sampled
@@ -74,7 +74,7 @@ def test_what_is_proved_holds(seed):
     rng = random.Random(seed)
     nest = Nest(rng)
     function = read(nest.text("x = a[0]"))
-    integers = Trips(function).dependence.integers
+    integers = Iterations(function).dependence.integers
     loops = {stmt.var: stmt for stmt in walk(function.body) if isinstance(stmt, For)}
     (here,) = integers.regions.body[id(loops[nest.loops[-1]])]
     sums = {name: integers.sum(Name(name)) for name in nest.names}
@@ -99,7 +99,7 @@ def test_what_is_proved_holds(seed):
 
 
 def _pairs(runs: list[list[Seen]], around: list[str]) -> list[tuple[Seen, Seen, bool]]:
-    """What is seen at two times in one trip of some loops, and whether the second one is later."""
+    """What is seen at two times in one iteration of some loops, and whether the second one is later."""
     return [
         (now, then, second > first)
         for run in runs

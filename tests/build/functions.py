@@ -36,7 +36,7 @@ def cubes(a, b, c, d):
 
 
 def newton(a, tolerance):
-    """A number of trips that is known only at the end: the reverse sweep has stacks."""
+    """A iteration count that is known only at the end: the reverse sweep has stacks."""
     if a < 0.0:
         raise ValueError('a is negative: "no" real root */')
     if a > 1e6:

@@ -329,14 +329,14 @@ def test_named_tuples(built):
 def test_the_lock_is_free_during_a_call(built):
     """Python sees that compiled code runs, and stops it; with the lock held it would run to its end."""
     flag, seen = np.zeros(1), np.zeros(1)
-    limit, trips = 20_000_000_000, []
-    worker = threading.Thread(target=lambda: trips.append(built.watch_primal(flag, seen, limit)))
+    limit, iterations = 20_000_000_000, []
+    worker = threading.Thread(target=lambda: iterations.append(built.watch_primal(flag, seen, limit)))
     worker.start()
     while worker.is_alive() and seen[0] == 0.0:
         pass
     flag[0] = 1.0
     worker.join()
-    assert 0 < trips[0] < limit
+    assert 0 < iterations[0] < limit
 
 
 def test_calls_in_many_threads(built):

@@ -107,7 +107,7 @@ def a_value_in_a_place_that_is_not_followed():
 
 
 @misuse
-def a_loop_of_too_many_trips():
+def a_loop_of_too_many_iterations():
     x = constant(1.0)
 
     def numbers():

@@ -142,10 +142,10 @@ class TestStorage:
         assert stored.stored_bytes == " + ".join(["8 * n"] * len(stored.stored))
         assert len(stored.stored) > len({str(note) for note in stored.stored})
 
-    def test_a_list_grows_with_the_trips(self):
+    def test_a_list_grows_with_the_iterations(self):
         (kept,) = told(newton).stored
-        assert kept.per_trip
-        assert in_words(newton, "`x`, 8 bytes for each trip of <while>") in str(kept)
+        assert kept.per_iteration
+        assert in_words(newton, "`x`, 8 bytes for each iteration of <while>") in str(kept)
         assert any("lists" in limit for limit in told(newton).limits)
 
     def test_cheap_values_are_computed_again(self):
@@ -181,15 +181,15 @@ class TestStorage:
 
 class TestLoops:
     def test_fused(self):
-        assert notes(chain, "for i", "fusion") == ["fused: each trip is reversed as soon as it has run"]
+        assert notes(chain, "for i", "fusion") == ["fused: each iteration is reversed as soon as it has run"]
 
     @pytest.mark.parametrize(
         "function, line, reason",
         [
-            (heat, "for t", "<left = u> reads `u`, which <u[i] => writes in an earlier trip"),
-            (recurrent, "for t", "`h` is another array in each trip"),
-            (newton, "while", "how many trips it makes is not known before they have run"),
-            (nearest, "for j", "each trip needs `best` of the one before"),
+            (heat, "for t", "<left = u> reads `u`, which <u[i] => writes in an earlier iteration"),
+            (recurrent, "for t", "`h` is another array in each iteration"),
+            (newton, "while", "how many iterations it makes is not known before they have run"),
+            (nearest, "for j", "each iteration needs `best` of the one before"),
             (search, "for i", "a `break` may end it"),
         ],
     )
@@ -198,14 +198,16 @@ class TestLoops:
 
     def test_vectors(self):
         inner = notes(heat, "for i in range(1", "vectors")
-        assert "forward sweep: may not run on vectors: each trip needs `left` of the one before" in inner
+        assert "forward sweep: may not run on vectors: each iteration needs `left` of the one before" in inner
         assert "reverse sweep: can run on vectors" in inner
         assert told(heat).limits == (in_words(heat, "loops that may not run on vectors: <for i in range(1>"),)
         assert notes(search, "for i", "vectors")[0].startswith("forward sweep: may not run on vectors: ")
 
     def test_small_arrays_become_numbers(self):
         assert notes(nearest, "d = ", "privatise") == [
-            in_words(nearest, "`d` belongs to a trip: every trip of <for i> writes all of it before it reads any")
+            in_words(
+                nearest, "`d` belongs to an iteration: every iteration of <for i> writes all of it before it reads any"
+            )
         ]
         assert notes(nearest, "d = ", "scalars") == ["`d` became 2 numbers"]
 
@@ -217,7 +219,10 @@ class TestLoops:
         (split,) = [str(note) for note in told(chain, parallel=True).notes if note.by == "distribute"]
         assert split.startswith("split: an addition to `u_bar` waits")
         (carried,) = notes(chain, "for i", "carried")
-        assert carried == "carried over: an addition to the next trip's element of `u_bar` is carried to that trip"
+        assert (
+            carried
+            == "carried over: an addition to the next iteration's element of `u_bar` is carried to that iteration"
+        )
 
     def test_checkpointed_loops(self):
         def decay(x, n, k):
@@ -226,7 +231,7 @@ class TestLoops:
             return x
 
         (note,) = [n for n in tapec.explain(decay, signature="f8, i8, i8").notes if n.by == "checkpoints"]
-        assert str(note) == "checkpointed, with k snapshots: trips are run again from the nearest snapshot"
+        assert str(note) == "checkpointed, with k snapshots: iterations are run again from the nearest snapshot"
         limited = tapec.explain(heat, signature=SIGNATURES[heat], memory="1MB")
         (note,) = [n for n in limited.notes if n.by == "checkpoints"]
         assert note.line == line_of(heat, "for t")
@@ -302,7 +307,7 @@ class TestCommand:
         text = "def f(x):\n    s = 0.0\n    for v in x:\n        s += v * v\n    return s\n"
         (tmp_path / "explained.py").write_text(text)
         by_types = succeeds("explain", "explained.py:f", "--sig", "f8[::1]")
-        assert "line 3: fused: each trip is reversed as soon as it has run" in by_types
+        assert "line 3: fused: each iteration is reversed as soon as it has run" in by_types
         assert succeeds("explain", "explained.py:f", "--args", "np.ones(3)") == by_types
         assert "opt_level=0" in succeeds("explain", "explained.py:f", "--sig", "f8[::1]", "-O0")
 

@@ -152,7 +152,7 @@ def accepted(u, w, steps):
 
 
 def taken_by_turns(u, w, steps):
-    """Of two arrays, and in every third trip of a longer one, or another one than before."""
+    """Of two arrays, and in every third iteration of a longer one, or another one than before."""
     for i in range(steps):
         if i % 3 == 2:
             u = u + w
@@ -175,7 +175,7 @@ def shortened(u, w, steps):
     ("program", "args"),
     sampled(
         [
-            # as the form has it, and not so, which is no error where there is one trip
+            # as the form has it, and not so, which is no error where there is one iteration
             (layers, (arr(3, 2, 2), arr(4, 2))),
             (layers, (arr(1, 2, 3), arr(4, 2))),
             (layers, (arr(0, 2, 3), arr(4, 1))),
@@ -198,7 +198,7 @@ def shortened(u, w, steps):
             (taken_by_turns, (arr(1), arr(3), 7)),
             (taken_by_turns, (arr(1), arr(3), 2)),
             (shortened, (arr(5), arr(1), 3)),
-            # operands that are stretched, in the first trip or in all
+            # operands that are stretched, in the first iteration or in all
             (reaction, (arr(1, 3), arr(2, 3), 0.2, 3)),
             (reaction, (arr(2, 3), arr(1, 1), 0.2, 3)),
             (growing, (arr(3), 4)),
@@ -227,7 +227,7 @@ def test_derivatives(program: Any, args: Any):
 
 
 def test_arrays_that_one_side_sets_anew_keep_their_extents():
-    """As `u = new` on all ways does: no operand is asked whether it has to be stretched in each trip."""
+    """As `u = new` on all ways does: no operand is asked whether it has to be stretched in each iteration."""
     text = tapec.emit(accepted, wrt=(0, 1), signature="f8[::1], f8[::1], i8")
     first, _ = text.split("else:\n\n        # forward sweep")
     assert "!= 1" not in first and "== 1" not in first
@@ -263,7 +263,7 @@ def test_the_usual_case_has_a_form_of_its_own():
         (exchanged, (0, 1), (float64[::1], float64[::1], int64), ["v.shape[0] == u.shape[0]"]),
     ],
 )
-def test_arrays_that_trips_hand_on_have_a_form_in_which_they_keep_their_extents(program, wrt, signature, asked):
+def test_arrays_that_iterations_hand_on_have_a_form_in_which_they_keep_their_extents(program, wrt, signature, asked):
     text = tapec.emit(program, wrt=wrt, signature=signature)
     first, _, rest = text.partition("\n    else:\n")
     assert rest and all(one in first for one in asked), first

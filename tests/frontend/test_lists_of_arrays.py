@@ -1,4 +1,4 @@
-"""Lists that a loop over few known numbers fills with arrays: its trips are written out."""
+"""Lists that a loop over few known numbers fills with arrays: its iterations are written out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def nested(u, a):
     return total * len(out)
 
 
-def no_trip(u, a):
+def no_iteration(u, a):
     out = [u]
     for _ in range(0):
         out.append(a @ u)
@@ -86,7 +86,7 @@ def walked_backwards(u, a):
     return np.sum(g)
 
 
-PROGRAMS = [no_trip, stages, layers, nested, changed_afterwards, emptied, numbers, walked_backwards]
+PROGRAMS = [no_iteration, stages, layers, nested, changed_afterwards, emptied, numbers, walked_backwards]
 
 
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 3))
@@ -105,6 +105,6 @@ def many(u):
     return np.sum(out[0])
 
 
-def test_many_trips_are_refused():
+def test_many_iterations_are_refused():
     with pytest.raises(TapecError, match="a list that grows in a loop"):
         tapec.emit(many, signature="f8[::1]")

@@ -1,4 +1,4 @@
-"""Long loops over numbers that stand in the source have one body; what needs known numbers has one per trip."""
+"""Long loops over numbers that stand in the source have one body; what needs known numbers has one per iteration."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def cells(x, w):
 
 
 def last_one(x, w):
-    """What a trip sets is read behind the loop: that there is a trip must be known."""
+    """What an iteration sets is read behind the loop: that there is an iteration must be known."""
     total = 0.0
     for k in (3, 1, 2, 0, 3, 1, 2, 0, 3, 2):
         row = np.zeros(x.shape[1])
@@ -91,7 +91,7 @@ def axes(x, w):
 
 
 def grown(x, w):
-    """A list is unpacked that has an item per trip."""
+    """A list is unpacked that has an item per iteration."""
     out = []
     for k in (0, 1, 2):
         total = 0.0
@@ -134,12 +134,12 @@ def test_derivatives_of_long_loops_over_numbers(f: Callable[..., Any]):
 
 
 @pytest.mark.parametrize("f", ROLLED, ids=lambda f: f.__name__)
-def test_one_body_stands_for_all_trips(f: Callable[..., Any]):
+def test_one_body_stands_for_all_iterations(f: Callable[..., Any]):
     text = tapec.emit(f, wrt=(0, 1), signature="f8[:,::1], f8[:,::1]", opt_level=1)
     assert len(re.findall(r"\n +for i in range\(x", text)) <= 6
 
 
-def test_an_error_in_a_trip_points_at_its_line():
+def test_an_error_in_an_iteration_points_at_its_line():
     def wrong(x):
         total = 0.0
         for k in (1, 2, 3, 4, 5, 6, 7, 8, 9):

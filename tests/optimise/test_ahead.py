@@ -1,4 +1,4 @@
-"""Elementary functions before loops whose trips need one another."""
+"""Elementary functions before loops whose iterations need one another."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_functions_of_what_the_loop_leaves_alone_come_before():
 @pytest.mark.parametrize(
     ("count", "body"),
     [
-        # of the trip before; of what the loop changes; in a branch; of what is the same in all trips
+        # of the iteration before; of what the loop changes; in a branch; of what is the same in all iterations
         ("n1", "t = s * v\n            e = math.exp(t)\n            s_1 = s * e"),
         ("n1", "t = a[i]\n            e = math.exp(t)\n            s_1 = s * e\n            a[0] = s_1"),
         (
@@ -73,7 +73,7 @@ def test_functions_that_stay(count, body):
     assert compute_ahead(function) == function
 
 
-def test_trips_in_any_order_run_on_vectors_as_they_are():
+def test_iterations_in_any_order_run_on_vectors_as_they_are():
     text = PATH.format(count="n1", body=STEP).replace("s = s_1\n            total = total + s_1", "total = total + s_1")
     function = read(text)
     assert compute_ahead(function) == function

@@ -39,7 +39,7 @@ LINKS = (
 )
 
 
-def test_rows_are_read_for_some_trips_at_a_time():
+def test_rows_are_read_for_some_iterations_at_a_time():
     rng = np.random.default_rng(5)
     for link in LINKS:
         function = read(ROWS.format(link=link))
@@ -53,7 +53,7 @@ def test_rows_are_read_for_some_trips_at_a_time():
 @pytest.mark.parametrize(
     "link",
     [
-        # nothing to gain; trips that need one another, or that print; a way out
+        # nothing to gain; iterations that need one another, or that print; a way out
         "e = z * 2.0",
         "e = math.exp(s)",
         "e = math.exp(z)\n        print(e)",

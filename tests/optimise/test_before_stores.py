@@ -1,4 +1,6 @@
-"""What a trip leaves for the next one is computed before the trip stores, and stays before it in the printed text."""
+"""What an iteration leaves for the next one is computed before the iteration stores, and stays before it in the printed
+text.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ def f(a, a_1, x, n, j_stack):
     y = x
     s = 0.0
     for i in range(n):
-{trip}
+{iteration}
     return a, y, s
 """
 
 
-def loop(trip: str) -> str:
-    return LOOP.format(trip="\n".join(f"        {line}" for line in trip.splitlines()))
+def loop(iteration: str) -> str:
+    return LOOP.format(iteration="\n".join(f"        {line}" for line in iteration.splitlines()))
 
 
 def test_a_record_of_what_was_left_waits_for_what_is_left_next():
@@ -40,7 +42,7 @@ def test_a_sum_may_grow_in_several_statements():
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
         # it may be what was stored
         "a[i] = y\nk = i + 1\nz = a[k]\ny = z",
@@ -48,7 +50,7 @@ def test_a_sum_may_grow_in_several_statements():
         "z = a[i]\na_1[i] = y\ny = z",
         # it follows from what was left
         "a_1[i] = y\nz_1 = a[i]\nz = z_1 * y\ny = z",
-        # a number that waits for the trip before, and is no sum, keeps the loop from vectors
+        # a number that waits for the iteration before, and is no sum, keeps the loop from vectors
         "a_1[i] = y\nz = a[i]\ns_1 = s * z\ny = z\ns = s_1",
         "a_1[i] = y\nz = a[i]\ns_1 = s * z\ns_2 = s_1 + z\ny = z\ns = s_2",
         # the order of what is taken from a list counts
@@ -57,12 +59,12 @@ def test_a_sum_may_grow_in_several_statements():
         "a_1[i] = y\nz = a[i]\nif x > s:\n    s = x\ny = z",
     ],
 )
-def test_other_statements_stay_in_order(trip: str):
-    text = loop(trip)
+def test_other_statements_stay_in_order(iteration: str):
+    text = loop(iteration)
     check(compute_before_stores, text, text)
 
 
-def test_it_is_not_put_into_the_copy_that_ends_the_trip():
+def test_it_is_not_put_into_the_copy_that_ends_the_iteration():
     text = loop("t = a[i]\nt_1 = t * x\na[i] = y + t\ny = t_1")
     check(renest, before=loop("t = a[i]\nt_1 = t * x\nt_2 = y + t\na[i] = t_2\ny = t_1"), after=text)
 

@@ -1,4 +1,4 @@
-"""What a trip adds to the next one's element is carried to it."""
+"""What an iteration adds to the next one's element is carried to it."""
 
 from __future__ import annotations
 
@@ -108,17 +108,17 @@ STEPS = """
 def f(a, b, x, n, c):
     y = x
     for k in range(n):
-{trips}
+{iterations}
         y *= b
     return a
 """
 
 
-def steps(trips: str) -> str:
-    return STEPS.format(trips="\n".join(f"        {line}" for line in trips.splitlines()))
+def steps(iterations: str) -> str:
+    return STEPS.format(iterations="\n".join(f"        {line}" for line in iterations.splitlines()))
 
 
-def test_loops_in_loops_whose_trips_wait_for_each_other_carry_too():
+def test_loops_in_loops_whose_iterations_wait_for_each_other_carry_too():
     check(
         carry_additions,
         before=steps(f"for i in range(n):\n    z = y * x\n{ADDED}"),
@@ -134,7 +134,7 @@ def test_loops_in_loops_whose_trips_wait_for_each_other_carry_too():
     [
         # a loop inside that has ways cannot run on vectors
         steps(f"for i in range(n):\n    if c:\n        z = y\n    else:\n        z = x\n{ADDED}"),
-        # the trips of the loop around can run in any order
+        # the iterations of the loop around can run in any order
         steps(f"for i in range(n):\n    z = y * x\n{ADDED}").replace("y *= b", "w = y"),
     ],
 )
@@ -142,7 +142,7 @@ def test_other_loops_in_loops_stay(text: str):
     check(carry_additions, text, text)
 
 
-def test_two_trips_know_what_is_added_two_elements_further_on():
+def test_two_iterations_know_what_is_added_two_elements_further_on():
     before = """
     def f(a, x, n):
         for i in range(n):
@@ -183,7 +183,7 @@ def test_two_trips_know_what_is_added_two_elements_further_on():
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
         "a[i] += x\nk = i + 5\na[k] += x",
         "a[i] += x\na[i] += x",
@@ -198,8 +198,8 @@ def test_two_trips_know_what_is_added_two_elements_further_on():
         "k = i + 1\nfor j_1 in range(n):\n    a[i] += x\n    a[k] += x",
     ],
 )
-def test_additions_stay_where_others_meet_the_array_or_may_be_left_out(trip: str):
-    body = "\n".join(f"        {line}" for line in trip.splitlines())
+def test_additions_stay_where_others_meet_the_array_or_may_be_left_out(iteration: str):
+    body = "\n".join(f"        {line}" for line in iteration.splitlines())
     text = f"""
 def f(a, x, n, j, c):
     for i in range(n):

@@ -1,4 +1,4 @@
-"""What a trip adds to the next elements of rows is carried along them."""
+"""What an iteration adds to the next elements of rows is carried along them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.sampling import sampled
 NEST = """
 def f(A, x, n, n_1):
     for i in range(n):
-{trips}
+{iterations}
     return A
 """
 
 
-def nest(trips: str) -> str:
-    return NEST.format(trips="\n".join(f"        {line}" for line in trips.splitlines()))
+def nest(iterations: str) -> str:
+    return NEST.format(iterations="\n".join(f"        {line}" for line in iterations.splitlines()))
 
 
 CROSS = """for j in range(n_1):
@@ -93,11 +93,11 @@ if t_3:
 
 
 @pytest.mark.parametrize(
-    "trips",
+    "iterations",
     [
-        # trips that keep to a row of their own may run in lanes
+        # iterations that keep to a row of their own may run in lanes
         "for j in range(n_1):\n    k = j + 1\n    A[i, j] += x\n    A[i, k] += x",
-        # the row is another one in each trip
+        # the row is another one in each iteration
         "i_2 = i + 1\nfor j in range(n_1):\n    k = j + 1\n    A[j, i] += x\n    A[k, i_2] += x",
         # the array is read
         f"{CROSS}\n    z = A[i, j]",
@@ -107,8 +107,8 @@ if t_3:
         CROSS.replace("k = j + 1", "k = j + 0"),
     ],
 )
-def test_other_nests_stay(trips: str):
-    check(carry_in_rows, nest(trips), nest(trips))
+def test_other_nests_stay(iterations: str):
+    check(carry_in_rows, nest(iterations), nest(iterations))
 
 
 def water(h, u, v, steps):
@@ -206,6 +206,6 @@ def test_what_is_carried_is_told():
     notes = tapec.explain(staggered, wrt=0, signature="f8[:,::1],f8[:,::1],i8").notes
     told = {str(note) for note in notes if note.by == "carried"}
     assert told == {
-        f"carried over: an addition to the next trip's element of `{array}` is carried to that trip"
+        f"carried over: an addition to the next iteration's element of `{array}` is carried to that iteration"
         for array in ("e_bar", "hx_bar")
     }

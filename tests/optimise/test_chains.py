@@ -13,7 +13,7 @@ from tests.optimise.reading import check, read
 from tests.oracles import interpreted
 
 
-def test_an_element_that_the_next_trip_reads_is_carried_and_the_rest_split_off():
+def test_an_element_that_the_next_iteration_reads_is_carried_and_the_rest_split_off():
     check(
         split_chains,
         before="""
@@ -80,7 +80,7 @@ def test_an_element_that_the_next_trip_reads_is_carried_and_the_rest_split_off()
     )
 
 
-TRIP = """
+ITERATION = """
             s = a[j]
             a[j] = 0.0
             p = ay[j]
@@ -99,7 +99,7 @@ TRIP = """
 @pytest.mark.parametrize(
     "line, other",
     [
-        # an earlier trip, or a statement before, has stored what the recurrence is made of
+        # an earlier iteration, or a statement before, has stored what the recurrence is made of
         ("p = ay[j]", "p = ax[i]"),
         ("p = ay[j]", "ay[j] = 1.0\n            p = ay[j]"),
         ("p = ay[j]", "p = ay[j]\n            k_1 = j + 1\n            ay[k_1] = s"),
@@ -123,7 +123,7 @@ TRIP = """
     ],
 )
 def test_loops_stay_without_a_proof_or_a_gain(line: str, other: str):
-    text = "def f(a, ax, ay, n, i):\n    for i_1 in range(n):\n        for j in range(n):" + TRIP
+    text = "def f(a, ax, ay, n, i):\n    for i_1 in range(n):\n        for j in range(n):" + ITERATION
     assert split_chains(read(text)) != read(text)
     text = text.replace(line, other)
     assert split_chains(read(text)) == read(text)

@@ -1,4 +1,4 @@
-"""Checks that are made once, before the loops whose trips would make them."""
+"""Checks that are made once, before the loops whose iterations would make them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
 
 
-def test_a_check_that_no_trip_changes_is_made_before_the_loop():
+def test_a_check_that_no_iteration_changes_is_made_before_the_loop():
     check(
         check_once,
         before="""
@@ -46,7 +46,7 @@ def test_a_check_that_no_trip_changes_is_made_before_the_loop():
     )
 
 
-def test_a_check_behind_stores_into_memory_of_the_trip_rises_through_all_loops():
+def test_a_check_behind_stores_into_memory_of_the_iteration_rises_through_all_loops():
     check(
         check_once,
         before="""
@@ -81,21 +81,21 @@ def test_a_check_behind_stores_into_memory_of_the_trip_rises_through_all_loops()
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
-        "c = i == k\nif c:\n    raise ValueError()",  # asks of the trip
+        "c = i == k\nif c:\n    raise ValueError()",  # asks of the iteration
         "a[i] = x\nc = n == k\nif c:\n    raise ValueError()",  # somebody sees the store
         "print(x)\nc = n == k\nif c:\n    raise ValueError()",
         "c = n == k\nif c:\n    raise ValueError()\nelse:\n    print(x)",
         "c = n == k\nif c:\n    a[i] = x\n    raise ValueError()",
         "c = x == a[0]\nif c:\n    raise ValueError()\na[0] = 1.0",
         "y = a[0]\nc = x == y\nif c:\n    raise ValueError()\na[0] = 1.0",
-        "k_1 = n // k\nc = k_1 == 0\nif c:\n    raise ValueError()",  # which may fail where no trip does
+        "k_1 = n // k\nc = k_1 == 0\nif c:\n    raise ValueError()",  # which may fail where no iteration does
         "while True:\n    break\nc = n == k\nif c:\n    raise ValueError()",  # which may not end
     ],
 )
-def test_a_check_that_asks_something_else_in_each_trip_or_comes_too_late_stays(trip: str):
-    lines = "\n".join(f"        {line}" for line in trip.splitlines())
+def test_a_check_that_asks_something_else_in_each_iteration_or_comes_too_late_stays(iteration: str):
+    lines = "\n".join(f"        {line}" for line in iteration.splitlines())
     text = f"""
 def f(x, a, k, n):
     for i in range(n):

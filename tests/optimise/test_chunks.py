@@ -1,4 +1,4 @@
-"""Buffers of trips that are parts of larger arrays."""
+"""Buffers of iterations that are parts of larger arrays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def steps(x, n):
 
 
 def merges(x, n):
-    """Buffers of other extents in each trip, of two kinds of numbers."""
+    """Buffers of other extents in each iteration, of two kinds of numbers."""
     a, b = x * x, np.empty(x.shape[0])
     n, width = x.shape[0], 1
     while width < n:
@@ -62,7 +62,7 @@ def merges(x, n):
 
 
 def some_empty(x, n):
-    """Loops without trips between others, also in the first trip."""
+    """Loops without iterations between others, also in the first iteration."""
     s, c = x[0], 0
     while c < 7:
         m = (c * c) % 4
@@ -72,8 +72,8 @@ def some_empty(x, n):
     return s
 
 
-def in_each_trip(x, n):
-    """A loop around, whose trips are reversed as soon as they ran."""
+def in_each_iteration(x, n):
+    """A loop around, whose iterations are reversed as soon as they ran."""
     total = 0.0
     for r in range(3):
         s, c = x[r], 0
@@ -85,20 +85,20 @@ def in_each_trip(x, n):
     return total
 
 
-PROGRAMS = (steps, merges, some_empty, in_each_trip)
+PROGRAMS = (steps, merges, some_empty, in_each_iteration)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("room", sampled([20, 0, 3, 2048], 4))
 def test_derivatives(f: Callable[..., Any], room: int, monkeypatch: pytest.MonkeyPatch):
-    """Whatever fits into a chunk: nothing, some trips, all of them."""
+    """Whatever fits into a chunk: nothing, some iterations, all of them."""
     monkeypatch.setattr(chunks, "_CHUNK", room)
     with interpreted():
         check(f, (X, 6), (0,))
 
 
 @pytest.mark.parametrize("f", [steps, merges, some_empty], ids=lambda f: f.__name__)
-def test_buffers_of_trips_are_parts_of_chunks(f: Callable[..., Any]):
+def test_buffers_of_iterations_are_parts_of_chunks(f: Callable[..., Any]):
     source = tapec.emit(f, signature="f8[::1], i8")
     assert "= chunk[start:" in source
     assert "store_stack.append(chunk" in source

@@ -1,4 +1,4 @@
-"""Lists of numbers that become arrays: as many elements as loops with other bounds each time make trips."""
+"""Lists of numbers that become arrays: as many elements as loops with other bounds each time make iterations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RNG = np.random.default_rng(1)
 
 
 def rows(x, w, start):
-    """Rows of different lengths, none at all among them; what a trip overwrites is kept."""
+    """Rows of different lengths, none at all among them; what an iteration overwrites is kept."""
     h = np.array([0.3, 0.5, 0.2])
     total = 0.0
     for i in range(start.shape[0] - 1):
@@ -42,7 +42,7 @@ def backwards(x, w, start):
 
 
 def in_branches(x, w, start):
-    """Loops in branches, of which the test follows from given numbers; trips that keep more than others."""
+    """Loops in branches, of which the test follows from given numbers; iterations that keep more than others."""
     h = np.array([0.3, 0.5, 0.2])
     for i in range(start.shape[0] - 1):
         m = start[i + 1] - start[i]
@@ -58,7 +58,7 @@ def in_branches(x, w, start):
 
 
 def three_deep(x, w, start):
-    """The innermost loop makes as many trips for each trip of the one around it."""
+    """The innermost loop makes as many iterations for each iteration of the one around it."""
     h = np.array([0.3, 0.5, 0.2])
     for i in range(start.shape[0] - 1):
         for p in range(start[i], start[i + 1]):
@@ -132,7 +132,7 @@ def test_no_rows():
 
 
 def left_early(x, w, start):
-    """How many trips run follows from values."""
+    """How many iterations run follows from values."""
     h = np.array([0.3, 0.5, 0.2])
     for i in range(start.shape[0] - 1):
         for p in range(start[i], start[i + 1]):
@@ -143,7 +143,7 @@ def left_early(x, w, start):
 
 
 def moving(x, w, start):
-    """The bounds follow from what the loops hand from trip to trip."""
+    """The bounds follow from what the loops hand from iteration to iteration."""
     h = np.array([0.3, 0.5, 0.2])
     m = 1
     for i in range(x.shape[0] - 2):
@@ -154,7 +154,7 @@ def moving(x, w, start):
 
 
 def overwritten(x, w, start):
-    """The bounds are elements that a trip changes."""
+    """The bounds are elements that an iteration changes."""
     h = np.array([0.3, 0.5, 0.2])
     for i in range(4):
         for p in range(start[i], start[i + 1]):

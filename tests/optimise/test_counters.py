@@ -17,7 +17,7 @@ def same(change, text: str) -> None:
     check(change, text, text)
 
 
-def test_a_counter_that_gives_the_first_trip_stays():
+def test_a_counter_that_gives_the_first_iteration_stays():
     same(
         count_by_formula,
         """
@@ -162,11 +162,11 @@ def triangle(q, x, w):
     total = 0.0
     diff = np.empty(n)
     image = np.empty(n)
-    for trip in range(3):
+    for iteration in range(3):
         for c in range(n):
-            diff[c] = x[c] - w[trip]
+            diff[c] = x[c] - w[iteration]
             image[c] = diff[c]
-        place = trip
+        place = iteration
         for c in range(n):
             for r in range(c + 1, n):
                 image[r] += q[place] * diff[c]
@@ -184,7 +184,7 @@ def test_the_derivative_is_right(n):
     check_derivative(triangle, (rng.normal(size=20), rng.normal(size=n), rng.normal(size=3)), (0, 1, 2))
 
 
-def test_nothing_is_kept_of_a_counter_per_trip():
+def test_nothing_is_kept_of_a_counter_per_iteration():
     text = tapec.emit(triangle, wrt=(0, 1), signature="f8[::1], f8[::1], f8[::1]")
     assert "diff" not in "".join(line for line in text.splitlines() if "#" not in line)
     assert "place_store = np.empty(n, " in text

@@ -65,7 +65,7 @@ def test_a_store_through_a_view_of_something_read_stays():
     )
 
 
-def test_what_a_trip_stores_last_in_its_own_element_is_needed_after_the_loop_only():
+def test_what_an_iteration_stores_last_in_its_own_element_is_needed_after_the_loop_only():
     check(
         drop_dead,
         before="""
@@ -90,7 +90,7 @@ def test_what_a_trip_stores_last_in_its_own_element_is_needed_after_the_loop_onl
     )
 
 
-def test_an_element_that_the_next_trip_reads_is_kept():
+def test_an_element_that_the_next_iteration_reads_is_kept():
     check(
         drop_dead,
         before="""

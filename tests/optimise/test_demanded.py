@@ -1,4 +1,4 @@
-"""Extents without which every trip of a loop would raise an error."""
+"""Extents without which every iteration of a loop would raise an error."""
 
 from __future__ import annotations
 
@@ -133,6 +133,6 @@ def test_other_extents_are_errors_at_any_level(rng: np.random.Generator, extent:
         for level in (1, 2):
             with pytest.raises(ValueError):
                 tapec.grad(turned, (0, 1), opt_level=level)(*args)
-        # no trip, no error
+        # no iteration, no error
         none = *args[:2], args[2][:0]
         assert tapec.value_and_grad(turned, (0, 1))(*none)[0] == 0.0

@@ -1,4 +1,4 @@
-"""Arrays that trips make and drop again change places."""
+"""Arrays that iterations make and drop again change places."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def f(x, n, m, c):
 """
 
 
-def test_a_trip_writes_into_the_array_that_the_one_before_has_dropped():
+def test_an_iteration_writes_into_the_array_that_the_one_before_has_dropped():
     check(
         reuse_dropped,
         before=STEPS,
@@ -76,7 +76,7 @@ def test_a_trip_writes_into_the_array_that_the_one_before_has_dropped():
         # it is handed on only sometimes, or not dropped
         ("        a_now = a_new", "        if c:\n            a_now = a_new"),
         ("        a_old = a_now\n", "        if c:\n            break\n        a_old = a_now\n"),
-        # the next trip gets no other
+        # the next iteration gets no other
         ("        a_old = a_now\n", ""),
     ],
 )

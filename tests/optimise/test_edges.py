@@ -26,7 +26,7 @@ def f(a, a_1, n, n1, k):
 AS_IT_IS = {"start": "0", "stop": "n", "shift": "+ 1", "size": "n"}
 
 
-def test_the_last_trip_goes_round():
+def test_the_last_iteration_goes_round():
     before = RING.format(**AS_IT_IS)
     loop = before[before.index("    for") : before.index("    return")]
     middle = loop.replace("(0, n)", "(n_1)").replace("j1 = j % n", "j1 = j")
@@ -50,7 +50,7 @@ def f(a, n):
 
 
 def test_tests_of_edges_have_one_answer_between():
-    """All comparisons with numbers near the edges, in loops of few trips."""
+    """All comparisons with numbers near the edges, in loops of few iterations."""
     sides = [*range(-2, 5), "k1", "k2", "k3"]
     parted = 0
     for comparison, side in itertools.product(("<", "<=", ">", ">=", "==", "!="), sides):
@@ -67,7 +67,7 @@ def test_tests_of_edges_have_one_answer_between():
 @pytest.mark.parametrize(
     "other",
     [
-        # edges of more than two trips, or not known; another ring
+        # edges of more than two iterations, or not known; another ring
         {"shift": "+ 3"},
         {"shift": "- 3"},
         {"shift": "+ k"},
@@ -75,7 +75,7 @@ def test_tests_of_edges_have_one_answer_between():
         {"start": "-1"},
         {"size": "n1"},
         {"size": "7"},
-        # a ring of another number in each trip
+        # a ring of another number in each iteration
         {"size": "i"},
         # nothing goes round
         {"stop": "k1", "size": "k2"},

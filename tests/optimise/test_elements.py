@@ -52,7 +52,7 @@ def test_an_element_below_the_bounds_of_a_loop_is_known_in_it_and_after_it():
 @pytest.mark.parametrize(
     ("bounds", "stored"),
     [
-        ("range(k, n)", "a[i]"),  # the first trip stores into it
+        ("range(k, n)", "a[i]"),  # the first iteration stores into it
         ("range(n, k, -1)", "a[j]"),
         ("range(n)", "a[i]"),
         ("range(k)", "a[j]"),

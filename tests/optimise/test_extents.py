@@ -127,16 +127,16 @@ def camera(cams, points):
     return total
 
 
-def test_no_array_is_left_in_a_trip():
+def test_no_array_is_left_in_an_iteration():
     text = tapec.emit(camera, wrt=(0, 1), signature="f8[:, ::1], f8[:, ::1]")
     assert "np.empty" not in text
 
 
-@pytest.mark.parametrize("trips", [0, 3])
+@pytest.mark.parametrize("iterations", [0, 3])
 @pytest.mark.parametrize("width", [1, 3])
-def test_the_derivative_is_right(trips, width):
+def test_the_derivative_is_right(iterations, width):
     rng = np.random.default_rng(2)
-    check_derivative(camera, (rng.normal(size=(trips, 7)), rng.normal(size=(trips, width))), (0, 1))
+    check_derivative(camera, (rng.normal(size=(iterations, 7)), rng.normal(size=(iterations, width))), (0, 1))
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_an_array_that_ends_before_the_element_is_an_error():
     gradient = tapec.grad(camera, wrt=(0, 1))
     with pytest.raises(IndexError, match="index 6 is out of bounds"):
         gradient(np.ones((2, 5)), np.ones((2, 2)))
-    # no trip asks for it
+    # no iteration asks for it
     gradient(np.ones((0, 5)), np.ones((0, 2)))
 
 

@@ -113,7 +113,7 @@ def rows_and_weights(x, y):
 
 
 def test_loops_that_run_in_lanes_where_others_are_short_have_one_form_for_given_arguments():
-    # few trips side by side, and many of short and of long loops
+    # few iterations side by side, and many of short and of long loops
     short, *others = (stacks((n, m), (n,)) for n, m in ((20, 5), (3, 5), (20, 30)))
     with oracles.interpreted(), np.errstate(all="ignore"):
         all_forms = jit.load(program(rows_and_weights, short, None))

@@ -1,4 +1,4 @@
-"""Functions that all trips of a loop ask for alike in loops inside, computed once before it."""
+"""Functions that all iterations of a loop ask for alike in loops inside, computed once before it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.optimise.reading import read
 from tests.oracles import arr, interpreted
 from tests.sampling import sampled
 
-TRIP = """
+ITERATION = """
 def f(x, a, b, n):
     n1 = a.shape[0]
     y = 0.0
-    for k in range({trips}):
+    for k in range({iterations}):
         {before}
         for i in range({inner}):
             {inside}
@@ -32,7 +32,7 @@ def f(x, a, b, n):
     return y
 """
 AS_IT_IS = {
-    "trips": "n",
+    "iterations": "n",
     "before": "pass",
     "inner": "n1",
     "inside": "pass",
@@ -44,7 +44,7 @@ AS_IT_IS = {
 
 def changed(other: dict[str, str]) -> bool:
     """Whether the function is computed before the loop; what is returned stays the same."""
-    function = read(TRIP.format(**(AS_IT_IS | other)))
+    function = read(ITERATION.format(**(AS_IT_IS | other)))
     after = functions_once(function)
     for args in ((1.25, arr(3), arr(3), 4), (0.5, arr(2), arr(2), 0), (0.5, arr(0), arr(0), 2)):
         assert identical(*(run(one, args) for one in (function, after))), (other, args)
@@ -56,12 +56,12 @@ def changed(other: dict[str, str]) -> bool:
     "other",
     [
         {},
-        {"trips": "5"},
-        {"trips": "n, 0, -1"},
+        {"iterations": "5"},
+        {"iterations": "n, 0, -1"},
         {"value": "t ** x"},
         {"inner": "1, n1"},
         {"inner": "m", "before": "m = n1 - 1"},
-        # sums on the way, and branches that all trips take alike
+        # sums on the way, and branches that all iterations take alike
         {"before": "s = 0.5", "inside": "s = s + a[i]", "argument": "s"},
         {"inside": "t = 0.0\n            c = a[i] > 0.5\n            if c:\n                t = a[i]", "argument": "t"},
     ],
@@ -74,14 +74,14 @@ def test_computed_before(other: dict[str, str]):
 @pytest.mark.parametrize(
     "other",
     [
-        # it depends on the trip, on what trips carry, or on what they change
+        # it depends on the iteration, on what iterations carry, or on what they change
         {"inner": "k"},
         {"argument": "a[i] * k"},
         {"argument": "y"},
         {"behind": "a[0] = y"},
         {"before": "c = y > 0.5", "inside": "t = 0.0\n            if c:\n                t = a[i]", "argument": "t"},
-        # too few trips, a cheap function, a loop that counts another way
-        {"trips": "3"},
+        # too few iterations, a cheap function, a loop that counts another way
+        {"iterations": "3"},
         {"value": "t ** 2"},
         {"value": "math.sqrt(t)"},
         {"inner": "n1 - 1, -1, -1"},
@@ -136,7 +136,7 @@ def on_a_square(x, mu, nu, s):
     return total
 
 
-def negative_where_no_trip_is(x, mu, nu, s):
+def negative_where_no_iteration_is(x, mu, nu, s):
     total = np.sum(mu * nu)
     for i in range(0, x.shape[0] - 3):
         for k in range(x.shape[0] - 3):
@@ -144,7 +144,7 @@ def negative_where_no_trip_is(x, mu, nu, s):
     return total
 
 
-@pytest.mark.parametrize("f", sampled([student, decays, on_a_triangle, on_a_square, negative_where_no_trip_is], 2))
+@pytest.mark.parametrize("f", sampled([student, decays, on_a_triangle, on_a_square, negative_where_no_iteration_is], 2))
 @pytest.mark.parametrize("n", sampled([5, 0, 1], 3))
 def test_programs(f, n: int):
     with interpreted():

@@ -143,7 +143,7 @@ def test_elements_counted_from_the_other_end_have_a_loop_of_their_own():
     [
         # halves that never meet
         "i_1 = n + k; i_2 = i_1 - i; a[i_2] += t; a[i] += t",
-        # an element that a later trip reads
+        # an element that a later iteration reads
         "i_1 = k - i; i_2 = i_1 - 1; a[i_2] += t; s = a[i]",
         "i_1 = k - i; i_2 = i_1 - 1; s = a[i]; a[i_2] += t",
     ],
@@ -177,7 +177,7 @@ def test_gradients_of_programs_that_read_from_both_ends(rng):
             check_derivative(mirrored, (*rng.normal(size=(2, size)), min(size, 3)))
 
 
-def test_a_number_of_trips_that_was_chosen_is_hidden():
+def test_a_number_of_iterations_that_was_chosen_is_hidden():
     check(
         hide_choices,
         before="""

@@ -1,4 +1,4 @@
-"""Loops of which LLVM is told that no trip touches what another one stores."""
+"""Loops of which LLVM is told that no iteration touches what another one stores."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def test_a_row_of_several_arrays():
 @pytest.mark.parametrize(
     "body",
     [
-        # an element of the trip before, of the one behind, and one for all
+        # an element of the iteration before, of the one behind, and one for all
         "k = j - 1\nx = A[i, k]\nA[i, j] = x\ny = B[i, j]\na[j] = y",
         "k = j + 1\nx = A[i, k]\nA[i, j] = x\ny = B[i, j]\na[j] = y",
         "x = B[i, j]\nA[i, i] += x\ny = C[i, j]\na[j] = y",
-        # a subscript that may be the last element, in one trip or in all
+        # a subscript that may be the last element, in one iteration or in all
         "k = j - 2\nx = B[i, j]\nA[i, k] += x\ny = C[i, j]\na[j] = y",
         "k = m - j\nx = B[i, j]\nA[i, k] += x\ny = C[i, j]\na[j] = y",
         # elements of a column, which LLVM would gather
@@ -59,7 +59,7 @@ def test_a_difference_from_where_the_loop_begins():
     assert "independent" not in changed(rows(body, "m, n"))
 
 
-def test_a_few_trips_are_better_written_out():
+def test_a_few_iterations_are_better_written_out():
     body = "x = B[i, j]\nA[i, j] += x\ny = C[i, j]\na[j] = y"
     assert "independent" not in changed(rows(body, "3"))
     assert "independent" in changed(rows(body, "30"))
@@ -77,7 +77,7 @@ def test_a_loop_that_runs_once_is_left_to_llvm():
     check(tell_independent, before, before)
 
 
-def test_neighbours_that_a_trip_comes_to_all_of_are_a_row():
+def test_neighbours_that_an_iteration_comes_to_all_of_are_a_row():
     text = """
     def f(a, a_1, n, s):
         for k in range(n):
@@ -97,9 +97,9 @@ def test_neighbours_that_a_trip_comes_to_all_of_are_a_row():
     # LLVM would scatter what has gaps, and gather what comes alone
     assert "independent" not in changed(text.replace("a[i_2] = y", "s += y"))
     assert "independent" not in changed(text.replace("a_1[i]", "a_1[i_1]"))
-    # neighbours of two trips meet
+    # neighbours of two iterations meet
     assert "independent" not in changed(text.replace("3 * i", "2 * i"))
-    # LLVM would load the second time what the trip has not stored yet
+    # LLVM would load the second time what the iteration has not stored yet
     assert "independent" not in changed(text.replace("a[i_2] = y", "a[i_2] = y\n                a[i_1] += y"))
     assert "independent" not in changed(text.replace("y = a[i_1]", "a[i_1] = x\n                y = a[i_1]"))
 

@@ -1,4 +1,4 @@
-"""Arrays that all trips of a loop would fill alike, filled once before it."""
+"""Arrays that all iterations of a loop would fill alike, filled once before it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.optimise.reading import read
 from tests.oracles import arr
 from tests.sampling import sampled
 
-# what a trip does before it reads `a`, which it fills, and what it does with it
-TRIP = """
+# what an iteration does before it reads `a`, which it fills, and what it does with it
+ITERATION = """
 def f(x, a_in, n, n2):
     n1 = a_in.shape[0]
     {outside}
     y = 0.0
-    for k in range({trips}):
+    for k in range({iterations}):
         {inside}
         {first}
         for i in range(1, {n}):
@@ -37,7 +37,7 @@ def f(x, a_in, n, n2):
 """
 FRESH = {
     "outside": "pass",
-    "trips": "n2",
+    "iterations": "n2",
     "inside": "a = np.zeros(n1)",
     "first": "a[0] = x",
     "n": "n",
@@ -60,25 +60,25 @@ def with_last(other: dict[str, str]) -> dict[str, str]:
 
 def changed(other: dict[str, str]) -> bool:
     """Whether the array is filled before the loop; what the function returns stays the same."""
-    function = read(TRIP.format(**with_last(other)))
+    function = read(ITERATION.format(**with_last(other)))
     after = fill_once(function)
     for args in ((1.25, arr(5), 5, 3), (0.5, arr(4), 3, 0), (0.5, arr(3), 1, 2), (0.5, arr(3), 0, 1)):
         assert identical(*(run(one, args) for one in (function, after))), (other, args)
     return after != function
 
 
-@pytest.mark.parametrize("form", [FRESH, OUTSIDE], ids=["made in a trip", "made before"])
+@pytest.mark.parametrize("form", [FRESH, OUTSIDE], ids=["made in an iteration", "made before"])
 @pytest.mark.parametrize(
     "other",
     [
         {},
-        {"trips": "3"},
+        {"iterations": "3"},
         {"used": "s"},
-        # a later trip of the inner loop stores something else there
+        # a later iteration of the inner loop stores something else there
         {"value": "s = x * 2.0\n            a[i1] = 3.0", "used": "s"},
         {"first": "a[0] = 2.0", "value": "v = a_in[i]\n            s = t / v"},
         {"value": "c = i < 2\n            s = t if c else x"},
-        # the rest of a trip changes other arrays
+        # the rest of an iteration changes other arrays
         {"later": "a_in[0] = y"},
     ],
     ids=str,
@@ -87,11 +87,11 @@ def test_filled_before(form: dict[str, str], other: dict[str, str]):
     assert changed(form | other)
 
 
-@pytest.mark.parametrize("form", [FRESH, OUTSIDE], ids=["made in a trip", "made before"])
+@pytest.mark.parametrize("form", [FRESH, OUTSIDE], ids=["made in an iteration", "made before"])
 @pytest.mark.parametrize(
     "other",
     [
-        # it depends on the trip, on what trips carry, or on what they change
+        # it depends on the iteration, on what iterations carry, or on what they change
         {"first": "a[0] = y"},
         {"first": "z = float(k)\n        a[0] = z"},
         {"value": "v = a_in[i]\n            a_in[i] = v\n            s = v * t"},
@@ -100,7 +100,7 @@ def test_filled_before(form: dict[str, str], other: dict[str, str]):
         {"later": "a[1] = x"},
         {"before": "i"},
         {"later": "t2 = a[1]\n        a[1] = 3.0\n        y = y + t2"},
-        # it is more than elements, or something leaves a trip
+        # it is more than elements, or something leaves an iteration
         {"later": "a2 = a[1:]\n        y2 = np.sum(a2)\n        y = y + y2"},
         {"later": "c = y > 100.0\n        if c:\n            break"},
     ],
@@ -124,12 +124,12 @@ def test_refusals(form: dict[str, str], other: dict[str, str]):
     ],
     ids=str,
 )
-def test_elements_that_a_trip_has_not_written(other: dict[str, str]):
+def test_elements_that_an_iteration_has_not_written(other: dict[str, str]):
     assert not changed(OUTSIDE | other)
 
 
-def test_random_numbers_are_drawn_in_every_trip():
-    function = read(TRIP.format(**with_last(FRESH | {"value": "v = np.random.random()\n            s = v * t"})))
+def test_random_numbers_are_drawn_in_every_iteration():
+    function = read(ITERATION.format(**with_last(FRESH | {"value": "v = np.random.random()\n            s = v * t"})))
     assert fill_once(function) == function
 
 

@@ -1,4 +1,4 @@
-"""Four trips of a loop around lanes run at once."""
+"""Four iterations of a loop around lanes run at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sums(**changed: str) -> str:
     return SUMS.format(**{**given, **changed})
 
 
-def test_what_trips_hand_on_stays_in_a_register():
+def test_what_iterations_hand_on_stays_in_a_register():
     before = """
     def f(A, a, k, n):
         a_lanes = np.empty(64)
@@ -107,7 +107,7 @@ def test_what_trips_hand_on_stays_in_a_register():
         {"behind": "a[j] = w"},
         # another name for the same memory, one element on
         {"value": "a_part[i] * w"},
-        # draws come in the order of trips
+        # draws come in the order of iterations
         {"value": "np.random.random()"},
     ],
 )

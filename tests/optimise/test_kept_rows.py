@@ -1,4 +1,4 @@
-"""Buffers that a trip writes as rows of the store in which the next trip would keep them."""
+"""Buffers that an iteration writes as rows of the store in which the next iteration would keep them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_row_is_filled_where_it_is_kept():
 @pytest.mark.parametrize(
     "how",
     [
-        # what is read of the buffer may be what the trip has written, or not
+        # what is read of the buffer may be what the iteration has written, or not
         {"body": "w_1 = a_3[i_2]\nx = w_1 + u\na_3[i_1] = x"},
         {"extra": "w = a_3[0]"},
         # not every element of a box
@@ -118,7 +118,7 @@ def test_the_row_is_filled_where_it_is_kept():
         {"body": "a_3[i_1] += u"},
         {"body": "a_3[0] = u"},
         {"bounds": "k, n"},
-        # what is kept changes, in the trip or afterwards
+        # what is kept changes, in the iteration or afterwards
         {"body": "a_3[i_1] = u\na_2[i_1] = s"},
         {"after": "a_3[0] = s"},
         {"after": "S[0, 0] = s"},
@@ -157,19 +157,19 @@ def three_levels(u0, speed, steps):
     return total
 
 
-def water_of(rng, n, trips):
-    return (*(0.1 * rng.random((n + 1, n + 2)) for _ in range(3)), 0.1, trips)
+def water_of(rng, n, iterations):
+    return (*(0.1 * rng.random((n + 1, n + 2)) for _ in range(3)), 0.1, iterations)
 
 
-def waves_of(rng, n, trips):
-    return 0.3 * rng.normal(size=(n, n + 1)), rng.random((n, n + 1)), trips
+def waves_of(rng, n, iterations):
+    return 0.3 * rng.normal(size=(n, n + 1)), rng.random((n, n + 1)), iterations
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("f", "make", "wrt"), [(shallow_water, water_of, (0, 1, 2)), (three_levels, waves_of, (0, 1))])
 def test_gradients_are_the_same_without(rng, f, make, wrt):
-    """The same bits, for few trips and for extents at which nothing is written."""
-    cases = [make(rng, n, trips) for n in (1, 2, 4) for trips in (0, 1, 3)]
+    """The same bits, for few iterations and for extents at which nothing is written."""
+    cases = [make(rng, n, iterations) for n in (1, 2, 4) for iterations in (0, 1, 3)]
     results = []
     for passes in (optimise.IN_PLACE, ()):
         with interpreted(), mock.patch.object(optimise, "IN_PLACE", passes):

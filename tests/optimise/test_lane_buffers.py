@@ -1,4 +1,4 @@
-"""What trips in lanes store for later has the axis of the trips last."""
+"""What iterations in lanes store for later has the axis of the iterations last."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def program(row="i", column="j", inside="pass", behind="pass", after="pass"):
 
 def after_turning(found):
     """Whether loops run in lanes: those of a function whose matrix is turned."""
-    return lambda loop, trips, fresh: ("Q_columns" in trips.types) == found
+    return lambda loop, iterations, fresh: ("Q_columns" in iterations.types) == found
 
 
 def test_a_matrix_is_turned_where_all_its_loops_run_in_lanes_by_that():

@@ -1,4 +1,4 @@
-"""Trips of a loop side by side, so that what they do runs on vectors."""
+"""Iterations of a loop side by side, so that what they do runs on vectors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MIXTURE = "f8[:], f8[:, :], f8[:, :], f8[:, :], f8, f8"
 def everywhere(monkeypatch):
     """Lanes wherever they are proved to be right, worth it or not."""
     monkeypatch.setattr(pass_, "gains", lambda lanes, packed: True)
-    monkeypatch.setattr(pass_, "few", lambda loop, trips: False)
+    monkeypatch.setattr(pass_, "few", lambda loop, iterations: False)
 
 
-def test_memory_of_a_trip_gets_an_axis_of_lanes():
+def test_memory_of_an_iteration_gets_an_axis_of_lanes():
     check(
         in_lanes,
         before="""
@@ -129,7 +129,7 @@ def test_what_all_lanes_add_to_one_element_is_added_up_first():
     )
 
 
-def test_what_a_trip_adds_to_a_row_again_and_again_is_added_up_with_lanes_last():
+def test_what_an_iteration_adds_to_a_row_again_and_again_is_added_up_with_lanes_last():
     check(
         in_lanes,
         before="""
@@ -173,10 +173,10 @@ def test_what_a_trip_adds_to_a_row_again_and_again_is_added_up_with_lanes_last()
 @pytest.mark.parametrize(
     "other",
     [
-        "x = A_bar[i, j]",  # read in the trip
-        "A_bar[i, j] = t",  # set in the trip
+        "x = A_bar[i, j]",  # read in the iteration
+        "A_bar[i, j] = t",  # set in the iteration
         "A_bar[i, 0] += t",  # an element that no loop counts
-        "A_bar[j, i] += t",  # elements of other trips
+        "A_bar[j, i] += t",  # elements of other iterations
     ],
 )
 def test_rows_that_are_more_than_added_to_stay(other):
@@ -192,18 +192,18 @@ def test_rows_that_are_more_than_added_to_stay(other):
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
         "t = a[i]\nfor j in range(k):\n    a_bar[j] += t",  # a loop that runs on vectors by itself
-        "for j in range(k):\n    for j_1 in range(j):\n        a_bar[j] = x",  # trips write the same
+        "for j in range(k):\n    for j_1 in range(j):\n        a_bar[j] = x",  # iterations write the same
         "for j in range(k):\n    for j_1 in range(i):\n        a_bar[i] += x",  # how long differs
         "for j in range(k):\n    for j_1 in range(j):\n        t = a[j_1]\n        a_1[i] = t\n    print(i)",
         "for j in range(k):\n    for j_1 in range(j):\n        j_2 = j_1 * i\n        t = a[j_2]\n        a_1[i] = t",
         "for j in range(k):\n    for j_1 in range(j):\n        s_1 = s * x\n        s = s_1",  # not a sum
     ],
 )
-def test_what_is_not_proved_or_not_worth_it_stays(trip):
-    lines = "\n".join(f"        {line}" for line in trip.splitlines())
+def test_what_is_not_proved_or_not_worth_it_stays(iteration):
+    lines = "\n".join(f"        {line}" for line in iteration.splitlines())
     program = f"def f(a, a_1, a_bar, n, k, x, s):\n    for i in range(n):\n{lines}\n    return s\n"
     check(in_lanes, program, program)
 
@@ -250,7 +250,7 @@ def test_a_mixture_by_any_number_of_points():
 
 
 def scattered(x, w, owner):
-    """Several trips add to one element; one of two sums is of every other trip."""
+    """Several iterations add to one element; one of two sums is of every other iteration."""
     total, odd = 0.0, 0.0
     for i in range(x.shape[0]):
         row = x[i]
@@ -263,7 +263,7 @@ def scattered(x, w, owner):
 
 
 def swapped(x, steps):
-    """Each trip has two arrays that change places."""
+    """Each iteration has two arrays that change places."""
     total = 0.0
     for i in range(x.shape[0]):
         old, new = np.empty(4), np.zeros(4)
@@ -278,7 +278,7 @@ def swapped(x, steps):
 
 
 def iterated(x):
-    """How many steps a trip makes depends on its number."""
+    """How many steps an iteration makes depends on its number."""
     total = 0.0
     for i in range(x.shape[0]):
         y = x[i]
@@ -291,7 +291,7 @@ def iterated(x):
 
 
 def nested_sums(x, w):
-    """The sum of all trips is handed down two loops and back."""
+    """The sum of all iterations is handed down two loops and back."""
     total = 0.0
     for i in range(x.shape[0]):
         if x[i] > 0.0:
@@ -304,7 +304,9 @@ def nested_sums(x, w):
 
 
 def remembered(x, steps):
-    """A truth and a whole number of a trip are needed after an inner loop; the numbers are of single precision."""
+    """A truth and a whole number of an iteration are needed after an inner loop; the numbers are of single
+    precision.
+    """
     total = np.float32(0.0)
     for i in range(x.shape[0]):
         large = x[i] > 1.0
@@ -320,7 +322,9 @@ def remembered(x, steps):
 
 
 def overwritten(x, w):
-    """A table that is the same in all trips is read at another place in each, by another name, and then changes."""
+    """A table that is the same in all iterations is read at another place in each, by another name, and then
+    changes.
+    """
     total = 0.0
     for i in range(x.shape[0]):
         table = np.empty(4)
@@ -401,7 +405,7 @@ def test_bounded_memory_is_not_multiplied():
 def test_explained():
     told = tapec.explain(gmm_loops, (0, 1, 2), MIXTURE)
     (note,) = [note for note in told.notes if note.by == "lanes"]
-    assert str(note).startswith("64 trips side by side")
+    assert str(note).startswith("64 iterations side by side")
 
 
 def rows_behind(x, w):
@@ -423,7 +427,9 @@ def test_the_number_of_a_row_belongs_to_its_lane(everywhere):
 
 
 def by_two_names(x, c):
-    """The trips of the outer loop add to one array's derivative by two names, so threads are given the inner ones."""
+    """The iterations of the outer loop add to one array's derivative by two names, so threads are given the inner
+    ones.
+    """
     t = 2.0 * x
     u = t
     if c > 1.0:
@@ -494,7 +500,7 @@ def columns(start, w, steps):
 
 
 @pytest.mark.slow
-def test_columns_run_side_by_side_although_loops_fill_memory_of_the_trip():
+def test_columns_run_side_by_side_although_loops_fill_memory_of_the_iteration():
     with interpreted():
         check_derivative(columns, (np.array([0.1, -0.4, 0.3]), np.sin(np.arange(9.0)).reshape(3, 3), 3), (0, 1))
     assert "lanes" in tapec.emit(columns, (0, 1), "f8[:], f8[:, :], i8")

@@ -1,4 +1,4 @@
-"""Arrays of a trip whose extents differ from trip to trip get room for the largest once."""
+"""Arrays of an iteration whose extents differ from iteration to iteration get room for the largest once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ LOOP = """
 def f(x, n, m, c, a):
     for i in range(n):
         k = i * m
-{trip}
+{iteration}
     return x
 """
 
 
-def loop(trip: str) -> str:
-    return LOOP.format(trip="\n".join(f"        {line}" for line in trip.splitlines()))
+def loop(iteration: str) -> str:
+    return LOOP.format(iteration="\n".join(f"        {line}" for line in iteration.splitlines()))
 
 
-def test_the_trips_are_asked_for_their_extents():
+def test_the_iterations_are_asked_for_their_extents():
     check(
         hoist_allocations,
         before=loop("k_1 = max(k, 0)\na_1 = np.zeros(k_1)\nfor j in range(k_1):\n    a_1[j] += x"),
@@ -48,7 +48,7 @@ def test_the_trips_are_asked_for_their_extents():
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
         # all of it is used
         "a_1 = np.empty(k)\nx = np.sum(a_1)",
@@ -57,15 +57,15 @@ def test_the_trips_are_asked_for_their_extents():
         # the loop may end early, or with an error
         "a_1 = np.empty(k)\na_1[0] = x\nif c:\n    break",
         "if c:\n    raise ValueError()\na_1 = np.empty(k)\na_1[0] = x",
-        # the extent follows from what a trip hands on, or from a number that is no whole one
+        # the extent follows from what an iteration hands on, or from a number that is no whole one
         "a_1 = np.empty(m)\na_1[0] = x\nm = k",
         "x_1 = x * x\nk_1 = int(x_1)\na_1 = np.empty(k_1)\na_1[0] = x",
-        # a matrix of the largest extents may be larger than any of the trips'
+        # a matrix of the largest extents may be larger than any of the iterations'
         "A_1 = np.empty((k, m))\nA_1[0, 0] = x",
     ],
 )
-def test_other_arrays_are_made_by_their_trips(trip: str):
-    text = loop(trip)
+def test_other_arrays_are_made_by_their_iterations(iteration: str):
+    text = loop(iteration)
     check(hoist_allocations, text, text)
 
 

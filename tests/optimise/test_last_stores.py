@@ -33,16 +33,16 @@ def f(a, n, s):
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "trip"),
+    ("first", "last", "iteration"),
     [
         ("a_y[i] += s", "a_y[i] = 0.0", "t_1 = a_y[i_2]|t_2 = t_1 + s|u = t_2|a[i_2] = u"),
         ("a_y[i] = s", "a_y[i] += s", "a[i_2] = s|t_1 = s + s"),
         ("v = a_y[i]", "a_y[i] = s", "v = a_y[i_2]|a[i_2] = v"),
     ],
 )
-def test_the_number_stays_and_the_store_goes(first, last, trip):
+def test_the_number_stays_and_the_store_goes(first, last, iteration):
     made = changed(JOINED.format(first=first, last=last, result="s"))
-    assert [line.strip() for line in made.splitlines()[6:-1]] == trip.split("|"), made
+    assert [line.strip() for line in made.splitlines()[6:-1]] == iteration.split("|"), made
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def f(A, n, m):
 PLAIN = {"begun": "A[0, 0] = 2.0", "place": "i", "ended": "A[0, 0] = 3.0", "left": "A[0, 0] = 4.0"}
 
 
-def test_what_a_trip_gives_up_is_not_stored():
+def test_what_an_iteration_gives_up_is_not_stored():
     assert "a_carried[i] = 0.0" not in changed(HANDED_ON.format(**PLAIN))
 
 
@@ -241,7 +241,7 @@ def chained(w, x, n):
     return total + (h * h).sum()
 
 
-@pytest.mark.parametrize("trips", sampled([2, 0, 1, 5], 4))
-def test_gradients_of_arrays_handed_on(trips):
+@pytest.mark.parametrize("iterations", sampled([2, 0, 1, 5], 4))
+def test_gradients_of_arrays_handed_on(iterations):
     w, x = np.linspace(0.5, 1.0, 15).reshape(5, 3), np.array([0.3, -0.2, 0.7])
-    check(chained, (w, x, trips))
+    check(chained, (w, x, iterations))

@@ -1,4 +1,6 @@
-"""Which trip took a branch last is kept, in place of which trips did, where the reverse sweep asks for that alone."""
+"""Which iteration took a branch last is kept, in place of which iterations did, where the reverse sweep asks for that
+alone.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def f(A, a, a_1, k, n):
     n_2 = n - 2
     for j in range(k):
         top = 0.0
-        for i in range({trips}):
+        for i in range({iterations}):
             x = A[j, i]
             c = x > top
             {store}
@@ -40,7 +42,7 @@ def f(A, a, a_1, k, n):
     return {result}
 """
 PLAIN = {
-    "trips": "n",
+    "iterations": "n",
     "store": "A_kept[j, i] = c",
     "after": "top = x if c else top",
     "back": "n_1, -1, -1",
@@ -56,7 +58,7 @@ def changed(text: str) -> str:
     return printer.function(keep_last_taken(replace(function, types={**function.types, "A_kept": kept})), quote=False)
 
 
-def test_the_last_trip_is_kept():
+def test_the_last_iteration_is_kept():
     wanted = """
 def f(A, a, a_1, k, n):
     last_store = np.empty(k, dtype=np.int64)
@@ -83,21 +85,21 @@ def f(A, a, a_1, k, n):
     assert changed(ROWS.format(**PLAIN)) == wanted.lstrip()
 
 
-def test_trips_that_begin_later_keep_their_place():
-    text = ROWS.format(**PLAIN | {"trips": "2, n", "back": "n_1, 1, -1"})
+def test_iterations_that_begin_later_keep_their_place():
+    text = ROWS.format(**PLAIN | {"iterations": "2, n", "back": "n_1, 1, -1"})
     assert "last = i if c else last" in changed(text) and "kept" not in changed(text)
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        # other trips, not all of them, upward, from below zero
+        # other iterations, not all of them, upward, from below zero
         {"back": "n_2, -1, -1"},
         {"back": "n_1, 0, -1"},
-        {"trips": "0, n, 2"},
+        {"iterations": "0, n, 2"},
         {"back": "n"},
-        {"trips": "-3, n", "back": "n_1, -4, -1"},
-        # another place, all that were taken, a record that is used otherwise, or that a trip may not write
+        {"iterations": "-3, n", "back": "n_1, -4, -1"},
+        # another place, all that were taken, a record that is used otherwise, or that an iteration may not write
         {"sought": "0"},
         {"last": "a[i_1] = t"},
         {"result": "A_kept"},

@@ -124,7 +124,7 @@ def test_these_wait_as_well(other):
 @pytest.mark.parametrize(
     "other",
     [
-        # other trips
+        # other iterations
         {"range": "1, n"},
         {"range": "0, n, 2"},
         {"rows": "k"},
@@ -143,7 +143,7 @@ def test_these_wait_as_well(other):
         {"store": "v = s * z\n                A[i, j] += v"},
         # the loop may end early
         {"after": "c = s > 1.0\n        if c:\n            break"},
-        # trips in any order
+        # iterations in any order
         {"after": "s3 = s", "other": "B[k, j]", "store": "A[i, j] += u", "rows": "n1"},
     ],
     ids=str,
@@ -175,7 +175,7 @@ def recurrent(w, v, x, h0):
 
 
 def layers(w, v, x, h0):
-    """Two matrices in one array, and a vector that each trip makes."""
+    """Two matrices in one array, and a vector that each iteration makes."""
     h = h0
     loss = 0.0
     for t in range(x.shape[0]):
@@ -185,7 +185,7 @@ def layers(w, v, x, h0):
     return loss
 
 
-# one of the two products is large enough, both, none; no trip, no row
+# one of the two products is large enough, both, none; no iteration, no row
 SIZES = [(6, 24, 24), (40, 24, 9), (40, 9, 24), (40, 24, 24), (40, 24, 5), (0, 9, 9), (3, 0, 2)]
 
 
@@ -218,6 +218,6 @@ def test_the_product_is_there_and_told():
     notes = tapec.explain(recurrent, wrt=(0, 1), signature=signature).notes
     told = [str(note) for note in notes if note.by == "later"]
     assert sorted(told) == [
-        "added later: where the loops make many trips, what they add to `v_bar` is one product, after the loop",
-        "added later: where the loops make many trips, what they add to `w_bar` is one product, after the loop",
+        "added later: where the loops make many iterations, what they add to `v_bar` is one product, after the loop",
+        "added later: where the loops make many iterations, what they add to `w_bar` is one product, after the loop",
     ]

@@ -1,4 +1,4 @@
-"""Loops that leave one trip out are two loops."""
+"""Loops that leave one iteration out are two loops."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def f(a, n, n1, k, k1, s):
 USUAL = {"start": "0", "shift": "1", "test": "i != k", "body": "s += x", "beside": "y = s"}
 
 
-def test_the_trips_before_and_after():
+def test_the_iterations_before_and_after():
     check(
         pass_over,
         SUM.format(**USUAL),
@@ -56,12 +56,12 @@ def test_the_trips_before_and_after():
 @pytest.mark.parametrize(
     "changed",
     [
-        # compared otherwise, with a literal, with what a trip sets, or with no place of the loop
+        # compared otherwise, with a literal, with what an iteration sets, or with no place of the loop
         {"test": "i < k"},
         {"test": "i != 3"},
         {"test": "i != k1", "beside": "k1 = j"},
         {"test": "k != k1"},
-        # the trip itself has statements of its own
+        # the iteration itself has statements of its own
         {"body": "s += x\n        else:\n            s += 2.0"},
         {"test": "i == k"},
         # ends early; has a loop inside
@@ -76,8 +76,8 @@ def test_what_stays(changed):
 
 @pytest.mark.parametrize("test", sampled(["i != k", "j != k", "k == j"], 3))
 @pytest.mark.parametrize("beside", sampled(["s += 0.5 * x", "a[i] = s"], 2))
-def test_all_trips_run_in_their_order(test: str, beside: str):
-    """Wherever the trip is, in loops of few trips and of none: what is computed is the same bit by bit."""
+def test_all_iterations_run_in_their_order(test: str, beside: str):
+    """Wherever the iteration is, in loops of few iterations and of none: what is computed is the same bit by bit."""
     body = "pass\n        else:\n            s += x" if "==" in test else "s += x"
     for shift, start in itertools.product(("0", "-2", "1"), ("0", "n1", "2")):
         text = SUM.format(start=start, shift=shift, test=test, body=body, beside=beside)

@@ -1,4 +1,4 @@
-"""Rows that all trips of a loop use are looked up once, before it."""
+"""Rows that all iterations of a loop use are looked up once, before it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.oracles import interpreted
 LOOP = """
 def f(a, a_k, A, m, n, x, j):
     for i in range(n):
-{trip}
+{iteration}
     return a
 """
 
 
-def loop(trip: str) -> str:
-    return LOOP.format(trip="\n".join(f"        {line}" for line in trip.splitlines())).lstrip()
+def loop(iteration: str) -> str:
+    return LOOP.format(iteration="\n".join(f"        {line}" for line in iteration.splitlines())).lstrip()
 
 
 def changed(text: str) -> str:
@@ -47,15 +47,15 @@ def test_the_rows_of_a_loop_are_looked_up_before_it():
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
-        # other rows in other trips
+        # other rows in other iterations
         "k = a_k[i]\ny = A[k, m]\na[i] += y",
         # the loop changes the table
         "k = a_k[m]\na_k[i] = j\na[k] += x",
         # nothing is stored: LLVM sees it
         "k = a_k[m]\ny = A[k, i]\nx += y",
-        # in some trips alone
+        # in some iterations alone
         "if x > 0.0:\n    k = a_k[m]\n    a[k] += x",
         # no whole number
         "y = a[m]\nA[m, i] = y",
@@ -63,8 +63,8 @@ def test_the_rows_of_a_loop_are_looked_up_before_it():
         "k = a_k[m]\nfor i_1 in range(n):\n    A[k, i_1] += x",
     ],
 )
-def test_other_loops_stay(trip: str):
-    text = loop(trip)
+def test_other_loops_stay(iteration: str):
+    text = loop(iteration)
     assert changed(text) == text
 
 
@@ -78,7 +78,7 @@ def factorised(u, v, i, j, r):
     return total
 
 
-def test_no_row_is_looked_up_where_the_loop_makes_no_trip():
+def test_no_row_is_looked_up_where_the_loop_makes_no_iteration():
     text = tapec.emit(factorised, wrt=(0, 1, 4), signature="f8[:, ::1], f8[:, ::1], i8[::1], i8[::1], f8[::1]")
     # a row's product needs no guard against gathering: its elements stand side by side
     assert "unforeseen" not in text
@@ -92,6 +92,6 @@ def test_no_row_is_looked_up_where_the_loop_makes_no_trip():
             np.testing.assert_allclose(value, wanted, rtol=1e-13)
             for one, other in zip(found, others, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-13)
-        # no trip looks anything up
+        # no iteration looks anything up
         empty = np.zeros((3, 0)), np.zeros((4, 0)), np.zeros(4, dtype=np.int64), np.zeros(0, dtype=np.int64), r
         assert fast(*empty)[0] == plain(*empty)[0]

@@ -43,7 +43,7 @@ def pruned(x, rates, lefts, rights, tips):
 
 
 def by_pairs(x, children):
-    """Children in one array, each node a number, and no trips around."""
+    """Children in one array, each node a number, and no iterations around."""
     n = x.shape[0]
     value = np.zeros(n + children.shape[0])
     for t in range(n):
@@ -178,7 +178,7 @@ def f(a, a_rows, n_1):
         for j in range(n):
             for k in range(3):
                 A[j, k] = 0.0
-        for j_1 in range({trips}):
+        for j_1 in range({iterations}):
             k_1 = a_rows[j_1]
             j_2 = n + j_1
             for k_2 in range({columns}):
@@ -197,14 +197,14 @@ def f(a, a_rows, n_1):
         ({}, 0, True),
         ({}, -1, True),
         ({}, 1, False),
-        ({"trips": "n"}, 0, False),
+        ({"iterations": "n"}, 0, False),
         ({"columns": "2"}, 0, False),
         ({"row": "n"}, 0, False),
         ({"row": "j_2"}, 0, False),
     ],
 )
 def test_rows_are_written_before_they_are_read(changed, ahead, expected):
-    function = read(ROWS.format(**{"trips": "n_1", "columns": "3", "row": "k_1", **changed}))
+    function = read(ROWS.format(**{"iterations": "n_1", "columns": "3", "row": "k_1", **changed}))
     rows = Array("int64", 1, below=Below(ahead, (("a", 0, 1),)))
     function = replace(function, types={**function.types, "a_rows": rows})
     made = next(stmt for stmt in function.body if isinstance(stmt, Assign) and stmt.target == "A")

@@ -124,7 +124,7 @@ def test_loops_in_loops_and_nests_are_joined_afterwards():
 @pytest.mark.parametrize(
     "rest",
     [
-        # what an earlier or a later trip stored, another element of the row, and a nest of another depth
+        # what an earlier or a later iteration stored, another element of the row, and a nest of another depth
         "for k in range(n):\n    k_1 = n - k\n    w = a_1[k_1]\n    a_2[k] = w",
         "for k in range(n):\n    w = a_1[j]\n    a_2[k] = w",
         "for k in range(n):\n    for k_1 in range(n):\n        w = a_1[k_1]\n        a_2[k] += w",
@@ -223,4 +223,4 @@ def test_arrays_between_joined_loops_become_numbers():
     text = tapec.emit(f, signature="f8[::1]")
     assert text.count("for ") == 1 and text.count("np.empty") == 1
     notes = tapec.explain(f, signature="f8[::1]").notes
-    assert any(str(note).startswith("runs in the trips of line") for note in notes if note.by == "neighbours")
+    assert any(str(note).startswith("runs in the iterations of line") for note in notes if note.by == "neighbours")

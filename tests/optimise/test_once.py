@@ -1,4 +1,4 @@
-"""Numbers and arrays that all trips of a loop would compute alike, computed once before it."""
+"""Numbers and arrays that all iterations of a loop would compute alike, computed once before it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.sampling import sampled
 # one gradient for all arguments
 MADE = functools.cache(tapec.value_and_grad)
 
-TRIP = """
+ITERATION = """
 def f(x, a, n):
     n1 = a.shape[0]
     y = 0.0
-    for k in range({trips}):
+    for k in range({iterations}):
         {before}
         s = {begun}
         for i in range(n1):
@@ -36,7 +36,7 @@ def f(x, a, n):
     return {result}
 """
 AS_IT_IS = {
-    "trips": "n",
+    "iterations": "n",
     "before": "pass",
     "begun": "x",
     "value": "t * t",
@@ -48,7 +48,7 @@ AS_IT_IS = {
 
 def changed(other: dict[str, str]) -> bool:
     """Whether the sum is computed before the loop; what the function returns stays the same."""
-    function = read(TRIP.format(**(AS_IT_IS | other)))
+    function = read(ITERATION.format(**(AS_IT_IS | other)))
     after = compute_once(function)
     for args in ((1.25, arr(3), 4), (0.5, arr(2), 0), (0.5, arr(0), 2)):
         assert identical(*(run(one, args) for one in (function, after))), (other, args)
@@ -60,7 +60,7 @@ NEEDED = {"before": "z = 1.0", "value": "t * z", "inside": "z = z + s"}
 
 
 @pytest.mark.parametrize(
-    "other", [{}, {"trips": "3"}, {"value": "t ** 2.5"}, {"behind": "y = y + 1.0"}, NEEDED], ids=str
+    "other", [{}, {"iterations": "3"}, {"value": "t ** 2.5"}, {"behind": "y = y + 1.0"}, NEEDED], ids=str
 )
 def test_computed_before(other: dict[str, str]):
     assert changed(other)
@@ -69,7 +69,7 @@ def test_computed_before(other: dict[str, str]):
 @pytest.mark.parametrize(
     "other",
     [
-        # it depends on the trip, on what trips carry, or on what they change
+        # it depends on the iteration, on what iterations carry, or on what they change
         {"begun": "float(k)"},
         {"begun": "y"},
         {"value": "t * y"},
@@ -114,7 +114,7 @@ def powers(x, mean, s):
     return np.sum(y * y)
 
 
-def changed_in_a_trip(x, mean, s):
+def changed_in_an_iteration(x, mean, s):
     total = 0.0
     for i in range(x.shape[0]):
         p = s @ s
@@ -123,7 +123,7 @@ def changed_in_a_trip(x, mean, s):
     return total
 
 
-def kept_from_trip_to_trip(x, mean, s):
+def kept_from_iteration_to_iteration(x, mean, s):
     last = s
     total = 0.0
     for i in range(x.shape[0]):
@@ -175,7 +175,9 @@ def test_values_that_others_meet_on_the_way_stay_in_the_loop(f, n):
 
 
 @pytest.mark.parametrize("n", sampled([3, 0], 2))
-@pytest.mark.parametrize("f", sampled([gaussian, factored, powers, changed_in_a_trip, kept_from_trip_to_trip], 5))
+@pytest.mark.parametrize(
+    "f", sampled([gaussian, factored, powers, changed_in_an_iteration, kept_from_iteration_to_iteration], 5)
+)
 def test_programs(f, n):
     s = arr(2, 2) * 0.2 + np.array([[2.0, 0.3], [0.3, 1.5]])
     oracles.check(f, (arr(n, 2), arr(2), s), gradient=MADE)
@@ -198,8 +200,8 @@ def test_a_factorisation_is_reversed_once():
 
 
 @pytest.mark.slow
-def test_a_matrix_of_a_trip_that_runs_beside_others_is_not_solved_with_theirs():
-    """Lanes gave `np.linalg.solve` the right-hand sides of all trips at once."""
+def test_a_matrix_of_an_iteration_that_runs_beside_others_is_not_solved_with_theirs():
+    """Lanes gave `np.linalg.solve` the right-hand sides of all iterations at once."""
 
     def residuals(x, mean, s):
         total = 0.0

@@ -376,7 +376,7 @@ def test_text_of_extents_that_change():
 
 
 def obstacles(u, links, obstacles):
-    """Rows that a loop takes from an array, in trips that are run again."""
+    """Rows that a loop takes from an array, in iterations that are run again."""
     points = np.zeros((u.shape[1], 2))
     cost = 0.0
     for _ in range(u.shape[0]):
@@ -436,7 +436,7 @@ BRANCHED = (
 @pytest.mark.compiled
 @pytest.mark.parametrize(("f", "args"), BRANCHED, ids=lambda one: getattr(one, "__name__", ""))
 def test_what_a_branch_alone_sets(f: Any, args: tuple[Any, ...]):
-    # Numba computed before the loop what trips compute of it
+    # Numba computed before the loop what iterations compute of it
     found = flat(tapec.value_and_grad(f, (0, 1), parallel=True)(*args))
     with interpreted():
         expected = flat(tapec.value_and_grad(f, (0, 1), opt_level=0)(*args))

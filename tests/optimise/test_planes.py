@@ -95,12 +95,12 @@ def test_a_cross_is_gathered_from_a_plane_with_zeros_around_it():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        # a trip reads what others add to
+        # an iteration reads what others add to
         ("u = B[i, j]", "u = A[i, j]"),
         # bounds that are not those of every run of the nest
         ("for i in range(1, n_1)", "for i in range(1, k)"),
         ("for j in range(1, n_2)", "for j in range(1, i)"),
-        # subscripts that count from the end in the first trip
+        # subscripts that count from the end in the first iteration
         ("for i in range(1, n_1)", "for i in range(n_1)"),
         # both axes count with one loop
         ("A[i_2, j] += v", "A[j, j] += v"),
@@ -206,7 +206,7 @@ def test_crosses_of_every_size(shape):
         check_derivative(f, args, (0, 1))
 
 
-def test_planes_are_those_of_a_trip_where_trips_run_on_threads():
+def test_planes_are_those_of_an_iteration_where_iterations_run_on_threads():
     text = tapec.emit(blocks, signature="f8[:,:,::1],f8[:,::1]", parallel=True)
     threads, _, rest = text.partition("_kept = np.empty")
     assert "numba.prange(chunks" in threads.rpartition("reverse sweep")[2]
@@ -216,4 +216,4 @@ def test_planes_are_those_of_a_trip_where_trips_run_on_threads():
 def test_a_plane_is_told():
     notes = tapec.explain(turned, signature="f8[:,::1],f8").notes
     (told,) = [str(note) for note in notes if note.by == "planes"]
-    assert told == "gathered: what a trip adds to neighbours in `x_bar` waits: each element is then written once"
+    assert told == "gathered: what an iteration adds to neighbours in `x_bar` waits: each element is then written once"

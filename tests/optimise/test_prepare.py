@@ -16,7 +16,7 @@ def same(change, text: str) -> None:
     check(change, text, text)
 
 
-def test_a_scratch_array_is_made_in_the_trip_that_uses_it():
+def test_a_scratch_array_is_made_in_the_iteration_that_uses_it():
     check(
         privatise,
         before="""
@@ -45,17 +45,17 @@ def test_a_scratch_array_is_made_in_the_trip_that_uses_it():
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
-        "t = a_1[0]\na_1[0] = y\na_1[1] = y",  # the first trip reads what an earlier one left
+        "t = a_1[0]\na_1[0] = y\na_1[1] = y",  # the first iteration reads what an earlier one left
         "a_1[0] = y\nt = a_1[1]",  # the other element was never written
         "for j in range(n):\n    a_1[j] = y\nt = a_1[1]",  # n may be less than 2
         "if c:\n    a_1[0] = y\na_1[1] = y\nt = a_1[0]",
         "a_1[0] += y\na_1[1] = y",
     ],
 )
-def test_an_array_that_carries_values_from_trip_to_trip_stays(trip: str):
-    body = "\n".join(f"        {line}" for line in trip.splitlines())
+def test_an_array_that_carries_values_from_iteration_to_iteration_stays(iteration: str):
+    body = "\n".join(f"        {line}" for line in iteration.splitlines())
     same(
         privatise,
         f"""
@@ -68,7 +68,7 @@ def f(a, n, c, y):
     )
 
 
-def test_of_an_array_as_long_as_the_loop_a_trip_has_one_element():
+def test_of_an_array_as_long_as_the_loop_an_iteration_has_one_element():
     check(
         privatise,
         before="""
@@ -101,7 +101,7 @@ def test_of_an_array_as_long_as_the_loop_a_trip_has_one_element():
 
 
 @pytest.mark.parametrize(("stop", "sub"), [("k", "i"), ("n", "j")])
-def test_an_array_of_which_a_trip_uses_some_element_stays(stop, sub):
+def test_an_array_of_which_an_iteration_uses_some_element_stays(stop, sub):
     same(
         privatise,
         f"""
@@ -129,13 +129,13 @@ def f(A, n, k, y):
             y += t
     return {result}
 """
-OF_A_TRIP = {"made": "A_1 = np.empty((n, k))", "stop": "n", "row": "i", "result": "y"}
+OF_AN_ITERATION = {"made": "A_1 = np.empty((n, k))", "stop": "n", "row": "i", "result": "y"}
 
 
-def test_of_a_matrix_with_a_row_for_each_trip_a_trip_has_the_row():
+def test_of_a_matrix_with_a_row_for_each_iteration_an_iteration_has_the_row():
     check(
         privatise,
-        before=ROWS.format(**OF_A_TRIP),
+        before=ROWS.format(**OF_AN_ITERATION),
         after="""
         def f(A, n, k, y):
             for i in range(n):
@@ -156,12 +156,13 @@ def test_of_a_matrix_with_a_row_for_each_trip_a_trip_has_the_row():
     [{"stop": "k"}, {"row": "j"}, {"row": "0"}, {"result": "A_1"}, {"made": "A_1 = np.zeros((k, n))"}],
     ids=str,
 )
-def test_a_matrix_of_which_a_trip_uses_other_rows_stays(other):
-    same(privatise, ROWS.format(**{**OF_A_TRIP, **other}))
+def test_a_matrix_of_which_an_iteration_uses_other_rows_stays(other):
+    same(privatise, ROWS.format(**{**OF_AN_ITERATION, **other}))
 
 
-def test_a_row_of_zeros_is_one_in_each_trip():
-    text = ROWS.format(**{**OF_A_TRIP, "made": "A_1 = np.zeros((n, k))"}).replace("A_1[i, j] = x", "A_1[i, j] += x")
+def test_a_row_of_zeros_is_one_in_each_iteration():
+    text = ROWS.format(**{**OF_AN_ITERATION, "made": "A_1 = np.zeros((n, k))"})
+    text = text.replace("A_1[i, j] = x", "A_1[i, j] += x")
     (loop,) = (stmt for stmt in privatise(read(text)).body if isinstance(stmt, For))
     assert loop.body[0].value.fn == "zeros"
 

@@ -19,7 +19,9 @@ _ANGLES, _POINTS, _MOVED = _RNG.normal(size=3), _RNG.normal(size=5), _RNG.normal
 
 
 def energy(angles: Any, points: Any) -> Any:
-    """Works on two numbers per trip, in an array that becomes two variables; but for sums, trips leave nothing."""
+    """Works on two numbers per iteration, in an array that becomes two variables; but for sums, iterations leave
+    nothing.
+    """
     total = 0.0
     for i in range(points.shape[0]):
         pair = np.empty(2)

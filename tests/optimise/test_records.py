@@ -1,4 +1,4 @@
-"""Elements of an array that two loops of a trip keep for the reverse sweep, kept once."""
+"""Elements of an array that two loops of an iteration keep for the reverse sweep, kept once."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_these_are_kept_once(other, gone):
         {"one": "A[i, i]", "other": "A[j, j]"},
         # a record that is read before it is complete
         {"between": "w1 = C[0, 0]"},
-        # every trip the same element
+        # every iteration the same element
         {"one": "a[k]", "other": "a[j]"},
         # a loop that may end early
         {"beside": "if x > 1.0:\n                break", "after": "if y > 1.0:\n                break"},
@@ -186,7 +186,7 @@ def test_gradients_of_programs_with_such_records(rng, f, args, signature, array,
     # those with two axes
     assert text.count("_store = np.empty((") == stores
     told = [str(note) for note in tapec.explain(f, wrt, signature=signature).notes if note.by == "records"]
-    assert told == [f"not kept again: a trip keeps these elements of `{array}` already"]
+    assert told == [f"not kept again: an iteration keeps these elements of `{array}` already"]
 
 
 def test_a_parameter_that_is_kept_is_no_element():

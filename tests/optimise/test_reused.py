@@ -44,7 +44,7 @@ def test_an_array_takes_the_memory_that_is_read_for_the_last_time():
 
 
 @pytest.mark.parametrize(
-    ("size", "trip", "after"),
+    ("size", "iteration", "after"),
     [
         ("k", "u = a[j]\n        a_1[j] = u", ""),  # another size
         ("n", "u = a[j]\n        a_1[j] = u", "x = a[k]"),  # read later
@@ -56,7 +56,7 @@ def test_an_array_takes_the_memory_that_is_read_for_the_last_time():
         ("n", "u = a[k]\n        a_1[j] = u", ""),
     ],
 )
-def test_an_array_that_something_else_may_read_keeps_its_memory(size: str, trip: str, after: str):
+def test_an_array_that_something_else_may_read_keeps_its_memory(size: str, iteration: str, after: str):
     text = f"""
 def f(x, n, k, c):
     a = np.empty(n)
@@ -64,7 +64,7 @@ def f(x, n, k, c):
         a[i] = x
     a_1 = np.empty({size})
     for j in range(n):
-        {trip}
+        {iteration}
     {after or "x = 1.0"}
     return a_1
 """

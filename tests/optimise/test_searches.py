@@ -53,7 +53,7 @@ def test_what_stays(inside):
 AHEAD = """
 def f(a, a1, n, x):
     {before}
-    for i in range({trips}):
+    for i in range({iterations}):
         x = a1[{place}]
         k = np.searchsorted(a, x)
         {then}
@@ -61,8 +61,8 @@ def f(a, a1, n, x):
 """
 
 
-def ahead(before: str = "n = n", trips: str = "n", place: str = "i", then: str = "n = n") -> str:
-    text = AHEAD.format(before=before, trips=trips, place=place, then=then)
+def ahead(before: str = "n = n", iterations: str = "n", place: str = "i", then: str = "n = n") -> str:
+    text = AHEAD.format(before=before, iterations=iterations, place=place, then=then)
     return "\n".join(line for line in text.splitlines() if line.strip() != "n = n")[1:] + "\n"
 
 
@@ -88,8 +88,8 @@ def test_searches_for_the_elements_of_an_array_are_made_before_the_loop():
         {"then": "a1[i] = x"},
         {"then": "if x > 0.0:\n            break"},
         {"then": "if x > 0.0:\n            raise ValueError('x')"},
-        {"trips": "1, n"},
-        {"trips": "0, n, 2"},
+        {"iterations": "1, n"},
+        {"iterations": "0, n, 2"},
         {"place": "n"},
     ],
 )

@@ -99,7 +99,7 @@ def test_branches_that_stay(other):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        # trips that depend on each other, and elements that are looked up
+        # iterations that depend on each other, and elements that are looked up
         ("t = a[i]", "k1 = i - 1\n        t = a1[k1]"),
         ("t = a[i]", "k1 = i * 2\n        t = a[k1]"),
         # a loop inside

@@ -1,4 +1,4 @@
-"""Stores of one element that are settled in one: where a subscript is another one plus a loop's trips."""
+"""Stores of one element that are settled in one: where a subscript is another one plus a loop's iterations."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_subscript_that_may_be_negative_may_be_the_other_one():
     check(settle_stores, before=text, after=text)
 
 
-def test_a_number_of_trips_that_the_body_changes_tells_nothing():
+def test_a_number_of_iterations_that_the_body_changes_tells_nothing():
     text = BUTTERFLY.replace("j = k + n\n", "n = k * 1\n            j = k + n\n")
     check(settle_stores, before=text, after=text)
 

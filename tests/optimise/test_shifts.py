@@ -98,7 +98,7 @@ def f(a, n, x):
 
 
 def test_a_sum_over_several_shifts_stays():
-    # each trip has a number of its own, and in proportion to one of them follows a part of the sum only
+    # each iteration has a number of its own, and in proportion to one of them follows a part of the sum only
     function = read("""
     def f(a, A, n, x):
         total = 0.0

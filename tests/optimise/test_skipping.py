@@ -1,4 +1,4 @@
-"""Work without effect: additions of zero, and trips after an adjoint is used up."""
+"""Work without effect: additions of zero, and iterations after an adjoint is used up."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def test_a_loop_that_does_more_with_a_sum_runs_to_its_end(other: dict[str, str])
 @pytest.mark.parametrize(
     ("before", "taken"),
     [
-        ("s = x_stack.pop()", "a[i] += t_bar"),  # every trip takes one
+        ("s = x_stack.pop()", "a[i] += t_bar"),  # every iteration takes one
         ("s = t_bar * 2.0", "a[i] += s"),
         ("s = a_1[i]", "a[i] = t_bar"),
         ("s = a_1[i]", "a[i] += s"),

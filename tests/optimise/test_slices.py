@@ -137,7 +137,7 @@ def test_a_slice_that_may_be_stretched():
         ("c1 = n3 != 1", "c1 = n3 != 2"),
         ("c1 = n3 != 1", "c1 = n4 != 1"),
         ("        raise ValueError()", "        a[0] = 1.0"),
-        # other numbers of trips, other factors
+        # other iteration counts, other factors
         ("range(n)", "range(n4)"),
         ("range(n)", "range(1, n)"),
         ("c3 = n3 == n", "c3 = n4 == n"),

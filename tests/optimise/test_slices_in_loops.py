@@ -57,7 +57,7 @@ def has_view(function):
         rows("n0", "i0", "", "i0 = j + 1"),
         rows("n0", "1", "i0", "i0 = j + 1"),
         rows("n0", "j", "i0", "i0 = j + 1"),
-        # an element that is asked for in the same trip
+        # an element that is asked for in the same iteration
         rows("n", low="j", asked="t1 = A[0, j]\n        s = s + t1"),
         rows("n", "i0", "", "t1 = A[0, j]\n        s = s + t1\n        i0 = j + 1"),
         rows("n", high="i0", asked="i0 = j + 1\n        t1 = A[0, j]\n        s = s + t1"),
@@ -70,7 +70,7 @@ def test_slices_on_the_axis_are_gone(text):
 @pytest.mark.parametrize(
     "text",
     [
-        # more trips than elements, and fewer
+        # more iterations than elements, and fewer
         rows("n", low="j"),
         rows("n", high="j"),
         rows("n0", "i0", "", "i0 = j + 2"),

@@ -191,14 +191,14 @@ def f(M, a, n):
 """
 
 
-def test_a_matrix_that_is_the_same_in_all_trips_is_multiplied_in_loops():
+def test_a_matrix_that_is_the_same_in_all_iterations_is_multiplied_in_loops():
     of_matrix = {"made": 0, "summed": 1, "asked": "n_1 != n_3", "kinds": "matrix * vector", "index": "i_1, k"}
     check(write_out_products, SIDE_BY_SIDE.format(factors="np.dot(M, a)"), WRITTEN_OUT.format(**of_matrix))
     of_vector = {"made": 1, "summed": 0, "asked": "n_3 != n_1", "kinds": "vector * matrix", "index": "k, i_1"}
     check(write_out_products, SIDE_BY_SIDE.format(factors="np.dot(a, M)"), WRITTEN_OUT.format(**of_vector))
 
 
-def test_where_trips_need_one_another_loops_go_along_rows():
+def test_where_iterations_need_one_another_loops_go_along_rows():
     check(
         write_out_products,
         before="""
@@ -284,7 +284,7 @@ def test_vectors_in_loops_are_multiplied_without_blas(rng, f, shapes, misfit):
         with pytest.raises(ValueError, match="incompatible array sizes"):
             tapec.grad(f, (0, 1, 2))(*(np.ones(shape) for shape in misfit))
     signature = ", ".join("f8[::1]" if len(shape) == 1 else "f8[:, ::1]" for shape in shapes)
-    # but for what the trips have kept
+    # but for what the iterations have kept
     text = tapec.emit(f, (0, 1, 2), signature=signature).replace("np.dot(a, b)", "")
     assert [line for line in text.splitlines() if "np.dot" in line and "_kept" not in line] == []
 

@@ -20,7 +20,7 @@ def same(change, text: str) -> None:
     check(change, text, text)
 
 
-def test_a_loop_runs_upward_if_each_trip_has_elements_of_its_own():
+def test_a_loop_runs_upward_if_each_iteration_has_elements_of_its_own():
     check(
         ascend,
         before="""
@@ -49,10 +49,10 @@ def test_a_loop_runs_upward_if_each_trip_has_elements_of_its_own():
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
-        "a[i] = x\nt = a[j]",  # another trip's element
-        "k = i - 1\nt = a[k]\na[i] = t",  # the next trip reads what this one stores
+        "a[i] = x\nt = a[j]",  # another iteration's element
+        "k = i - 1\nt = a[k]\na[i] = t",  # the next iteration reads what this one stores
         "s_1 = s * x\ns = s_1",  # not a sum
         "s_1 = s + x\na[i] = s_1\ns = s_1",  # a partial sum is seen
         "print(i)",
@@ -61,8 +61,8 @@ def test_a_loop_runs_upward_if_each_trip_has_elements_of_its_own():
         "k = i - 3\na[k] = x",  # a[-1] may be a[n - 1]
     ],
 )
-def test_a_loop_keeps_its_direction_where_trips_depend_on_each_other(trip: str):
-    body = "\n".join(f"        {line}" for line in trip.splitlines())
+def test_a_loop_keeps_its_direction_where_iterations_depend_on_each_other(iteration: str):
+    body = "\n".join(f"        {line}" for line in iteration.splitlines())
     same(
         ascend,
         f"""
@@ -74,7 +74,7 @@ def f(a, x, j, n, s, x_stack, y_stack):
     )
 
 
-def test_what_the_last_trip_leaves_fixes_the_order():
+def test_what_the_last_iteration_leaves_fixes_the_order():
     same(
         ascend,
         """
@@ -185,12 +185,12 @@ def test_a_scattered_addition_gets_a_loop_of_its_own():
 @pytest.mark.parametrize(
     ("loop", "read"),
     [
-        ("range(1, n)", "j = i - 1\nk = i + 1\nu = a[j]"),  # a later trip reads what this one added to
+        ("range(1, n)", "j = i - 1\nk = i + 1\nu = a[j]"),  # a later iteration reads what this one added to
         ("range(n, 0, -1)", "j = i + 1\nk = i - 1\nu = a[j]"),
         ("range(n)", "k = i - 1\nu = a[i]"),  # a[-1] may be any element
     ],
 )
-def test_an_addition_stays_where_a_later_trip_may_see_it(loop: str, read: str):
+def test_an_addition_stays_where_a_later_iteration_may_see_it(loop: str, read: str):
     body = "\n".join(f"        {line}" for line in read.splitlines())
     same(
         distribute,
@@ -269,7 +269,7 @@ def test_an_allocation_leaves_the_loop():
     )
 
 
-def test_memory_that_outlives_its_trip_is_made_anew():
+def test_memory_that_outlives_its_iteration_is_made_anew():
     same(
         hoist_allocations,
         """
@@ -284,7 +284,7 @@ def test_memory_that_outlives_its_trip_is_made_anew():
     )
 
 
-def test_an_allocation_that_may_raise_raises_in_the_trip():
+def test_an_allocation_that_may_raise_raises_in_the_iteration():
     check(
         hoist_allocations,
         before="""
@@ -314,7 +314,7 @@ def test_an_allocation_that_may_raise_raises_in_the_trip():
     )
 
 
-def test_zeros_that_leave_the_loop_are_set_in_the_trip():
+def test_zeros_that_leave_the_loop_are_set_in_the_iteration():
     check(
         hoist_allocations,
         before="""

@@ -1,4 +1,4 @@
-"""Arrays of which each trip finds zero in its element, and leaves zero there, or sets it first, are numbers."""
+"""Arrays of which each iteration finds zero in its element, and leaves zero there, or sets it first, are numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tapec.optimise.memory.spent import numbers_of_spent
 from tests.optimise.reading import read
 from tests.oracles import check
 
-TRIPS = """
+ITERATIONS = """
 def f(a, a_1, x, n, k):
     a_y = np.{made}(n)
     for j in range(k):
@@ -30,7 +30,7 @@ def changed(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("made", "first", "last", "trip"),
+    ("made", "first", "last", "iteration"),
     [
         ("zeros", "a_y[i] += t", "a_y[i] = 0.0", "t = a[i]|a_y_0 = 0.0 + t|a_1[i] = a_y_0"),
         ("zeros", "v = a_y[i]", "a_y[i] = 0.0", "t = a[i]|a_1[i] = 0.0"),
@@ -38,10 +38,10 @@ def changed(text: str) -> str:
         ("empty", "a_y[i] = t", "a_y[i] += x", "t = a[i]|a_1[i] = t|a_y_0 = t + x"),
     ],
 )
-def test_they_are_numbers(made, first, last, trip):
-    text = changed(TRIPS.format(made=made, first=first, last=last, result="x"))
+def test_they_are_numbers(made, first, last, iteration):
+    text = changed(ITERATIONS.format(made=made, first=first, last=last, result="x"))
     kept = [line.strip() for line in text.splitlines() if line.startswith(" " * 12)]
-    assert kept == trip.split("|"), text
+    assert kept == iteration.split("|"), text
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_they_are_numbers(made, first, last, trip):
     ],
 )
 def test_others_stay(made, first, last, result):
-    text = TRIPS.format(made=made, first=first, last=last, result=result)
+    text = ITERATIONS.format(made=made, first=first, last=last, result=result)
     assert changed(text) == text.lstrip()
 
 
-def test_a_trip_that_may_end_before_it_has_set_the_element_to_zero_keeps_the_array():
+def test_an_iteration_that_may_end_before_it_has_set_the_element_to_zero_keeps_the_array():
     text = """
     def f(a, x, n, c):
         a_y = np.zeros(n)

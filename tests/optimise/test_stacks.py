@@ -1,4 +1,4 @@
-"""Lists that are kept from trip to trip."""
+"""Lists that are kept from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.oracles import interpreted
 
 
 def rays(x, n):
-    """Each trip has a loop of its own length, longer than the room that lists begin with."""
+    """Each iteration has a loop of its own length, longer than the room that lists begin with."""
     total = 0.0
     for r in range(n):
         t, y = 0.0, x[r]

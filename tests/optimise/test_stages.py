@@ -76,7 +76,7 @@ def test_a_loop_with_few_arrays_stays():
         """)
 
 
-def test_a_loop_whose_trips_depend_on_each_other_stays():
+def test_a_loop_whose_iterations_depend_on_each_other_stays():
     same("""
         def f(a, a_1, a_2, a_3, a_4, n):
             for i in range(1, n):
@@ -92,7 +92,7 @@ def test_a_loop_whose_trips_depend_on_each_other_stays():
         """)
 
 
-def test_a_loop_whose_trips_run_at_the_same_time_stays():
+def test_a_loop_whose_iterations_run_at_the_same_time_stays():
     function = read("""
         def f(a, a_1, a_2, a_3, a_4, n):
             for i in range(n):

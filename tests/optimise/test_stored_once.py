@@ -1,4 +1,4 @@
-"""Rows that every trip of a loop would keep are kept once, before it."""
+"""Rows that every iteration of a loop would keep are kept once, before it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_pivots_row_is_kept_before_the_rows_below_it():
         {"first": "break"},
     ],
 )
-def test_what_trips_change_or_use_stays_in_the_loop(changed):
+def test_what_iterations_change_or_use_stays_in_the_loop(changed):
     function = read(nest(**changed))
     assert printer.function(store_rows_once(function), quote=False) == printer.function(function, quote=False)
 

@@ -16,7 +16,7 @@ from tests.oracles import check as check_derivative
 
 SUMS = """
 def f(a, a_m, n, s):
-    for i in range({trips}):
+    for i in range({iterations}):
         for j in range(4):
             x = a_m[{index}]
             y = {work}
@@ -31,18 +31,18 @@ def changed(text: str) -> str:
 
 
 def test_a_sum_over_rows_stays_in_line():
-    text = SUMS.format(trips="n", index="i, j", work="x * x").lstrip()
+    text = SUMS.format(iterations="n", index="i, j", work="x * x").lstrip()
     lines = text.replace("a_m[i, j]", "a_m[here, j]").splitlines(keepends=True)
     assert changed(text) == "".join([*lines[:2], "        here = tapec_runtime.unforeseen(i)\n", *lines[2:]])
 
 
 @pytest.mark.parametrize(
-    ("trips", "index", "work"),
+    ("iterations", "index", "work"),
     [("3", "i, j", "x * x"), ("n", "j, i", "x * x"), ("n", "i, j", "math.exp(x)")],
-    ids=["few trips", "elements side by side", "much to do"],
+    ids=["few iterations", "elements side by side", "much to do"],
 )
-def test_other_loops_stay(trips, index, work):
-    text = SUMS.format(trips=trips, index=index, work=work)
+def test_other_loops_stay(iterations, index, work):
+    text = SUMS.format(iterations=iterations, index=index, work=work)
     assert changed(text) == text.lstrip()
 
 
@@ -86,7 +86,7 @@ def test_other_elements_may_be_gathered(work, end):
 
 
 def blend(m, v, w):
-    """Every other point, moved by a weighted sum of small matrices; steps of two keep the trips out of lanes."""
+    """Every other point, moved by a weighted sum of small matrices; steps of two keep the iterations out of lanes."""
     total = 0.0
     for i in range(0, len(v), 2):
         x = y = 0.0

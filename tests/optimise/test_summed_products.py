@@ -52,7 +52,7 @@ def test_rows_are_summed_before_they_are_multiplied():
 
 
 @pytest.mark.parametrize(
-    ("before", "trip", "after"),
+    ("before", "iteration", "after"),
     [
         ("", "a[i] += y", ""),  # other elements for other rows
         ("", "z = y * y\n            a[j] += z", ""),
@@ -68,7 +68,7 @@ def test_rows_are_summed_before_they_are_multiplied():
         ("n_1 = k", "a[j] += y", ""),  # perhaps not all rows
     ],
 )
-def test_products_that_are_needed_stay(before: str, trip: str, after: str):
+def test_products_that_are_needed_stay(before: str, iteration: str, after: str):
     lines = [f"    {line}" for line in (before, after)]
     text = f"""
 def f(x, n, k, c, a):
@@ -79,7 +79,7 @@ def f(x, n, k, c, a):
     for i in range(n_1):
         for j in range(k):
             y = P[i, j]
-            {trip}
+            {iteration}
 {lines[1]}
     return x
 """

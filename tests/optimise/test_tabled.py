@@ -1,4 +1,4 @@
-"""Values that trips of a nest ask for again and again, looked up in tables."""
+"""Values that iterations of a nest ask for again and again, looked up in tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AS_IT_IS = {"outer": "n", "start": "0", "stop": "j + 1", "along": "2", "across":
 
 
 def test_all_ways_that_a_sum_may_change():
-    """Every sum is found in its place of the table, also where inner loops make no trips."""
+    """Every sum is found in its place of the table, also where inner loops make no iterations."""
     ways = itertools.product(("n", "1, n, 2"), (("0", "j + 1"), ("j - 1", "n1"), ("2", "n1 - j")), (1, 2, -3), (0, -1))
     for outer, (start, stop), along, across in ways:
         for value in (POWER, LINE):
@@ -51,7 +51,7 @@ def test_all_ways_that_a_sum_may_change():
 @pytest.mark.parametrize(
     "other",
     [
-        # the table would be far longer than the loops; no sum of the variables; too few trips that share anything
+        # the table would be far longer than the loops; no sum of the variables; too few iterations that share anything
         {"along": "5"},
         {"across": "9"},
         {"across": "n1"},
@@ -65,7 +65,7 @@ def test_all_ways_that_a_sum_may_change():
         {"value": "t = x / k3\n            z = math.exp(t)"},
         {"value": "t = y * k3\n            z = math.exp(t)"},
         {"value": "z = y ** k3"},
-        # not in every trip
+        # not in every iteration
         {"value": "c = i < n1\n            z = 0.0\n            if c:\n                z = x ** k3"},
         {"stop": "i + j"},
     ],

@@ -119,7 +119,7 @@ def test_a_loop_gets_a_second_form():
         ("P", {"after": "s = P[0, 0]"}),
         # an element outside the nests
         ("C", {"between": "s = C[0, 0]"}),
-        # the trips of a nest need each other
+        # the iterations of a nest need each other
         ("P", {"row": "a1[0] = t"}),
         ("P", {"row": "t2 = a1[i1 - 1]\n            a1[i1] = t2"}),
         # the loop changes what a nest reads
@@ -136,7 +136,7 @@ def test_what_stays(stays, parts):
 
 
 def layers(x, m, w, v):
-    """A product per trip, with rows that are shifted, squared and summed, and one that is kept."""
+    """A product per iteration, with rows that are shifted, squared and summed, and one that is kept."""
     total = np.zeros(x.shape[0])
     for k in range(m.shape[0]):
         image = (x - m[k]) @ w[k].T

@@ -74,11 +74,11 @@ def test_these_two_are_joined():
 @pytest.mark.parametrize(
     "other",
     [
-        # other trips, other elements, nothing that is used
+        # other iterations, other elements, nothing that is used
         {"stop": "k"},
         {"used": "t = a1[k1]"},
         {"used": "t = a[j]"},
-        # what one trip reads, an earlier or later one would have changed
+        # what one iteration reads, an earlier or later one would have changed
         {"made": "a1[i] = x\n        a1[0] = x"},
         {"used": "t = a1[j]\n        a[k1] = t"},
         {"used": "t = a1[j]\n        a1[0] = t"},
@@ -90,7 +90,7 @@ def test_these_two_are_joined():
         {"between": "z = a1[0]"},
         {"between": "a1[0] = y"},
         {"between": "print(y)"},
-        # trips in their order
+        # iterations in their order
         {"made": "a1[i] = x\n        print(x)"},
         # used elsewhere, by the caller, or after the loops
         {"made": "a1[i] = x\n        a2[i] = x"},
@@ -126,15 +126,15 @@ def f(a, n, k):
 """
 
 
-def test_what_a_trip_makes_is_other_memory_than_what_it_began_with():
+def test_what_an_iteration_makes_is_other_memory_than_what_it_began_with():
     new = "a2 = np.empty(n)"
     same = {"before": "w = n * n", "within": new, "after": "w2 = n + n", "old": "a"}
     joined = read(STEPS.format(**same))
     assert run_together(joined) != joined
     for other in (
-        # from the second trip on it is what the trip before has made
+        # from the second iteration on it is what the iteration before has made
         {"before": new, "within": "w3 = n - n"},
-        # changed in the trip
+        # changed in the iteration
         {"within": f"{new}\n        a = a2"},
     ):
         function = read(STEPS.format(**(same | other)))
@@ -233,12 +233,12 @@ ROW = {"first": "a = A[k]", "second": "a2 = A[k1]", "read": "a2[j]", "store": "a
         ({"second": "a2 = A[k]"}, True),
         # what a column and a row have in common may be anywhere in them
         ({"second": "a2 = A[:, k1]"}, False),
-        # a later element, which another trip reads
+        # a later element, which another iteration reads
         ({"second": "a2 = A[k1, 1:]"}, False),
         ({"first": "a = A[k, 1:]", "second": "a2 = A[k1, 1:]"}, True),
         ({"first": "a = A[k, ::2]", "second": "a2 = A[k1, ::2]"}, True),
         ({"first": "a = A[k, ::2]"}, False),
-        # from the end: which trip comes to an element depends on extents
+        # from the end: which iteration comes to an element depends on extents
         ({"first": "a = A[k, ::-1]", "second": "a2 = A[k1, ::-1]"}, False),
         # arrays that may share memory in any way
         ({"first": "B = A\n    a = B[k]"}, False),
@@ -246,7 +246,7 @@ ROW = {"first": "a = A[k]", "second": "a2 = A[k1]", "read": "a2[j]", "store": "a
     ],
     ids=str,
 )
-def test_rows_of_one_array_meet_in_trips_of_one_number(other, joined):
+def test_rows_of_one_array_meet_in_iterations_of_one_number(other, joined):
     function = read(ROWS.format(**(ROW | other)))
     assert (run_together(function) != function) is joined
 

@@ -136,7 +136,7 @@ def chosen(y, w):
 
 
 def pooled_again(y, w):
-    """A trip of another loop fills and empties the lists."""
+    """An iteration of another loop fills and empties the lists."""
     total = 0.0
     for shift in range(3):
         total += pooled(np.cos(y + shift), w) * chosen(y, w)
@@ -162,7 +162,7 @@ def test_said_and_left_out_below_level_2(f: Callable[..., Any]):
     assert "lists of numbers are one list of tuples" in str(tapec.explain(f, (0, 1), signature=signature))
 
 
-def test_those_of_a_trip_are_filled_by_position():
+def test_those_of_an_iteration_are_filled_by_position():
     text = tapec.emit(pooled_again, (0, 1), signature="f8[::1], f8[::1]")
     assert re.search(r"kept_stack(_\d)? = \[\(0.0, 0.0, 0.0, 0.0\)\] \* 64\n", text)
     assert re.search(r"kept_stack(_\d)?\[height(_\d)?\] = \(", text)

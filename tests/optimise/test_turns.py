@@ -1,4 +1,4 @@
-"""Two arrays take turns where each trip of a loop makes one and hands it to the next."""
+"""Two arrays take turns where each iteration of a loop makes one and hands it to the next."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def likeliest(score, jump):
 
 
 def two_steps_back(score, jump):
-    """What a trip makes lasts for two more."""
+    """What an iteration makes lasts for two more."""
     older, best = score[0].copy(), score[0].copy()
     for t in range(1, score.shape[0]):
         new = np.empty(score.shape[1])
@@ -45,7 +45,7 @@ def two_steps_back(score, jump):
 
 
 def kept_sometimes(score, jump):
-    """What a trip makes may be left behind, and what was there before goes on."""
+    """What an iteration makes may be left behind, and what was there before goes on."""
     best = score[0].copy()
     for t in range(1, score.shape[0]):
         new = np.empty(score.shape[1])
@@ -61,7 +61,7 @@ def kept_sometimes(score, jump):
 
 
 def first_kept(score, jump):
-    """What the first trip makes is read in all others."""
+    """What the first iteration makes is read in all others."""
     first, best = score[0].copy(), score[0].copy()
     for t in range(1, score.shape[0]):
         new = np.empty(score.shape[1])
@@ -110,7 +110,7 @@ def test_compiled_they_are_too(rng: np.random.Generator):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
-def test_no_trip_makes_an_array():
+def test_no_iteration_makes_an_array():
     text = tapec.emit(likeliest, wrt=(0, 1), signature=SIGNATURE)
     forward, reverse = (part[part.index("    for t in range(") :] for part in text.split("# reverse sweep"))
     assert "new = new_turns[first:first + n]" in forward

@@ -17,7 +17,7 @@ def f(a, a_1, x, n, j, c):
     s = 0.0
     y = x
     for i in range(n, 0, -1):
-{trip}
+{iteration}
         s_1 = s + z
         y = {handed}
         s = s_1
@@ -25,11 +25,11 @@ def f(a, a_1, x, n, j, c):
 """
 
 
-def loop(trip: str, handed: str = "z") -> str:
-    return LOOP.format(trip="\n".join(f"        {line}" for line in trip.splitlines()), handed=handed)
+def loop(iteration: str, handed: str = "z") -> str:
+    return LOOP.format(iteration="\n".join(f"        {line}" for line in iteration.splitlines()), handed=handed)
 
 
-def test_what_a_trip_hands_down_is_computed_again_by_the_next_one():
+def test_what_an_iteration_hands_down_is_computed_again_by_the_next_one():
     check(
         count_upward,
         before=loop("z_1 = a[i]\nz = x * z_1\nz_3 = y + z_1\nk = i + 1\na[k] += z\na[i] = z_3"),
@@ -76,11 +76,11 @@ def test_what_a_trip_hands_down_is_computed_again_by_the_next_one():
 
 
 @pytest.mark.parametrize(
-    ("trip", "handed"),
+    ("iteration", "handed"),
     [
         # what is handed on follows from what was handed on
         ("z_1 = a[i]\nz = x * y\nz_3 = z + z_1\na[i] = z_3", "z"),
-        # ... from an element that another trip sets, ...
+        # ... from an element that another iteration sets, ...
         ("z_1 = a[i]\nk = i - 1\nz = a[k]\nz_3 = y + z_1\na[i] = z_3", "z"),
         ("z_1 = a[i]\nz = a[j]\nz_3 = y + z_1\na[i] = z_3", "z"),
         # ... from another array that the loop changes, which nothing reads first, ...
@@ -97,17 +97,17 @@ def test_what_a_trip_hands_down_is_computed_again_by_the_next_one():
         ("z_1 = a[i]\nz = x * z_1\nz_3 = y + z_1\nk = i + 1\na[k] += z\na[k] += x\na[i] = z_3", "z"),
         # the next element is set, not added to
         ("z_1 = a[i]\nz = x * z_1\nz_3 = y + z_1\nk = i + 1\na[k] = z\na[i] = z_3", "z"),
-        # trips meet in another array
+        # iterations meet in another array
         ("z_1 = a[i]\nz = x * z_1\nz_3 = y + z_1\na_1[j] = z\na[i] = z_3", "z"),
         # ways
         ("z_1 = a[i]\nz = x * z_1\nz_3 = y + z_1\nif c:\n    a[i] = z_3", "z"),
         ("z_1 = a[i]\nz = x * z_1\nif c:\n    raise ValueError()\nz_3 = y + z_1\na[i] = z_3", "z"),
-        # what is handed on is read after it was set for the next trip
+        # what is handed on is read after it was set for the next iteration
         ("z_1 = a[i]\nz = x * z_1\ny = z\nz_3 = y + z_1\na[i] = z_3", "z"),
     ],
 )
-def test_loops_go_on_downward_where_trips_share_more(trip: str, handed: str):
-    text = loop(trip, handed)
+def test_loops_go_on_downward_where_iterations_share_more(iteration: str, handed: str):
+    text = loop(iteration, handed)
     check(count_upward, text, text)
 
 
@@ -115,16 +115,16 @@ ALONE = """
 def f(a, A, x, n, j, c):
     s = 0.0
     for i in range(n, 0, -1):
-{trip}
+{iteration}
     return a, s
 """
 
 
-def alone(trip: str) -> str:
-    return ALONE.format(trip="\n".join(f"        {line}" for line in trip.splitlines()))
+def alone(iteration: str) -> str:
+    return ALONE.format(iteration="\n".join(f"        {line}" for line in iteration.splitlines()))
 
 
-def test_what_the_last_trip_leaves_for_the_next_element_is_added_behind_the_loop():
+def test_what_the_last_iteration_leaves_for_the_next_element_is_added_behind_the_loop():
     check(
         count_upward,
         before=alone("z = a[i]\nz_1 = x * z\nk = i + 1\na[k] += z_1\na[i] = z_1"),
@@ -151,8 +151,8 @@ def test_what_the_last_trip_leaves_for_the_next_element_is_added_behind_the_loop
 
 
 def test_columns_that_differ_in_a_number_wait_in_variables_of_their_own():
-    trip = "z = A[i, {0}]\nz_1 = x * z\nk = i + 1\nA[k, {0}] += z_1\nA[i, {0}] = z_1"
-    both = trip.format(0) + "\n" + trip.format(1).replace("z", "y").replace("k ", "m ").replace("k,", "m,")
+    iteration = "z = A[i, {0}]\nz_1 = x * z\nk = i + 1\nA[k, {0}] += z_1\nA[i, {0}] = z_1"
+    both = iteration.format(0) + "\n" + iteration.format(1).replace("z", "y").replace("k ", "m ").replace("k,", "m,")
     changed = count_upward(read(alone(both)))
     text = printer.function(changed, quote=False)
     assert "A_carried_1 = 0.0" in text
@@ -160,7 +160,7 @@ def test_columns_that_differ_in_a_number_wait_in_variables_of_their_own():
 
 
 @pytest.mark.parametrize(
-    "trip",
+    "iteration",
     [
         # rows that may be the same one
         "z = A[i, j]\nk = i + 1\nA[k, j] += z\nA[i, j] = x\ny = A[i, n]\nA[k, n] += y\nA[i, n] = x",
@@ -174,8 +174,8 @@ def test_columns_that_differ_in_a_number_wait_in_variables_of_their_own():
         "m = i - j\nz = a[m]\nk = m + 1\na[k] += z\na[m] = x",
     ],
 )
-def test_other_additions_go_on_downward(trip: str):
-    check(count_upward, alone(trip), alone(trip))
+def test_other_additions_go_on_downward(iteration: str):
+    check(count_upward, alone(iteration), alone(iteration))
 
 
 def test_a_loop_whose_last_value_is_read_goes_on_downward():

@@ -39,10 +39,10 @@ PLAIN = {"first": "n_1 = n - 1", "second": "n_2 = k + 1", "length": "n_1", "last
         {},
         {"first": "n_1 = a.shape[0]"},
         {"first": "n_3 = n - 1", "second": "n_1 = min(n_3, 64)"},
-        # a loop that runs once takes no time, and one of few trips is written out
+        # a loop that runs once takes no time, and one of few iterations is written out
         {"first": "n_1 = n - 1\n    n_3 = A.shape[1]\n    for i in range(n_3):\n        a[i] *= x"},
         {"second": "for i in range(4):\n            t = a[i]\n            a[i] = t * x"},
-        # what a trip hands to the next one alone, or adds up
+        # what an iteration hands to the next one alone, or adds up
         {"first": "n_1 = n - 1\n    v = 0.0", "last": "z = z + v\n            v = y * 2.0"},
         {"first": "n_1 = n - 1\n    v = 0.0", "last": "v = v + y"},
     ],

@@ -94,7 +94,7 @@ def power_series(x, n):
 
 
 def jacobi_relaxation(a, b, tol):
-    """Solve a x = b for a diagonally dominant matrix; the trip count depends on the data."""
+    """Solve a x = b for a diagonally dominant matrix; the iteration count depends on the data."""
     n = b.shape[0]
     x = np.zeros(n)
     new = np.empty(n)

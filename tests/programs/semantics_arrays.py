@@ -446,7 +446,7 @@ def nearest(points, start):
 
 @case(np.array([0.9, 1.3, 0.6, 1.1, 0.8, 1.4, 0.7, 1.2]))
 def sliding(x):
-    """What a trip reads through a window, a later window overwrites under another subscript."""
+    """What an iteration reads through a window, a later window overwrites under another subscript."""
     total = 0.0
     y = x.copy()
     for i in range(len(x) - 3):
@@ -458,7 +458,7 @@ def sliding(x):
 
 @case(np.array([0.9, 1.3, 0.6, 1.1]))
 def same_place(x):
-    """Subscripts that tell trips apart name one element all the same: the view moves against them."""
+    """Subscripts that tell iterations apart name one element all the same: the view moves against them."""
     n = len(x)
     y = np.ones(2 * n)
     for i in range(n):
@@ -469,7 +469,7 @@ def same_place(x):
 
 @case(np.array([[0.9, 1.3], [0.6, 1.1], [0.8, 1.4]]), np.array([0, 1, 1, 0, 2]))
 def chosen_rows(m, which):
-    """A row that the data choose is written in several trips."""
+    """A row that the data choose is written in several iterations."""
     b = np.zeros((3, 2))
     total = 0.0
     for t in range(len(which)):
@@ -520,7 +520,9 @@ def results_into_arrays(x):
 
 @case(np.array([[0.6, 0.3, 0.9], [0.2, 0.7, 0.4], [0.5, 0.1, 0.8]], dtype=np.float32))
 def shrinking_products(a):
-    """Arrays that become smaller, in single precision: a trip that is run again reads none of another trip."""
+    """Arrays that become smaller, in single precision: an iteration that is run again reads none of another
+    iteration.
+    """
     r = a.copy()
     total = 0.0
     for k in range(2):
@@ -554,7 +556,7 @@ def copies_that_nobody_can_tell(m):
 
 @case(M)
 def a_product_of_a_copy_of_what_changes(m):
-    """A trip that is run again would copy what later trips have left."""
+    """An iteration that is run again would copy what later iterations have left."""
     total = 0.0
     y, column = m * 1.0, m[0] * 1.0
     for t in range(3):

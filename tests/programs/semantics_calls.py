@@ -70,8 +70,8 @@ def genericnames(x):
     x_bar = x * 2
     t = x_bar * x
     y_dot = t * 3
-    trips = y_dot
-    t_1 = trips * x
+    iterations = y_dot
+    t_1 = iterations * x
     s_store = t_1
     for i in range(2):
         x_bar = x_bar * t_1

@@ -441,7 +441,7 @@ def condoverwrite(a):
 
 @case(A, np.arange(1.0, 10.0) / 7)
 def exchanged_sums(a, x):
-    """Trips exchange what they add to, so their order matters."""
+    """Iterations exchange what they add to, so their order matters."""
     p, q = a[0], a[1] * 2
     s = 0.0
     for i, (u, v) in enumerate(zip(x[:-1], x[1:])):
@@ -489,7 +489,7 @@ def below_zero(x):
 
 @case(np.array([0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2]))
 def longest_in_the_middle(x):
-    """The inner loop makes most trips neither in the first nor in the last trip of the outer one."""
+    """The inner loop makes most iterations neither in the first nor in the last iteration of the outer one."""
     n, total = len(x), 0.0
     y = x.copy()
     for i in range(n):
@@ -557,7 +557,7 @@ def computed_once(x):
 
 @case(A, np.array([0, 1, 10, 2, 11, 3, 0, 12, 10]))
 def stack_machine(x, code):
-    """A list that is empty or short in the first trip, as far as the types of its items tell."""
+    """A list that is empty or short in the first iteration, as far as the types of its items tell."""
     stack = [1.0]
     for op in code:
         if op < 10:

@@ -179,7 +179,7 @@ def array_chosen_by_branch(a, n, flag):
 
 
 @cases((arr(3), 3), (arr(3), 0))
-def fresh_array_each_trip(a, n):
+def fresh_array_each_iteration(a, n):
     x = a
     for k in range(n):
         y = np.empty(3)
@@ -336,7 +336,7 @@ def three_buffers_change_places_beside_a_view(x, y, z, n):
 
 
 @cases((arr(5), 3))
-def view_carried_to_the_next_trip(x, n):
+def view_carried_to_the_next_iteration(x, n):
     a = x.copy()
     v = x[::-1].copy()
     for _ in range(n):
@@ -346,7 +346,7 @@ def view_carried_to_the_next_trip(x, n):
 
 
 @cases((arr(5), 3))
-def two_views_of_what_a_trip_allocates(x, n):
+def two_views_of_what_an_iteration_allocates(x, n):
     a, b = x.copy(), x[::-1].copy()
     for _ in range(n):
         a[1:] = b[:-1] * a[1:]
@@ -391,7 +391,7 @@ def a_view_of_a_buffer_that_changes_places(x, n):
     first = a
     for _ in range(n):
         w = b[1 : len(b)]
-        # downwards: each trip reads what the one before has written
+        # downwards: each iteration reads what the one before has written
         for i in range(3, -1, -1):
             b[i] = w[i]
         a, b = b, a

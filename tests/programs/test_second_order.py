@@ -94,9 +94,9 @@ def test_what_a_branch_keeps_on_a_stack_has_adjoints():
         np.testing.assert_allclose(pull(v)[0], tapec.hvp(scaled_in_a_branch)(a.copy(), 3, v), rtol=1e-12)
 
 
-def added_to_later_rows(x: Any, trips: int) -> Any:
+def added_to_later_rows(x: Any, iterations: int) -> Any:
     k = 0
-    while k < trips:
+    while k < iterations:
         k += 1
         for first in range(1, 3):
             x[3:first] += x[first:1]
@@ -104,7 +104,7 @@ def added_to_later_rows(x: Any, trips: int) -> Any:
 
 
 def test_numbers_taken_from_a_list_are_taken_once():
-    """The first derivative's list is emptied by its trips: a trip that is run again would find it empty."""
+    """The first derivative's list is emptied by its iterations: an iteration that is run again would find it empty."""
     with without_compiling():
         x, v = np.arange(12.0).reshape(4, 3), np.ones((4, 3))
         _, pull = tapec.vjp(tapec.grad(added_to_later_rows), x.copy(), 2)

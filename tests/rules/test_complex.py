@@ -227,9 +227,9 @@ SETTINGS = {"deadline": None, "derandomize": True, "database": None, "suppress_h
 @settings(max_examples=12, **SETTINGS)
 @given(TERMS, TERMS)
 def test_random_programs(term, update):
-    trip = f"        s = 0.3 * s + {term}\n        w = 0.5 * ({update})\n"
+    iteration = f"        s = 0.3 * s + {term}\n        w = 0.5 * ({update})\n"
     begin, end = "def f(z, w, x):\n    s = 0.0\n    for k in range(3):\n", "    return s * (1 + 0j), w * (1 + 0j)\n"
-    f = from_text(begin + trip + end)
+    f = from_text(begin + iteration + end)
     check(f, (0.6 + 0.3j, -0.4 + 0.7j, 0.8), skip_kinks=True)
 
 

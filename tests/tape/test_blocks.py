@@ -514,7 +514,7 @@ def test_python_and_compiled_code_agree(jit):
 
 
 def filled(n):
-    """A block whose loop fills a list: it is read trip by trip."""
+    """A block whose loop fills a list: it is read iteration by iteration."""
     kept, x = [], constant(1.0)
     with GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -525,9 +525,9 @@ def filled(n):
     return tape.gradient(kept[n // 2], x)
 
 
-def test_many_trips_are_announced(monkeypatch):
+def test_many_iterations_are_announced(monkeypatch):
     monkeypatch.setattr(decider, "_MANY", 30)
-    with pytest.warns(RuntimeWarning, match="is read trip by trip, 31 of them, which takes long"):
+    with pytest.warns(RuntimeWarning, match="is read iteration by iteration, 31 of them, which takes long"):
         assert filled(31) == sum(range(16))
 
 
@@ -540,9 +540,9 @@ def test_a_long_program_is_not_compiled_for_a_few_answers(monkeypatch):
     assert programs and all(program.jitted is None for program in programs)
 
 
-def test_too_many_trips_are_named(monkeypatch):
-    monkeypatch.setattr(suspended, "_TRIPS", 50)
-    with pytest.raises(tapec.errors.LoweringError, match="a loop that is unrolled beyond 50 trips"):
+def test_too_many_iterations_are_named(monkeypatch):
+    monkeypatch.setattr(suspended, "_ITERATIONS", 50)
+    with pytest.raises(tapec.errors.LoweringError, match="a loop that is unrolled beyond 50 iterations"):
         filled(51)
     # which is no reason to refuse fewer
     assert filled(7) == 0 + 1 + 2 + 3
@@ -550,5 +550,5 @@ def test_too_many_trips_are_named(monkeypatch):
 
 def test_too_long_a_block_is_named(monkeypatch):
     monkeypatch.setattr(lowering, "_UNROLLED", 100)
-    with pytest.raises(tapec.errors.LoweringError, match="read trip by trip the block has 120 operations"):
+    with pytest.raises(tapec.errors.LoweringError, match="read iteration by iteration the block has 120 operations"):
         filled(60)

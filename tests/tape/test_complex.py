@@ -400,7 +400,7 @@ def maybe_connected(z, n):
 
 
 @BOTH
-def test_none_where_no_trip_connects(compiled):
+def test_none_where_no_iteration_connects(compiled):
     f = made(maybe_connected, compiled)
     assert f(constant(Z), 0) is None
     np.testing.assert_allclose(f(constant(Z), 2), np.conj(4.0 * Z), rtol=1e-12)

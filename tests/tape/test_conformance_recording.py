@@ -402,7 +402,7 @@ def test_tape_and_target_are_returned():
 # connectivity along loops and branches
 
 
-def test_trips_decide_what_is_connected():
+def test_iterations_decide_what_is_connected():
     for n, expected in ((0, [None, None]), (1, [1.0, None]), (3, [1.0, 2.0])):
         x, w, steps = constant(1.0), Variable(2.0), np.arange(n)
         with GradientTape() as tape:

@@ -134,7 +134,7 @@ def test_a_watch_in_a_loop_of_a_value_used_before():
             if k == 2:
                 tape.watch(x)
             y = y * x
-    # two trips after the watch
+    # two iterations after the watch
     assert tape.gradient(y, x) == 2 * 2.0 * (2.0 * 4.0)
 
 

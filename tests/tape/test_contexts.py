@@ -174,5 +174,5 @@ def test_a_generator_of_more_values_than_are_unrolled():
     with GradientTape() as tape:
         tape.watch(x)
         y = x * sum(numbers(6000))
-    with pytest.raises(LoweringError, match="unrolled beyond 5000 trips"):
+    with pytest.raises(LoweringError, match="unrolled beyond 5000 iterations"):
         tape.gradient(y, x)

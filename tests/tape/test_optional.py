@@ -196,8 +196,8 @@ def test_where_ways_meet():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trips", range(4))
-def test_buffers_that_a_loop_swaps(trips):
+@pytest.mark.parametrize("iterations", range(4))
+def test_buffers_that_a_loop_swaps(iterations):
     """Each buffer keeps what it depends on, whatever its name."""
 
     def slope(x, n):
@@ -221,8 +221,8 @@ def test_buffers_that_a_loop_swaps(trips):
         return tape.gradient(y, x), tape.gradient(z, x)
 
     x = np.array([1.0, 2.0])
-    assert (function(slope)(x, trips) is None) == (slope(x, trips) is None) == (trips % 2 == 1)
+    assert (function(slope)(x, iterations) is None) == (slope(x, iterations) is None) == (iterations % 2 == 1)
     # an array that held what depends on x counts as connected, whatever was stored over it since
-    expected = [(False, True), (True, False), (False, True), (False, False)][trips]
-    assert tuple(g is None for g in refilled(x, trips)) == expected
-    assert tuple(g is None for g in function(refilled)(x, trips)) == expected
+    expected = [(False, True), (True, False), (False, True), (False, False)][iterations]
+    assert tuple(g is None for g in refilled(x, iterations)) == expected
+    assert tuple(g is None for g in function(refilled)(x, iterations)) == expected

@@ -226,7 +226,7 @@ def test_dtypes():
     assert found.dtype == np.float32 and found.shape == (3, 3)
 
 
-def connected_in_some_trips(x, c, n):
+def connected_in_some_iterations(x, c, n):
     with GradientTape(persistent=True) as tape:
         tape.watch([x, c])
         y = x * 1.0
@@ -236,8 +236,8 @@ def connected_in_some_trips(x, c, n):
 
 
 @BOTH
-def test_none_where_no_trip_connects(compiled):
-    f = function(connected_in_some_trips) if compiled else connected_in_some_trips
+def test_none_where_no_iteration_connects(compiled):
+    f = function(connected_in_some_iterations) if compiled else connected_in_some_iterations
     assert f(X.copy(), constant(2.0), 0) == (None, None)
     gradient, rows = f(X.copy(), constant(2.0), 2)
     assert gradient == pytest.approx(4.0 * X.sum())

@@ -1,4 +1,4 @@
-"""Programs with checkpointed loops: of x with 5 elements, the number of trips, and the slots."""
+"""Programs with checkpointed loops: of x with 5 elements, the iteration count, and the slots."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def views_of_one_array(x, n, k):
     return e + u[0]
 
 
-def set_in_trips(x, n, k):
+def set_in_iterations(x, n, k):
     u = x
     before = 3.0 * x
     for t in tapec.checkpointed(range(n), slots=k):
@@ -357,7 +357,7 @@ def set_in_trips(x, n, k):
     return before.sum() + u[0]
 
 
-def set_in_inner_trips(x, n, k):
+def set_in_inner_iterations(x, n, k):
     total = 0.0
     for i in range(3):
         for t in tapec.checkpointed(range(n), slots=k):
@@ -403,6 +403,6 @@ PROGRAMS = (
     both_orders,
     carried_outer,
     deep,
-    set_in_trips,
-    set_in_inner_trips,
+    set_in_iterations,
+    set_in_inner_iterations,
 )

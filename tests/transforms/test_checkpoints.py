@@ -1,4 +1,4 @@
-"""Checkpointed loops: right gradients, the fewest trips, and memory for the slots alone."""
+"""Checkpointed loops: right gradients, the fewest iterations, and memory for the slots alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_reverse_is_forward(f: Any, level: int):
     reverse, forward = load(generated(f, "value_and_grad", level)), load(generated(f, "jacfwd", 0))
     for n in (0, 1, 2, 3, 5, 9):
         expected, theirs = forward(X.copy(), n, 1), X.copy()
-        with interpreted():  # one program takes a gradient, of a new function in each trip
+        with interpreted():  # one program takes a gradient, of a new function in each iteration
             wanted = f(theirs, n, 1)
         for k in (1, 2, 3, 20):
             ours = X.copy()
@@ -48,12 +48,14 @@ def test_reverse_is_forward(f: Any, level: int):
 # the schedule
 
 
-def fewest(trips: int, slots: int) -> int:
-    """Trips that run to reverse `trips` of them, the last of which need not run: Griewank & Walther (2000)."""
+def fewest(iterations: int, slots: int) -> int:
+    """Iterations that run to reverse `iterations` of them, the last of which need not run: Griewank & Walther
+    (2000).
+    """
     runs = 0
-    while comb(slots + runs, slots) < trips:
+    while comb(slots + runs, slots) < iterations:
         runs += 1
-    return runs * trips - (comb(slots + runs, slots + 1) if runs else 0)
+    return runs * iterations - (comb(slots + runs, slots + 1) if runs else 0)
 
 
 def the_exponential(x, n, k):
@@ -78,37 +80,39 @@ class CountingNumpy:
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_no_schedule_runs_fewer_trips(level: int):
+def test_no_schedule_runs_fewer_iterations(level: int):
     function = load(generated(the_exponential, "value_and_grad", level))
     for n in (1, 2, 3, 7, 12, 30):
         for k in (1, 2, 3, 4, 7, 40):
             counting = CountingNumpy()
             function.__globals__["np"] = counting
             function(X, n, k)
-            # the forward sweep runs every trip, and so does the reversal, just before it reverses it; what
-            # follows the loop is one more trip of the schedule, of which the forward sweep runs all but that one
+            # the forward sweep runs every iteration, and so does the reversal, just before it reverses it; what
+            # follows the loop is one more iteration of the schedule, of which the forward sweep runs all but that one
             again = counting.calls - 2 * n
             assert again == fewest(n + 1, min(k, n)) - n, (n, k)
 
 
-@pytest.mark.parametrize("trips", [1, 2, 3, 10, 60])
+@pytest.mark.parametrize("iterations", [1, 2, 3, 10, 60])
 @pytest.mark.parametrize("slots", [1, 2, 3, 8])
-def test_the_formula_is_the_minimum(trips: int, slots: int):
-    def search(trips: int, slots: int, known: dict[tuple[int, int], int]) -> int:
-        if trips == 1 or slots == 1:
-            return trips * (trips - 1) // 2
-        if (trips, slots) not in known:
-            ways = (m + search(trips - m, slots - 1, known) + search(m, slots, known) for m in range(1, trips))
-            known[trips, slots] = min(ways)
-        return known[trips, slots]
+def test_the_formula_is_the_minimum(iterations: int, slots: int):
+    def search(iterations: int, slots: int, known: dict[tuple[int, int], int]) -> int:
+        if iterations == 1 or slots == 1:
+            return iterations * (iterations - 1) // 2
+        if (iterations, slots) not in known:
+            ways = (
+                m + search(iterations - m, slots - 1, known) + search(m, slots, known) for m in range(1, iterations)
+            )
+            known[iterations, slots] = min(ways)
+        return known[iterations, slots]
 
-    assert fewest(trips, slots) == search(trips, slots, {})
+    assert fewest(iterations, slots) == search(iterations, slots, {})
 
 
 # what snapshots hold
 
 
-def test_a_snapshot_holds_what_later_trips_read():
+def test_a_snapshot_holds_what_later_iterations_read():
     assert "s_saved" in generated(the_exponential, "value_and_grad").text
     text = generated(in_place, "value_and_grad").text
     assert text.count("np.empty((slots, ") == 1
@@ -172,7 +176,7 @@ def test_no_slots_at_run_time():
 
 @pytest.mark.parametrize("f", [nested_values, *sampled(PROGRAMS, 10)], ids=lambda f: f.__name__)
 def test_types_are_those_of_the_values(f: Any):
-    # a number of a trip that is reversed in place had the name of a counter, and its type: it had no tangent
+    # a number of an iteration that is reversed in place had the name of a counter, and its type: it had no tangent
     assert not ill_typed(generated(f, "value_and_grad", 0).core)
 
 

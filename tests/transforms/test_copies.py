@@ -44,7 +44,7 @@ def in_place(x, steps):
 
 
 def behind_a_branch(x, steps):
-    """The nest runs in some trips only, and counts its rows down."""
+    """The nest runs in some iterations only, and counts its rows down."""
     n, m = x.shape
     u, new = x.copy(), 0.5 * x
     for step in range(2, 2 + steps):
@@ -78,8 +78,8 @@ def downward(x, steps):
     return u.sum()
 
 
-def of_a_trip(x, steps):
-    """A scratch array that each trip makes, or might as well make, and branches on it."""
+def of_an_iteration(x, steps):
+    """A scratch array that each iteration makes, or might as well make, and branches on it."""
     n, m = x.shape
     u = x.copy()
     old = np.empty((n, m))
@@ -149,7 +149,7 @@ def a_corner_of_a_table(x, steps):
 
 
 def made_anew(x, steps):
-    """Each trip makes the array that it stores into, and hands it on; branches choose the side."""
+    """Each iteration makes the array that it stores into, and hands it on; branches choose the side."""
     n, m = x.shape
     u = x.copy()
     for _ in range(steps):
@@ -165,7 +165,7 @@ def made_anew(x, steps):
 
 
 def taken_at_once(x, steps):
-    """What a trip makes is what it reads, in some trips."""
+    """What an iteration makes is what it reads, in some iterations."""
     n, m = x.shape
     u = x.copy()
     for t in range(steps):
@@ -231,7 +231,7 @@ def power_method(x, steps):
 
 
 def both_used_behind(x, steps):
-    """After a trip that leaves the loop, two names stand for one array."""
+    """After an iteration that leaves the loop, two names stand for one array."""
     n = x.shape[0]
     u, v = x[:, 0].copy(), x[:, 1].copy()
     total = 0.0
@@ -252,7 +252,7 @@ def both_used_behind(x, steps):
     return total
 
 
-COPIED = (made_anew, two_fields, in_place, behind_a_branch, overwritten, downward, of_a_trip)
+COPIED = (made_anew, two_fields, in_place, behind_a_branch, overwritten, downward, of_an_iteration)
 ONCE = (triangular_product, centres)
 SWAPPED = (power_method, both_used_behind)
 NOT_COPIED = (taken_at_once, one_array_under_two_names, other_extents, a_corner_of_a_table)
@@ -297,7 +297,7 @@ def test_what_follows_from_such_elements_is_not_kept():
 def test_vectors_that_change_places_and_rows_come_from_copies():
     forward, _, _ = tapec.emit(power_method, signature="f8[:,::1], i8", opt_level=1).partition("# reverse sweep")
     assert row_copies(power_method) == 3
-    # nothing is kept for each element of the matrix in each of the inner trips
+    # nothing is kept for each element of the matrix in each of the inner iterations
     assert not re.search(r"np\.empty\(\(\w+, 6, \w+, \w+\)\)", forward)
 
 
@@ -323,7 +323,7 @@ def test_pullbacks_and_second_derivatives(f: Callable[..., Any]):
 
 
 def pairs_of_rows(x, begin, end):
-    """Integers tell which few elements a trip reads; it writes one."""
+    """Integers tell which few elements an iteration reads; it writes one."""
     total = 0.0
     for r in range(begin.shape[0]):
         a, b = begin[r], end[r]
@@ -346,7 +346,7 @@ def band(x, begin, end):
 
 
 @pytest.mark.parametrize("f", [pairs_of_rows, band], ids=lambda f: f.__name__)
-def test_no_copy_of_what_a_trip_reads_a_part_of(f: Callable[..., Any]):
+def test_no_copy_of_what_an_iteration_reads_a_part_of(f: Callable[..., Any]):
     begin = np.array([3, 0, 2, 3, 1])
     args = np.random.default_rng(3).uniform(0.5, 1.5, 8), begin, begin + 4
     forward, _, _ = tapec.emit(f, signature="f8[::1], i8[::1], i8[::1]").partition("# reverse sweep")

@@ -1,4 +1,6 @@
-"""Whole numbers to which each trip of a loop adds the same: the reverse sweep has them by the number of the trip."""
+"""Whole numbers to which each iteration of a loop adds the same: the reverse sweep has them by the number of the
+iteration.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def left_in_the_middle(x, q):
 
 
 def conditional(x, q):
-    """Of two places one moves at a time: neither counts trips."""
+    """Of two places one moves at a time: neither counts iterations."""
     h = np.array([0.5, 0.3, 0.1])
     low, high = 0, x.shape[0] - 1
     while low < high:
@@ -82,7 +84,7 @@ def conditional(x, q):
 
 
 def moving(x, q):
-    """The step is another one in each trip, and what a loop leaves is where the next begins."""
+    """The step is another one in each iteration, and what a loop leaves is where the next begins."""
     h = np.array([0.5, 0.3, 0.1])
     p, step = 0, 1
     while p < 40:

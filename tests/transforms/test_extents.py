@@ -1,4 +1,4 @@
-"""How many trips loops make at most: values of inner loops are kept in buffers if that is known early."""
+"""How many iterations loops make at most: values of inner loops are kept in buffers if that is known early."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def grown_once(x, steps):
     a = x[:1] * 2.0
     total = 0.0
     for _ in range(steps):
-        # one element in the first trip, then as many as x
+        # one element in the first iteration, then as many as x
         for i in range(a.shape[0]):
             total += np.exp(a[i]) * total * 0.01 + a[i]
         a = np.sin(x) * total
@@ -61,7 +61,7 @@ CASES = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("function", "args", "bounded"), CASES, ids=[case[0].__name__ for case in CASES])
-def test_values_are_kept_in_a_buffer_where_the_trips_are_bounded(function, args, bounded):
+def test_values_are_kept_in_a_buffer_where_the_iterations_are_bounded(function, args, bounded):
     types = [numba.typeof(arg) for arg in args]
     source = tapec.value_and_grad(function).source(*types)
     lists = "[0.0][:0]" in source or "_store_stack" in source

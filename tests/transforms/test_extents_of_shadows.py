@@ -47,7 +47,7 @@ def factors(a, q):
 
 
 def narrowing(a, q):
-    """Each trip's product has one row less than the one before."""
+    """Each iteration's product has one row less than the one before."""
     x = q.copy()
     for k in range(a.shape[0] - 1, 0, -1):
         x = np.tanh(a[:k, : k + 1] @ x) + 1.0
@@ -55,7 +55,7 @@ def narrowing(a, q):
 
 
 def of_either(a, q):
-    """The factor is another one in every other trip, of other extents."""
+    """The factor is another one in every other iteration, of other extents."""
     w = a
     total = 0.0
     for k in range(4):
@@ -77,7 +77,7 @@ def test_derivatives(f: Callable[..., Any], rng: np.random.Generator):
 
 @pytest.mark.parametrize("f", [covariance, factors], ids=lambda f: f.__name__)
 def test_no_list_keeps_adjoints(f: Callable[..., Any]):
-    """But those of arrays that are set in trips and read in later ones."""
+    """But those of arrays that are set in iterations and read in later ones."""
     text = tapec.emit(f, (0, 1), signature="f8[:, ::1], f8[:, ::1]", opt_level=0)
     kept = re.findall(r"(\w+)_bar_stack = ", text)
     assert not [name for name in kept if name.startswith("t")]

@@ -112,7 +112,7 @@ def a_nest_behind_a_nest_uses_the_sum(x, w):
     return loss
 
 
-def a_trip_uses_the_one_before(x, w):
+def an_iteration_uses_the_one_before(x, w):
     state = w
     total = 0.0
     for i in range(x.shape[0]):
@@ -151,7 +151,7 @@ APART = (
     a_later_loop_uses_the_sum,
     a_later_nest_uses_the_sum,
     a_nest_behind_a_nest_uses_the_sum,
-    a_trip_uses_the_one_before,
+    an_iteration_uses_the_one_before,
     the_sum_is_read_in_the_loop,
     an_array_is_read_later,
     left_by_break,

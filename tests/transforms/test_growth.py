@@ -62,7 +62,7 @@ def segments(x):
     return total + held
 
 
-def a_list_per_trip(x):
+def a_list_per_iteration(x):
     total = 0.0
     for i in range(x.shape[0]):
         row = [x[i]]
@@ -116,7 +116,7 @@ def as_an_array_afterwards(x):
     return (a * a).sum() + values[0]
 
 
-PROGRAMS = (stack, pairs, segments, a_list_per_trip, in_a_branch, by_hand, as_an_array_afterwards)
+PROGRAMS = (stack, pairs, segments, a_list_per_iteration, in_a_branch, by_hand, as_an_array_afterwards)
 
 
 @pytest.mark.parametrize("f", sampled(PROGRAMS, 4), ids=lambda f: f.__name__)
@@ -132,8 +132,8 @@ def test_there_is_one_shadow(f: Callable[..., Any]):
     assert "grown_bar" in reverse
     assert "list_bar" not in source
     assert "room_bar" not in source
-    # an array of each trip has a shadow of each trip
-    assert f is a_list_per_trip or "bar_stack" not in source
+    # an array of each iteration has a shadow of each iteration
+    assert f is a_list_per_iteration or "bar_stack" not in source
 
 
 @pytest.mark.parametrize("f", [stack, pairs, segments, in_a_branch, by_hand], ids=lambda f: f.__name__)
@@ -152,7 +152,7 @@ def test_explained():
 
 @pytest.mark.slow
 def test_compiled():
-    for f in (pairs, by_hand, a_list_per_trip):
+    for f in (pairs, by_hand, a_list_per_iteration):
         value, gradient = tapec.value_and_grad(f)(X)
         with interpreted():
             plain = tapec.value_and_grad(f, opt_level=0)(X)
@@ -257,8 +257,8 @@ def full_and_smaller(x):
     return total
 
 
-def left_out_of_the_trip(x):
-    """A way out of the trip that makes the array, before it is large enough."""
+def left_out_of_the_iteration(x):
+    """A way out of the iteration that makes the array, before it is large enough."""
     total = 0.0
     for i in range(x.shape[0]):
         row = [x[i]]
@@ -274,7 +274,7 @@ def left_out_of_the_trip(x):
 REFUSED = (asked_for_later, changing_places, a_view_that_stays, shrinking, full_and_smaller)
 
 
-@pytest.mark.parametrize("f", sampled([*REFUSED, left_out_of_the_trip], 3), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", sampled([*REFUSED, left_out_of_the_iteration], 3), ids=lambda f: f.__name__)
 def test_others_are_right_too(f: Callable[..., Any]):
     with interpreted():
         fast = tapec.value_and_grad(f)(X)

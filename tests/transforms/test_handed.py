@@ -202,10 +202,10 @@ def test_no_call_runs_again(f: Callable[..., Any]):
 
 
 def test_a_loop_that_is_left_before_its_last_call_runs_again():
-    """Or behind it, in another way than by its test: what the last trip began with would be on no list."""
+    """Or behind it, in another way than by its test: what the last iteration began with would be on no list."""
     assert "with_break_adjoint(" in tapec.value_and_grad(of_with_break).source(typeof(X))
     why = tapec.explain(of_with_break, signature="f8[::1]")
-    assert "its adjoint runs `with_break` again: a `break` may come before the last call in a trip" in str(why)
+    assert "its adjoint runs `with_break` again: a `break` may come before the last call in an iteration" in str(why)
 
 
 def test_explained():

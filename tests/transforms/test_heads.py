@@ -1,4 +1,4 @@
-"""Numbers that a trip begins with, kept in place of more numbers that follow from them."""
+"""Numbers that an iteration begins with, kept in place of more numbers that follow from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def march(grid, x0, y0, step, length):
 
 
 def counted(weights, x0, step):
-    """Values between those of a table, in a loop whose trips are known before."""
+    """Values between those of a table, in a loop whose iterations are known before."""
     x, total = x0, 0.0
     for _ in range(weights.shape[0]):
         i = math.floor(x)
@@ -51,7 +51,7 @@ def alone(weights, x0, step):
 
 
 def chosen(weights, x0, step):
-    """What a trip begins with is one of two numbers, by a branch that ends in the trip."""
+    """What an iteration begins with is one of two numbers, by a branch that ends in the iteration."""
     x, total = x0, 0.0
     for i in range(weights.shape[0]):
         if weights[i] > 0.5:

@@ -37,7 +37,7 @@ def three_buffers(x, n):
     return a[0] + 2.0 * b[1] + 3.0 * c[2]
 
 
-def an_array_per_trip(x, n):
+def an_array_per_iteration(x, n):
     best = x.copy()
     for t in range(n):
         new = np.empty(x.shape[0])
@@ -103,7 +103,7 @@ def eliminated(x, n):
 PROGRAMS = (
     two_buffers,
     three_buffers,
-    an_array_per_trip,
+    an_array_per_iteration,
     the_best_way,
     passed_on_and_kept,
     relaxed,
@@ -129,7 +129,9 @@ def test_reverse_is_forward(f: Any, level: int, n: int):
         assert x_bar[k] == pytest.approx(tangent(X.copy(), n, direction)[1], rel=1e-11, abs=1e-13)
 
 
-@pytest.mark.parametrize("f", [two_buffers, three_buffers, an_array_per_trip, the_best_way], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [two_buffers, three_buffers, an_array_per_iteration, the_best_way], ids=lambda f: f.__name__
+)
 def test_shadows_that_are_passed_on_are_not_kept(f: Any):
     assert "bar_stack" not in generated(f, "value_and_grad").text
 
@@ -145,7 +147,7 @@ def test_an_array_that_a_nest_reads_again_and_again_is_copied():
     assert "_kept = " in generated(relaxed, "value_and_grad").text
 
 
-def test_nothing_searches_for_the_trip_that_set_the_maximum():
+def test_nothing_searches_for_the_iteration_that_set_the_maximum():
     text = generated(the_best_way, "value_and_grad").text
     assert "dtype=np.bool_" not in text and "last_store" in text
 
@@ -160,9 +162,9 @@ def shrinking(a):
     return total
 
 
-def test_what_runs_again_reads_nothing_of_another_trip():
+def test_what_runs_again_reads_nothing_of_another_iteration():
     reverse_sweep = tapec.emit(shrinking, 0, signature="f4[:,::1]", opt_level=0).partition("# reverse sweep")[2]
-    # it is made in the forward sweep, with other extents in each trip
+    # it is made in the forward sweep, with other extents in each iteration
     assert "out[" not in reverse_sweep
 
 
@@ -181,7 +183,7 @@ def noisy(x, n):
 
 @pytest.mark.slow
 def test_derivatives_draw_as_often_as_their_functions():
-    """Draws that no derivative needs are made, and those of a trip not once more."""
+    """Draws that no derivative needs are made, and those of an iteration not once more."""
     with oracles.interpreted():
         np.random.seed(3)
         noisy(X, 3)

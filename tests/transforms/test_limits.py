@@ -130,7 +130,7 @@ def test_a_loop_that_cannot_be_checkpointed_may_be_small():
         derivative(X, 5000)
 
 
-def four_trips_with_break(x):
+def four_iterations_with_break(x):
     for i in range(1, 5):
         if x[0] > 9.0:
             break
@@ -139,9 +139,9 @@ def four_trips_with_break(x):
     return x[0]
 
 
-def test_a_limit_that_known_trips_exceed():
+def test_a_limit_that_known_iterations_exceed():
     with pytest.raises(MemoryError, match="cannot be checkpointed"):
-        tapec.grad(four_trips_with_break, memory="8B")(X.copy())
+        tapec.grad(four_iterations_with_break, memory="8B")(X.copy())
 
 
 @pytest.mark.parametrize("memory", [0, -5, "lots", "5 PB", True, 2.5])

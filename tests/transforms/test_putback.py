@@ -46,7 +46,7 @@ def relaxed(x, order, n):
 
 
 def behind_branches(x, order, n):
-    """Stores that only some trips make, one after the loop that reads and one before it."""
+    """Stores that only some iterations make, one after the loop that reads and one before it."""
     a = x * 2.0
     total = 0.0
     for t in range(n):
@@ -65,7 +65,7 @@ def behind_branches(x, order, n):
 
 
 def until(x, order, n):
-    """Loops whose trips nobody knows beforehand."""
+    """Loops whose iterations nobody knows beforehand."""
     a = x.copy()
     total, t = 0.0, 0
     while t < 3 * n:
@@ -96,7 +96,7 @@ def several(x, order, n):
 
 
 def of_each_sample(x, order, n):
-    """Scratch memory that a trip fills, of trips that are reversed at once."""
+    """Scratch memory that an iteration fills, of iterations that are reversed at once."""
     total = 0.0
     for s in range(n):
         a = np.zeros(6)

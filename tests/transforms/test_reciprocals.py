@@ -10,7 +10,7 @@ from tests.oracles import clone, interpreted
 
 
 def elimination(a, b, c):
-    """Two divisions by a pivot that changes from trip to trip."""
+    """Two divisions by a pivot that changes from iteration to iteration."""
     p, q, total = 0.0, 0.0, 0.0
     for i in range(a.shape[0]):
         pivot = a[i] - b[i] * p
@@ -44,7 +44,7 @@ def weighed(w, x):
 
 
 def once(a, b):
-    """One division in a trip, by a number of its own."""
+    """One division in an iteration, by a number of its own."""
     total = 0.0
     for i in range(a.shape[0]):
         total += np.sin(2.0 / (a[i] * b[i]))
@@ -52,7 +52,7 @@ def once(a, b):
 
 
 def carried(a, h):
-    """A divisor that the trip before has left."""
+    """A divisor that the iteration before has left."""
     total, scale = 0.0, h
     for i in range(a.shape[0]):
         total += a[i] / scale + 3.0 * a[i] ** 2 / scale
@@ -71,7 +71,7 @@ def joined(a, h):
 
 
 def chosen(a, b):
-    """A divisor that a branch of the trip leaves."""
+    """A divisor that a branch of the iteration leaves."""
     total = 0.0
     for i in range(a.shape[0]):
         if a[i] > 1.0:
@@ -90,7 +90,7 @@ def source(f, signature, wrt=(0, 1), **options):
     return tapec.emit(f, wrt=wrt, signature=signature, **options)
 
 
-def test_a_trip_divides_once():
+def test_an_iteration_divides_once():
     text = source(elimination, "f8[::1], f8[::1], f8[::1]", (0, 1, 2))
     reverse = text[text.index("# reverse sweep") :]
     assert reverse.count("inverse = 1.0 / pivot") == 1
@@ -112,7 +112,7 @@ def test_so_is_what_an_earlier_loop_has_added_up(rng):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-def test_so_is_what_a_branch_of_the_trip_leaves():
+def test_so_is_what_a_branch_of_the_iteration_leaves():
     text = source(chosen, "f8[::1], f8[::1]")
     assert text.count("inverse = 1.0 / depth") == 1 and text.count("/ depth\n") == 3
     text = source(joined, "f8[::1], f8")

@@ -44,7 +44,7 @@ def in_a_branch(x):
 
 
 def changed(x, n):
-    """The angle changes from trip to trip."""
+    """The angle changes from iteration to iteration."""
     y = x[0]
     total = 1.0
     for i in range(n):

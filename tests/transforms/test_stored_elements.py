@@ -1,4 +1,4 @@
-"""Values that the reverse sweep loads from where the trip has stored them."""
+"""Values that the reverse sweep loads from where the iteration has stored them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def overwritten(x, s):
 
 
 def met_again(x, s, order):
-    """Trips store into elements of others."""
+    """Iterations store into elements of others."""
     z = np.zeros((x.shape[0], x.shape[0]))
     for i in range(x.shape[0]):
         z[order[i], order[i]] = x[i, 0] / s[i]
@@ -47,7 +47,7 @@ def met_again(x, s, order):
 
 
 def left(x, s):
-    """The last trip leaves the loop between the quotient and the store."""
+    """The last iteration leaves the loop between the quotient and the store."""
     z = np.zeros((x.shape[0], x.shape[0]))
     total = 0.0
     for i in range(x.shape[0]):
@@ -112,7 +112,7 @@ def again_changed(x, s):
 
 
 def viewed_later(x, s):
-    """A row that there is a view of only after the value has been computed: no trip finds that of another one."""
+    """A row that there is a view of only after the value has been computed: no iteration finds that of another one."""
     state = np.ones(3)
     total = 0.0
     for t in range(x.shape[0]):
@@ -128,7 +128,7 @@ def viewed_later(x, s):
 
 
 def checkpointed_rows(x):
-    """Rows of an array from outside that the trips of a checkpointed loop set and do not read."""
+    """Rows of an array from outside that the iterations of a checkpointed loop set and do not read."""
     rows = np.zeros(x.shape)
     state = np.zeros(x.shape[1])
     for t in tapec.checkpointed(range(x.shape[0]), slots=2):
@@ -190,7 +190,7 @@ def test_gradients_are_right(rng, f):
 
 
 @pytest.mark.slow
-def test_so_are_those_of_trips_that_are_run_again(rng):
+def test_so_are_those_of_iterations_that_are_run_again(rng):
     check(checkpointed_rows, (rng.normal(size=(5, 3)),))
 
 

@@ -20,14 +20,14 @@ from tools.bench.measure import alternate
 from tools.bench.programs import Problem
 from tools.bench.scaling import SCALED
 
-# programs whose outermost loop has trips that can run in any order, in the largest of their sizes
+# programs whose outermost loop has iterations that can run in any order, in the largest of their sizes
 SHARED = (
     *("rosenbrock", "mixture_loops", "softmax_cross_entropy", "black_scholes_monte_carlo"),
     *("asian_option", "gmm_loops"),
 )
 
 
-# trips of the plain loop: some milliseconds
+# iterations of the plain loop: some milliseconds
 PLAIN = 200_000
 
 

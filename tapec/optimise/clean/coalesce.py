@@ -129,7 +129,7 @@ class _Classes:
             after = self.live.after[id(stmt)]
             if isinstance(stmt, For):
                 self.counters.add(stmt.var)
-                self._set(stmt.var, self.live.trip[id(stmt)])
+                self._set(stmt.var, self.live.iteration[id(stmt)])
                 continue
             if isinstance(stmt, Assign) and isinstance(stmt.value, Name):
                 # a copy holds the same value

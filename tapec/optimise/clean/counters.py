@@ -6,8 +6,8 @@
             y[r] += q[p] * x[c]                     y[r] += q[p + (r - (c + 1))] * x[c]
             p = p + 1                           p = p + max(n - (c + 1), 0)
 
-Nothing is then carried from trip to trip, and the reverse sweep need not keep the count of each.
-The loop must make all its trips, and each of them the same step.
+Nothing is then carried from iteration to iteration, and the reverse sweep need not keep the count of each.
+The loop must make all its iterations, and each of them the same step.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Counters:
         after: list[Stmt] = []
         for counter, step in self.counters(stmt, inside):
             if self.listener is not None:
-                what, why = "`{0}` is computed from `{1}`, not carried", "every trip adds {2}"
+                what, why = "`{0}` is computed from `{1}`, not carried", "every iteration adds {2}"
                 about = Named(counter, stmt.span), Named(stmt.var, stmt.span), step
                 self.listener.decide(stmt.span, "counters", what, why, *about)
             first = self.fresh(counter, INT64)
@@ -76,15 +76,15 @@ class _Counters:
             now = self.moved(first, self.difference(Name(stmt.var), stmt.start, head, stmt), step, head, stmt)
             kept = tuple(s for s in stmt.body if not (isinstance(s, Assign) and s.target == counter))
             stmt = replace(stmt, body=(*head, *replaced(kept, {counter: now})))
-            trips = self.computed(
+            iterations = self.computed(
                 Op("max", (self.difference(stmt.stop, stmt.start, after, stmt), Const(0))), after, stmt
             )
-            after.append(Assign(counter, self.moved(first, trips, step, after, stmt), stmt.span))
+            after.append(Assign(counter, self.moved(first, iterations, step, after, stmt), stmt.span))
         yield stmt
         yield from after
 
     def counters(self, loop: For, inside: set[str]) -> list[tuple[str, Atom]]:
-        """The variables that each trip leaves larger by a step, and that step."""
+        """The variables that each iteration leaves larger by a step, and that step."""
         made = {s.target: s.value for s in loop.body if isinstance(s, Assign)}
         setting = [name for stmt in walk(loop.body) for name in writes(stmt)]
         found: list[tuple[str, Atom]] = []
@@ -103,9 +103,9 @@ class _Counters:
     def difference(self, end: Atom, start: Atom, out: list[Stmt], loop: For) -> Atom:
         return end if start == Const(0) else self.computed(Op("-", (end, start)), out, loop)
 
-    def moved(self, first: str, trips: Atom, step: Atom, out: list[Stmt], loop: For) -> Atom:
-        """The counter after a number of trips."""
-        way = trips if step == Const(1) else self.computed(Op("*", (trips, step)), out, loop)
+    def moved(self, first: str, iterations: Atom, step: Atom, out: list[Stmt], loop: For) -> Atom:
+        """The counter after an iteration count."""
+        way = iterations if step == Const(1) else self.computed(Op("*", (iterations, step)), out, loop)
         return self.computed(Op("+", (Name(first), way)), out, loop)
 
     def computed(self, value: Expr, out: list[Stmt], loop: For) -> Atom:

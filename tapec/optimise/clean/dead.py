@@ -2,7 +2,7 @@
 
 A name is needed if something needed reads it: an update such as `s = s + x` does not keep
 itself alive.  Memory is tracked per class of arrays that may share it; stores into parameters
-are seen by the caller and stay.  Where each trip of a loop has elements of its own, what a trip
+are seen by the caller and stay.  Where each iteration of a loop has elements of its own, what an iteration
 stores last is needed after the loop only.
 """
 
@@ -66,7 +66,8 @@ class _Dead:
         # lists that a caller goes on with
         self.given = self.names.mask(name for name in function.params if isinstance(self.types.get(name), Stack))
         # of the function's own statements, each of which is an object of its own: what it reads, the contents that it
-        # touches; for a loop, the contents that trips keep apart, and what was needed at its head at the last visit
+        # touches; for a loop, the contents that iterations keep apart, and what was needed at its head at the last
+        # visit
         self.read: dict[int, Live] = {}
         self.own: dict[int, Live] = {}
         self.touched: dict[int, tuple[tuple[str, tuple[Expr, ...]], ...]] = {}
@@ -182,7 +183,7 @@ class _Dead:
         return [replace(stmt, body=body)], head | self.reads(stmt)
 
     def apart(self, stmt: For) -> Live:
-        """Contents that no trip leaves to another: every access has the loop's variable as one subscript."""
+        """Contents that no iteration leaves to another: every access has the loop's variable as one subscript."""
         places: dict[str, set[tuple[str, int]]] = {}
         var = stmt.var
         stmts = tuple(walk(stmt.body))
@@ -200,7 +201,7 @@ class _Dead:
                 if is_memory(self.types.get(name)):
                     places[self.key(name)] = set()
         own = self.names.mask(key for key, found in places.items() if found)
-        # a variable that is below zero counts from the end: two trips may mean one element
+        # a variable that is below zero counts from the end: two iterations may mean one element
         return own if own and self.natural(stmt.var) else 0
 
     def natural(self, counter: str) -> bool:

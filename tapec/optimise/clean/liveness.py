@@ -51,8 +51,8 @@ class Liveness:
     """Masks of names that may be read before they are set again.
 
     after[id(stmt)]  after a statement
-    head[id(loop)]   where a trip begins, before the loop's variable is set
-    trip[id(loop)]   the same, after it is set
+    head[id(loop)]   where an iteration begins, before the loop's variable is set
+    iteration[id(loop)]   the same, after it is set
     entry            at the start of the function
     """
 
@@ -60,7 +60,7 @@ class Liveness:
         self.names = Names()
         self.after: dict[int, int] = {}
         self.head: dict[int, int] = {}
-        self.trip: dict[int, int] = {}
+        self.iteration: dict[int, int] = {}
         # of each statement: what it reads, and all but what it sets; loops visit theirs again and again
         self._own: dict[int, tuple[int, int]] = {}
         self.entry = self._block(function.body, 0, 0)
@@ -88,8 +88,8 @@ class Liveness:
                 # the loop's own statements keep what an earlier pass over it found: the head only grows
                 head = self.head.get(id(stmt), 0) | (live if isinstance(stmt, For) else 0)
                 while True:
-                    self.trip[id(stmt)] = self._block(body, head, live)
-                    before = self.trip[id(stmt)] & unset
+                    self.iteration[id(stmt)] = self._block(body, head, live)
+                    before = self.iteration[id(stmt)] & unset
                     if before | head == head:
                         break
                     head |= before

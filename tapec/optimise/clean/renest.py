@@ -2,8 +2,8 @@
 
 A temporary of the compiler's goes into its only use, and `i + 1` into every use.  Nothing moves past
 an assignment to a name or a store into memory that it reads, nor into a loop.  Variables of the
-user's stay, except where they are only copied on, and so does what a trip leaves for the next one, if
-it follows from the trip alone: LLVM shifts a vector of it, unless something is stored before it is
+user's stay, except where they are only copied on, and so does what an iteration leaves for the next one, if
+it follows from the iteration alone: LLVM shifts a vector of it, unless something is stored before it is
 computed.  The places of core form that hold atoms hold expressions afterwards; only the naming of
 variables and the printer come after this pass.
 
@@ -199,7 +199,7 @@ class _Renest:
                 copied = self.take(name, waiting, [WIDTH])
                 if one is None or copied is None:
                     return stmt
-                # the line that computed the value, not the end of the branch or trip that copies it
+                # the line that computed the value, not the end of the branch or iteration that copies it
                 return replace(stmt, value=copied, span=one.place.stmt.span)
             case Assign(target=target, value=value):
                 new = put(value, WIDTH - len(target))
@@ -298,7 +298,7 @@ def signs(op: Op) -> Expr:
 
 
 def _left(body: Block) -> set[str]:
-    """The values that a trip leaves for the next one, in vectors that are shifted, and between them a store.
+    """The values that an iteration leaves for the next one, in vectors that are shifted, and between them a store.
 
     And what such a value is chosen from, and by: LLVM shifts no vector of what two ways lead to.
     """

@@ -1,8 +1,8 @@
 """Give every value one name: copies and constants are propagated, repeated work is found.
 
 Each assignment gets a name of its own.  Where ways meet and bring different values, a merge name
-takes a copy on each way; a loop carries a merge name only for what really changes from trip to
-trip.  To find that out, a loop is first read as if nothing changed, and read again with the names
+takes a copy on each way; a loop carries a merge name only for what really changes from iteration to
+iteration.  To find that out, a loop is first read as if nothing changed, and read again with the names
 for which that was wrong.
 
 Wegman & Zadeck, Constant propagation with conditional branches, ACM TOPLAS 13 (1991) 181-210.
@@ -344,7 +344,7 @@ class _Single:
         return after
 
     def _changed(self, stmt: For | Loop, names: list[str], head: Env, end: Env | None, exits: list[_Exit]) -> set[str]:
-        """The names that need a merge name: their values differ between trips, or at the exits of a `for`."""
+        """The names that need a merge name: their values differ between iterations, or at the exits of a `for`."""
         at_head, after = self.live.head[id(stmt)], self.live.after[id(stmt)]
         found = set()
         for name in names:
@@ -380,7 +380,7 @@ class _Single:
                 continue
             ways = self._ways_out(stmt, name, head, exits)
             if len(ways) > 1:
-                # a `for` that ends normally leaves the value in the name that its trips carry
+                # a `for` that ends normally leaves the value in the name that its iterations carry
                 at_exits[name] = merges[name] if isinstance(stmt, For) else self.define(name)
                 after[name] = Name(at_exits[name])
             elif ways:

@@ -1,4 +1,4 @@
-"""Make checks once that every trip of a loop would make alike.
+"""Make checks once that every iteration of a loop would make alike.
 
     for i in range(n):                        c = k == 0
         c = k == 0                            if 0 < n:
@@ -7,8 +7,9 @@
         y[i] = x[i] * k                       for i in range(n):
                                                   y[i] = x[i] * k
 
-The trips of a loop that may raise cannot run side by side, nor in another order.  Refused where the first trip does
-something before its check that somebody might see, or where anything that the check asks changes from trip to trip.
+The iterations of a loop that may raise cannot run side by side, nor in another order.  Refused where the first
+iteration does something before its check that somebody might see, or where anything that the check asks changes from
+iteration to iteration.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -60,7 +61,7 @@ def check_once(
 class _Checks:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
 
@@ -91,7 +92,9 @@ class _Checks:
             return (loop,)
         if self.listener is not None:
             for check in checks:
-                self.listener.decide(check.span, "checks", "checked once", "all trips of {0} ask the same", loop.span)
+                self.listener.decide(
+                    check.span, "checks", "checked once", "all iterations of {0} ask the same", loop.span
+                )
         needed = self.needed(checks, known)
         moved = {id(stmt) for stmt in (*needed, *checks)}
         some = self.fresh("t", BOOL)
@@ -128,12 +131,12 @@ class _Checks:
         """Whether nobody can tell if a statement has run when the program ends after it."""
         match stmt:
             case Assign(value=Op(fn=fn, args=args)):
-                numbers = not any(isinstance(arg, Name) and is_memory(self.trips.types[arg.id]) for arg in args)
+                numbers = not any(isinstance(arg, Name) and is_memory(self.iterations.types[arg.id]) for arg in args)
                 return fn in _QUIET or (numbers and bool(args) and not fn.startswith("np.random"))
             case Assign():
                 return True
             case Store(array=array):
-                return self.trips.own(array, body)
+                return self.iterations.own(array, body)
             case For(body=inner) | If(body=inner, orelse=()):
                 return all(self.unseen(one, body) for one in inner)
         return False

@@ -1,4 +1,4 @@
-"""Give an axis of an array the extent without which every trip of a loop would raise an error.
+"""Give an axis of an array the extent without which every iteration of a loop would raise an error.
 
     for i in range(m):                        for i in range(m):
         p = points[i]                             n = p.shape[0]
@@ -11,7 +11,7 @@
 
 Cross products and broadcast operands ask such questions; together they may leave one answer.  What has a known extent
 can be written out and becomes numbers.  The error that says that operands do not fit comes at the beginning of the
-trip then, so that nothing else in the loop may be seen from outside before it.
+iteration then, so that nothing else in the loop may be seen from outside before it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -76,16 +76,16 @@ def demanded_extents(
 class _Demanded:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
-        self.params = {self.trips.aliases.find(name) for name in function.params}
+        self.params = {self.iterations.aliases.find(name) for name in function.params}
         self.any = False
         # what an extent is that of
         self.axes: dict[str, Axis] = {}
         for stmt in walk(function.body):
             match stmt:
                 case Assign(target=target, value=Op(fn="dim", args=(Name(id=array), Const(value=int(axis))))):
-                    found = self.axis(array, axis) if self.trips.fixed(Name(target)) else None
+                    found = self.axis(array, axis) if self.iterations.fixed(Name(target)) else None
                     if found is not None:
                         self.axes[target] = found
 
@@ -101,19 +101,19 @@ class _Demanded:
         return tuple(out)
 
     def is_quiet(self, body: Block) -> bool:
-        """Whether nobody can see how far a trip has got when it raises an error."""
+        """Whether nobody can see how far an iteration has got when it raises an error."""
         for stmt in walk(body):
             if isinstance(stmt, Print | Call | Push | Return) or isinstance(stmt, Raise) and stmt.users:
                 return False
-            if isinstance(stmt, Store) and self.trips.aliases.find(stmt.array) in self.params:
+            if isinstance(stmt, Store) and self.iterations.aliases.find(stmt.array) in self.params:
                 return False
         return True
 
     def axis(self, array: str, axis: int) -> Axis | None:
         """The axis of a parameter, or of another array that is no row or whole view, that an axis of a view is."""
-        if not self.trips.fixed(Name(array)):
+        if not self.iterations.fixed(Name(array)):
             return None
-        match self.trips.definition(Name(array)):
+        match self.iterations.definition(Name(array)):
             case Op(fn="view", args=(Name(id=owner), *subs)):
                 kept = [place for place, sub in enumerate(subs) if isinstance(sub, Op) or sub == Const(None)]
                 if any(sub == Const(None) for sub in subs):
@@ -129,7 +129,7 @@ class _Demanded:
     # what is demanded
 
     def settled(self, loop: For, axis: Axis) -> For:
-        """The loop with a number for an extent, if each of its trips demands that."""
+        """The loop with a number for an extent, if each of its iterations demands that."""
         names = {name for name, one in self.axes.items() if one == axis}
         values = {_OTHER, *self.compared(loop.body, names)}
         if len(values) == 1:
@@ -189,7 +189,7 @@ class _Demanded:
 
     def holds(self, test: Expr, names: set[str], value: int) -> bool | None:
         """Whether a condition holds if an extent has a value; None if that depends on something else."""
-        made = self.trips.definition(test) if isinstance(test, Name) else None
+        made = self.iterations.definition(test) if isinstance(test, Name) else None
         match made:
             case Op(fn="not", args=(inner,)):
                 known = self.holds(inner, names, value)

@@ -7,9 +7,10 @@
                                               else:
                                                   ...                                   as it was
 
-As far as anybody knows, a row that is looked up may be one that a later trip writes, or that the one before of a loop
-around has left.  Then what was read has to be kept, and trips cannot have the array to themselves.  Whether it is only
-the data know, which are asked at the start; the type of the parameter says it in the first form (`Array.below`).
+As far as anybody knows, a row that is looked up may be one that a later iteration writes, or that the one before of a
+loop around has left.  Then what was read has to be kept, and iterations cannot have the array to themselves.  Whether
+it is only the data know, which are asked at the start; the type of the parameter says it in the first form
+(`Array.below`).
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ class _Lookups:
                                 yield looked_up[sub.id], place
 
     def looked_up(self, loop: For) -> Iterator[tuple[str, str]]:
-        """Places that are looked up in the row that has the number of the trip, and the parameters that hold them."""
+        """Places that are looked up in the row that has the number of the iteration, and the parameters that hold
+        them.
+        """
         for stmt in walk(loop.body):
             match stmt:
                 case Assign(target=target, value=Op(fn="load", args=(Name(id=array), Name(id=row), *_))):
@@ -92,7 +95,9 @@ class _Lookups:
                         yield target, array
 
     def stores(self, loop: For) -> Iterator[tuple[str, int, Below]]:
-        """The arrays of which a trip writes a row, by the axis of its subscript, and by how much that is ahead."""
+        """The arrays of which an iteration writes a row, by the axis of its subscript, and by how much that is
+        ahead.
+        """
         for stmt in walk(loop.body):
             if not isinstance(stmt, Store) or stmt.array in self.function.params:
                 continue
@@ -103,7 +108,9 @@ class _Lookups:
                     yield stmt.array, axis, ahead
 
     def ahead(self, place: Sum, var: str) -> Below | None:
-        """By how much a place is ahead of the number of a trip, as extents of parameters; None if by anything else."""
+        """By how much a place is ahead of the number of an iteration, as extents of parameters; None if by anything
+        else.
+        """
         extents = []
         for name, factor in place.plus(Sum.of(var), -1).terms:
             match self.known.regions.defs.get(name):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.syntax.core import Const, Expr, For, Loop, Name, Op
 
 
-def extent_of(trips: Trips, loop: For, outermost: For | Loop) -> Expr | None:
+def extent_of(iterations: Iterations, loop: For, outermost: For | Loop) -> Expr | None:
     """More than the largest value of a loop's variable, in names that are set before `outermost`."""
-    (around,) = trips.regions.body[id(outermost)]
-    largest = trips.dependence.bound(loop.var, low=False)
+    (around,) = iterations.regions.body[id(outermost)]
+    largest = iterations.dependence.bound(loop.var, low=False)
     while largest is not None and largest.base is not None:
-        if not trips.regions.home[largest.base].inside(around):
+        if not iterations.regions.home[largest.base].inside(around):
             break
-        outer = trips.dependence.bound(largest.base, low=False)
+        outer = iterations.dependence.bound(largest.base, low=False)
         largest = None if outer is None else Affine(outer.base, outer.offset + largest.offset)
     if largest is None:
         return None

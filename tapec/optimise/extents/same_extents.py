@@ -6,7 +6,7 @@
             ...                                           ...
         now, old = old, now                           now, old = old, now
 
-The number of trips of the inner loop is known before the outer one then, and what it keeps goes into a buffer that the
+The iteration count of the inner loop is known before the outer one then, and what it keeps goes into a buffer that the
 loops' variables index, not on a list.
 
 The variable is set by copies alone; all arrays that it may stand for are allocations with one number for an extent, or

@@ -332,7 +332,7 @@ class Slices:
         return None if first is None else Affine(first.base, first.offset + 1)
 
     def bound(self, stop: Atom) -> Affine | None:
-        """The number of trips of a loop, if it is not negative: `n` for `max(n, 0)`, too."""
+        """The iteration count of a loop, if it is not negative: `n` for `max(n, 0)`, too."""
         match self.definition(stop):
             case Op(fn="max", args=(Name() as one, Const(value=0))):
                 return self.size(one)

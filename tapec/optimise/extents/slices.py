@@ -8,7 +8,7 @@
 So are those of a matrix in a stack (`m = a[i]`), but not of a row.
 
 Two slices of one array overlap.  The reverse sweep adds to elements through both, and neither a pass nor LLVM can tell
-which trips meet there; of elements of one array their subscripts tell.
+which iterations meet there; of elements of one array their subscripts tell.
 
 A slice keeps its meaning in the rest of its block, until its array or a number in its subscripts is set again.  Its
 bounds are counted from the front by a number that is not negative, and from the end by another one: `u[1:-1]`, or
@@ -202,7 +202,7 @@ class _Elements(Slices):
             return False
         stop: Expr = loop.stop
         match self.definition(stop):
-            # of more than no trips
+            # of more than no iterations
             case Op(fn="max", args=(Name() as one, Const(value=0))):
                 stop = one
         integers, (first, behind) = self.dependence.integers, part.between
@@ -216,7 +216,7 @@ class _Elements(Slices):
         return any(integers.never_negative(way, here) for way in ways)
 
     def is_stretched(self, sub: Expr, part: Part) -> bool:
-        """Whether a subscript is that of a trip, or 0 where a part has one element: a multiple of 1 or 0."""
+        """Whether a subscript is that of an iteration, or 0 where a part has one element: a multiple of 1 or 0."""
         match self.definition(sub):
             case Op(fn="*", args=(Name(id=var), Name() as step)) if var in self.dependence.loops:
                 loop = self.dependence.loops[var]

@@ -149,7 +149,7 @@ class _Unstepped:
         return [*out, If(test, (self.plain(loop),), (loop,), loop.span)]
 
     def plain(self, loop: For) -> For:
-        """The loop without steps, with names of its own for what each trip computes for itself."""
+        """The loop without steps, with names of its own for what each iteration computes for itself."""
         inside = set(map(id, loop.body))
         var = self.fresh(loop.var, self.fresh.types[loop.var])
         values: dict[str, Expr] = {loop.var: Name(var)}

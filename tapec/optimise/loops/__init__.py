@@ -1,1 +1,1 @@
-"""Which loops there are, in which order they run, and what their trips hand on."""
+"""Which loops there are, in which order they run, and what their iterations hand on."""

@@ -11,13 +11,14 @@
                                                   a_bar[j + 1] = 0.0
                                                   x_bar[j] += 2.0 * a_carried_kept[j]
 
-The sum that a trip leaves in an element for the next one is handed on in a variable, not through memory.  What the
-next value of a recurrence is made of is brought into the form of one product and one sum (`weights`); all else in the
-loop waits for no other trip then, and LLVM runs it on vectors.  What no loop keeps is computed in both.
+The sum that an iteration leaves in an element for the next one is handed on in a variable, not through memory.  What
+the next value of a recurrence is made of is brought into the form of one product and one sum (`weights`); all else in
+the loop waits for no other iteration then, and LLVM runs it on vectors.  What no loop keeps is computed in both.
 
-Needs a proof that no trip reads what an earlier one has stored, apart from the element that is carried, and that the
-trips of what is left may run in any order, along rows.  Only inside other loops: a buffer that does not fit the caches
-takes longer than waiting.  Loops of few trips stay, and those whose trips do little else or wait a short time.
+Needs a proof that no iteration reads what an earlier one has stored, apart from the element that is carried, and that
+the iterations of what is left may run in any order, along rows.  Only inside other loops: a buffer that does not fit
+the caches takes longer than waiting.  Loops of few iterations stay, and those whose iterations do little else or wait a
+short time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Access
+from tapec.analyses.iterations import Access
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.single import single_values
@@ -91,13 +92,16 @@ class _Chains(LoopPass):
         threads = any(isinstance(one, For) and one.parallel for one in around)
         again = len(around) > 1 and not threads
         plain = loop.step in (Const(1), Const(-1)) and again and loop.slots is None
-        stands = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
+        stands = self.iterations.fixed(loop.start) and self.iterations.fixed(loop.stop)
         if not plain or not stands or (counted is not None and len(counted) <= _SHORT):
             return None
-        if not self.trips.free_of_effects(loop.body) or self.trips.dependence.minimum(Affine(loop.var, 0)) < 0:
+        if (
+            not self.iterations.free_of_effects(loop.body)
+            or self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0
+        ):
             return None
-        extent = extent_of(self.trips, loop, around[0])
-        if extent is None or any(one.index is None for one in self.trips.accesses(loop.body)):
+        extent = extent_of(self.iterations, loop, around[0])
+        if extent is None or any(one.index is None for one in self.iterations.accesses(loop.body)):
             return None
         types, made = dict(self.fresh.types), _Split(self, loop)
         if not made.split():
@@ -108,7 +112,7 @@ class _Chains(LoopPass):
         for buffer in made.buffers:
             self.outside.write(Assign(buffer, Op("empty", (Const("float64"), size)), loop.span))
         if self.listener is not None:
-            why = "what a trip hands on runs in a loop of its own, so that the rest waits for no other trip"
+            why = "what an iteration hands on runs in a loop of its own, so that the rest waits for no other iteration"
             self.listener.decide(loop.span, "chains", "split", why)
         return made.out
 
@@ -117,7 +121,7 @@ class _Split:
     """One loop on its way: `rest` is its body less the recurrences that have loops of their own in `out`."""
 
     def __init__(self, owner: _Chains, loop: For) -> None:
-        self.trips = owner.trips
+        self.iterations = owner.iterations
         self.fresh = owner.fresh
         self.loop = loop
         self.rest: list[Stmt] = list(loop.body)
@@ -126,13 +130,13 @@ class _Split:
         self.buffers: list[str] = []
         self.longest = 0
         self.inside = {name for stmt in loop.body for name in writes(stmt)} | {loop.var}
-        self.elements = Elements(self.trips, loop)
-        self.left_over = {name for name in self.inside - {loop.var} if self.trips.left_over(loop, {name})}
+        self.elements = Elements(self.iterations, loop)
+        self.left_over = {name for name in self.inside - {loop.var} if self.iterations.left_over(loop, {name})}
 
     def split(self) -> bool:
         """Whether the loop is split, into `out`."""
         carried = [name for name in self.handed_on() if not self.is_sum(name)]
-        for group in self.trips.groups(self.loop.body):
+        for group in self.iterations.groups(self.loop.body):
             name = self.through_memory(group)
             if name is not None:
                 carried.append(name)
@@ -148,10 +152,10 @@ class _Split:
         self.out += [*self.after, replace(self.loop, body=tuple(self.rest))]
         return True
 
-    # what trips hand on
+    # what iterations hand on
 
     def handed_on(self) -> list[str]:
-        """The variables with a value of the trip before."""
+        """The variables with a value of the iteration before."""
         set_yet: set[str] = set()
         found: dict[str, None] = {}
         for stmt in self.rest:
@@ -160,10 +164,10 @@ class _Split:
         return list(found)
 
     def is_sum(self, name: str) -> bool:
-        return self.trips.sum_of(name, {id(stmt) for stmt in walk((self.loop,))}) is not None
+        return self.iterations.sum_of(name, {id(stmt) for stmt in walk((self.loop,))}) is not None
 
     def through_memory(self, group: list[Access]) -> str | None:
-        """A variable in place of the element that a trip adds to for the next one, which reads it."""
+        """A variable in place of the element that an iteration adds to for the next one, which reads it."""
         pair = self.elements.pair(group)
         if pair is None:
             return None
@@ -204,10 +208,10 @@ class _Split:
         return name
 
     def outside(self, index: tuple[Atom, ...], bound: Atom, more: int, stmt: Stmt, out: list[Stmt]) -> tuple[Atom, ...]:
-        """Subscripts of the trip `bound + more`, for a statement outside of the loop."""
+        """Subscripts of the iteration `bound + more`, for a statement outside of the loop."""
         found: list[Atom] = []
         for sub in index:
-            affine = self.trips.subscript(sub)
+            affine = self.iterations.subscript(sub)
             assert affine is not None
             moves = affine.base == self.loop.var
             base = bound if moves else Const(0) if affine.base is None else Name(affine.base)
@@ -222,15 +226,17 @@ class _Split:
     # order
 
     def in_order(self) -> bool:
-        """Whether no trip loads what an earlier statement or trip has stored, and each name has one value per trip."""
+        """Whether no iteration loads what an earlier statement or iteration has stored, and each name has one value per
+        iteration.
+        """
         targets = [name for stmt in self.rest for name in writes(stmt)]
         if len(set(targets)) < len(targets):
             return False
-        accesses = list(self.trips.accesses(tuple(self.rest)))
+        accesses = list(self.iterations.accesses(tuple(self.rest)))
         order = {id(stmt): k for k, stmt in enumerate(self.rest)}
         stores = [one for one in accesses if one.kind != "load"]
         return not any(
-            self.trips.may_share(load.array, store.array)
+            self.iterations.may_share(load.array, store.array)
             and not self.elements.before_store(load, store, order[id(load.stmt)] < order[id(store.stmt)])
             for load in accesses
             if load.kind == "load"
@@ -240,7 +246,7 @@ class _Split:
     # one recurrence
 
     def needs(self, name: str) -> set[str]:
-        """The variables of the trip before that the next value of one is made of."""
+        """The variables of the iteration before that the next value of one is made of."""
         handed_on = set(self.handed_on())
         made = {stmt.target: stmt.value for stmt in self.rest if isinstance(stmt, Assign)}
         seen: set[str] = set()
@@ -254,9 +260,9 @@ class _Split:
         return seen & handed_on
 
     def depending(self, name: str) -> dict[str, int]:
-        """What is computed from a variable of the trip before, and after how many cycles."""
+        """What is computed from a variable of the iteration before, and after how many cycles."""
         # a value that waits for memory takes as long as after another sum
-        found = {name: 0 if name in self.trips.types else _SUM}
+        found = {name: 0 if name in self.iterations.types else _SUM}
         for stmt in self.rest:
             waits = [found[one] for one in reads(stmt) if one in found]
             if isinstance(stmt, Assign) and waits:
@@ -336,21 +342,21 @@ class _Split:
     # what is left
 
     def worth_it(self) -> bool:
-        """Whether trips waited for each other long enough, and what is left of them is more than a load or two."""
+        """Whether iterations waited for each other long enough, and what is left of them is more than a load or two."""
         if self.longest < _LONG:
             return False
         numbers = (stmt for stmt in self.rest if isinstance(stmt, Assign) and self.fresh.types[stmt.target] == FLOAT64)
         return sum(isinstance(stmt.value, Op) and stmt.value.fn != "load" for stmt in numbers) >= _LEAST
 
     def side_by_side(self) -> bool:
-        """Whether LLVM can run what is left on vectors: no trip needs another one, and all go along rows."""
+        """Whether LLVM can run what is left on vectors: no iteration needs another one, and all go along rows."""
         if any(not self.is_sum(name) for name in self.handed_on()):
             return False
         own = set(self.buffers)
         body = tuple(stmt for stmt in self.rest if own.isdisjoint(reads(stmt)))
-        return all(self.elements.along_row(one) for one in self.trips.accesses(body)) and all(
-            {one.kind for one in group} == {"load"} or self.trips.elements_apart(self.loop, group)
-            for group in self.trips.groups(body)
+        return all(self.elements.along_row(one) for one in self.iterations.accesses(body)) and all(
+            {one.kind for one in group} == {"load"} or self.iterations.elements_apart(self.loop, group)
+            for group in self.iterations.groups(body)
         )
 
 

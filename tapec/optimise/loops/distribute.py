@@ -1,6 +1,6 @@
 """Give each neighbour that a stencil's adjoint adds to a loop of its own.
 
-The adjoint of a stencil scatters: a trip adds to elements that the next trip adds to again, and so
+The adjoint of a stencil scatters: an iteration adds to elements that the next iteration adds to again, and so
 the loop cannot run on vectors.  An addition that nothing in the loop waits for can be made
 afterwards, from a buffer.
 
@@ -13,7 +13,7 @@ afterwards, from a buffer.
 
 Elements that are counted from the other end (`y[i] + y[n - 1 - i]`) are neighbours, too.
 
-Refused where a later trip, or a later statement, reads or overwrites what the addition changes.
+Refused where a later iteration, or a later statement, reads or overwrites what the addition changes.
 Additions to several neighbours share a loop where `gathered` can write one.
 """
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Access
+from tapec.analyses.iterations import Access
 from tapec.journal import Listener, Named
 from tapec.optimise.extents.ranges import extent_of
 from tapec.optimise.loops.gathered import (
@@ -58,18 +58,20 @@ def distribute(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with scattered additions in loops of their own; see the module."""
-    return _distributed(function, listener, by_trip=False)
+    return _distributed(function, listener, by_iteration=False)
 
 
-def distribute_by_trip(
+def distribute_by_iteration(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
-    """The same with buffers for each trip of a loop whose trips share nothing, so that it can run on threads."""
-    return _distributed(function, listener, by_trip=True)
+    """The same with buffers for each iteration of a loop whose iterations share nothing, so that it can run on
+    threads.
+    """
+    return _distributed(function, listener, by_iteration=True)
 
 
-def _distributed(function: Function, listener: Listener | None, by_trip: bool) -> Function:
-    worker = _Distribute(function, listener, by_trip)
+def _distributed(function: Function, listener: Listener | None, by_iteration: bool) -> Function:
+    worker = _Distribute(function, listener, by_iteration)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -78,15 +80,15 @@ class _Distribute(LoopPass):
     def loop(self, loop: For, around: Around) -> list[Stmt] | None:
         """The loop without the additions that can wait, and the loops that make them."""
         moved = self.movable(loop) if straight(loop.body) else {}
-        extent = extent_of(self.trips, loop, around[0]) if moved else None
+        extent = extent_of(self.iterations, loop, around[0]) if moved else None
         if extent is None:
             return None
         waiting = [
             Addition(stmt, moved[id(stmt)]) for stmt in loop.body if isinstance(stmt, Store) and id(stmt) in moved
         ]
-        span = standing(self.trips, loop, around[0])
+        span = standing(self.iterations, loop, around[0])
         groups = [] if span is None else together(waiting)
-        pad = max((padding(self.trips, loop, reach(group)) for group in groups), default=0)
+        pad = max((padding(self.iterations, loop, reach(group)) for group in groups), default=0)
         size = self.outside.size(extent, pad + max(map(reach, groups), default=0), loop)
         gathered = [one for group in groups for one in group]
         buffers: dict[Atom, str] = {}
@@ -100,13 +102,13 @@ class _Distribute(LoopPass):
                 buffers[stmt.value] = self.outside.buffer(stmt, "zeros" if groups else "empty", (size,))
                 kept += self.keep(buffers[stmt.value], loop, stmt, pad)
             if self.listener is not None:
-                why = "an addition to `{0}` waits, so that the trips are independent: it is made by a loop of its own"
+                why = "an addition to `{0}` waits, so that the iterations are independent: a loop of its own makes it"
                 self.listener.decide(loop.span, "distribute", "split", why, Named(stmt.array))
         after: list[Stmt] = [
             self.addition(loop, one, buffers[one.stmt.value], pad) for one in waiting if one not in gathered
         ]
         if span is not None:
-            gathering = Gathering(self.trips, self.outside)
+            gathering = Gathering(self.iterations, self.outside)
             after += [gathering.loop(loop, span, group, buffers, pad) for group in groups]
         return [replace(loop, body=tuple(kept)), *after]
 
@@ -114,17 +116,21 @@ class _Distribute(LoopPass):
 
     def movable(self, loop: For) -> dict[int, Index]:
         """The additions (by id) that are made after the loop, with their subscripts."""
-        trips = self.trips
+        iterations = self.iterations
         counts = isinstance(loop.step, Const) and loop.step.value in (1, -1)
-        if not counts or not trips.free_of_effects(loop.body) or trips.dependence.minimum(Affine(loop.var, 0)) < 0:
+        if (
+            not counts
+            or not iterations.free_of_effects(loop.body)
+            or iterations.dependence.minimum(Affine(loop.var, 0)) < 0
+        ):
             return {}
         inside = written_in(loop.body)
         found: dict[int, Index] = {}
-        for group in trips.groups(loop.body):
+        for group in iterations.groups(loop.body):
             if len({access.array for access in group}) == 1 and len({access.index for access in group}) > 1:
                 waiting = self.of_group(loop, group, inside)
                 mirrored = any(index.back for index in waiting.values())
-                if not mirrored or not trips.elements_apart(loop, group):
+                if not mirrored or not iterations.elements_apart(loop, group):
                     found |= waiting
         return found
 
@@ -156,16 +162,16 @@ class _Distribute(LoopPass):
     def subscripts(self, loop: For, access: Access, inside: set[str]) -> Index | None:
         """Subscripts of which the last counts with the loop and the others stand still; none may count from the end."""
         if access.array in inside or not access.index:
-            return None  # a view, another one in each trip
+            return None  # a view, another one in each iteration
         leading: list[Affine] = []
         for sub in access.index[:-1]:
-            one = self.trips.subscript(sub)
+            one = self.iterations.subscript(sub)
             if one is None or one.base in inside or one.base == loop.var:
                 return None
             leading.append(one)
-        integers = self.trips.dependence.integers
+        integers = self.iterations.dependence.integers
         last = integers.sum(access.index[-1])
-        if last is None or not integers.never_negative(last, self.trips.regions.of.get(id(access.stmt))):
+        if last is None or not integers.never_negative(last, self.iterations.regions.of.get(id(access.stmt))):
             return None
         back = last.factor(loop.var) == -1
         row = last.plus(Sum.of(loop.var), 1 if back else -1).plus(Sum(number=last.number), -1)
@@ -176,21 +182,21 @@ class _Distribute(LoopPass):
         direction = 1 if loop.step == Const(1) else -1
         for one, two in zip(added.leading, other.leading, strict=True):
             apart = one.base == two.base and one.offset != two.offset
-            if apart and min(map(self.trips.dependence.minimum, (one, two))) >= 0:
+            if apart and min(map(self.iterations.dependence.minimum, (one, two))) >= 0:
                 return True
         if added.row == other.row and not added.back and not other.back:
-            # the other access comes to the element so many trips later
+            # the other access comes to the element so many iterations later
             ahead = (added.offset - other.offset) * direction
             return ahead < 0 or (ahead == 0 and earlier)
         first, second = (one.at(loop.var) for one in (added, other))
-        integers = self.trips.dependence.integers
-        (here,) = self.trips.regions.body[id(loop)]
+        integers = self.iterations.dependence.integers
+        (here,) = self.iterations.regions.body[id(loop)]
         return integers.different(first, second, here) and integers.apart(first, second, loop, later=True)
 
     # writing them
 
     def keep(self, buffer: str, loop: For, stmt: Store, pad: int) -> list[Stmt]:
-        """Keep the value that is added, `pad` places behind the trip's number."""
+        """Keep the value that is added, `pad` places behind the iteration's number."""
         out: list[Stmt] = []
         place = moved(self.fresh, Name(loop.var), pad, stmt, out)
         return [*out, Store(buffer, (place,), stmt.value, False, stmt.span)]

@@ -1,6 +1,6 @@
 """Leave a loop as soon as nothing is left to spread.
 
-The adjoint of a running maximum goes to the trip that set it last, and is zero from there on.
+The adjoint of a running maximum goes to the iteration that set it last, and is zero from there on.
 
     for i in range(n - 1, -1, -1):              for i in range(n - 1, -1, -1):
         if taken[i]:                                if taken[i]:
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -52,7 +52,7 @@ def leave_early(
 class _Early:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
     def block(self, block: Block, repeated: bool) -> Block:
@@ -65,7 +65,7 @@ class _Early:
             yield map_blocks(stmt, lambda block: self.block(block, inside))
             return
         if self.listener is not None:
-            why = "the adjoint that goes back through it is used up by one trip"
+            why = "the adjoint that goes back through it is used up by one iteration"
             self.listener.decide(stmt.span, "early", "the reverse sweep leaves the loop early", why)
         loop, carried = new
         if repeated:
@@ -81,7 +81,7 @@ class _Early:
         before, (branch, *copies) = loop.body[:place], loop.body[place:] or (None,)
         if not isinstance(branch, If) or not copies:
             return None
-        # what a trip hands on, by the name that it has before that
+        # what an iteration hands on, by the name that it has before that
         handed = {s.value.id: s.target for s in copies if isinstance(s, Assign) and isinstance(s.value, Name)}
         kept = {s.target: s.value for s in branch.orelse if isinstance(s, Assign)}
         if not len(handed) == len(copies) == len(branch.orelse) or kept != {m: Name(a) for m, a in handed.items()}:
@@ -99,7 +99,7 @@ class _Early:
         totals = self.spreads(spread, carried, set(sums.values()))
         if totals is None or {set_[merged].value: again for merged, again in sums.items()} != totals:
             return None
-        if self.trips.left_over(loop, {name for s in (*before, *branch.body) for name in writes(s)}):
+        if self.iterations.left_over(loop, {name for s in (*before, *branch.body) for name in writes(s)}):
             return None
         last = [replace(set_[merged], target=again) for merged, again in (*sums.items(), (cleared[0], carried))]
         body = (*spread, *last, Break(branch.span))

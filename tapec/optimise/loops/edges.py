@@ -1,4 +1,4 @@
-"""Give the first and the last trips of a loop around a ring loops of their own.
+"""Give the first and the last iterations of a loop around a ring loops of their own.
 
     for i in range(n):                                for i in range(0, min(1, n)): ...
         y[i] = u[(i + 1) % n] - u[i - 1]      ->      for i in range(1, n - 1):
@@ -8,10 +8,10 @@
 Between the edges no subscript counts from the end, and no remainder takes anything off: subscripts are the variable and
 a number, which passes and LLVM understand.  Tests of being at an edge (`i == 0`, `i < n - 1`) have one answer there.
 
-For innermost loops that count up by one from a number.  At either edge there may be two trips: those in which a
+For innermost loops that count up by one from a number.  At either edge there may be two iterations: those in which a
 subscript may be negative, and those in which a remainder takes something off, where what is divided and the divisor are
-the variable and the loop's bound, plus numbers.  In all other trips the divisor is larger than something that is not
-negative: a check that it is not 0 falls away.
+the variable and the loop's bound, plus numbers.  In all other iterations the divisor is larger than something that is
+not negative: a check that it is not 0 falls away.
 
 Expects one name per value, as `optimise.clean.single` leaves it; afterwards a name may have several values.
 """
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -43,8 +43,8 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64
 
-# so many trips are an edge, and so many statements are written three times
-_TRIPS = 2
+# so many iterations are an edge, and so many statements are written three times
+_ITERATIONS = 2
 _STATEMENTS = 60
 # what comparisons are of a number that is smaller than another one, and of one that is larger
 _SMALLER = {"<": True, "<=": True, "!=": True, "==": False, ">": False, ">=": False}
@@ -62,7 +62,7 @@ def part_edges(
 
 @dataclass(frozen=True)
 class _Plan:
-    """How many trips the edges are, and what is known between them: values, and divisors that are not 0."""
+    """How many iterations the edges are, and what is known between them: values, and divisors that are not 0."""
 
     first: int
     last: int
@@ -72,7 +72,7 @@ class _Plan:
 
 class _Edges:
     def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.listener = listener
 
@@ -102,62 +102,64 @@ class _Edges:
         for stmt in inner:
             match stmt:
                 case Assign(target=target, value=Op(fn="%", args=(Name() as number, divisor))):
-                    whole = self.trips.types[target] == INT64 and self.trips.fixed(Name(target))
+                    whole = self.iterations.types[target] == INT64 and self.iterations.fixed(Name(target))
                     edges = self.around(loop, number, divisor) if whole else None
                     if edges is not None:
                         first.append(edges[0] - start)
                         last.append(edges[1])
                         known[target] = number
                         divisors.add(divisor)
-                case Assign(target=target, value=Op(fn=fn, args=(number, bound))) if fn in _LARGER and self.trips.fixed(
-                    Name(target)
+                case Assign(target=target, value=Op(fn=fn, args=(number, bound))) if (
+                    fn in _LARGER and self.iterations.fixed(Name(target))
                 ):
                     begun, ended = self.compared(loop, number, bound, fn)
-                    if begun is not None and begun - start <= _TRIPS:
+                    if begun is not None and begun - start <= _ITERATIONS:
                         first.append(begun - start)
                         known[target] = Const(_LARGER[fn])
-                    elif ended is not None and ended <= _TRIPS:
+                    elif ended is not None and ended <= _ITERATIONS:
                         last.append(ended)
                         known[target] = Const(_SMALLER[fn])
         plan = _Plan(max([0, *first]), max([0, *last]), known, frozenset(divisors))
-        small = plan.first <= _TRIPS and plan.last <= _TRIPS
+        small = plan.first <= _ITERATIONS and plan.last <= _ITERATIONS
         return plan if small and (plan.first or plan.last) else None
 
     def compared(self, loop: For, number: Expr, bound: Expr, fn: str) -> tuple[int | None, int | None]:
-        """From where on a variable is larger than a number, or how many trips before the end it is not smaller."""
-        place, other = (self.trips.subscript(one) for one in (number, bound))
-        behind = self.trips.subscript(loop.stop)
+        """From where on a variable is larger than a number, or how many iterations before the end it is not smaller."""
+        place, other = (self.iterations.subscript(one) for one in (number, bound))
+        behind = self.iterations.subscript(loop.stop)
         if place is None or other is None or behind is None or place.base != loop.var:
             return None, None
         limit = other.offset - place.offset
         if other.base is None:
             return limit + (fn in ("==", "!=", "<=", ">")), None
-        standing = other.base == behind.base and self.trips.fixed(Name(other.base))
+        standing = other.base == behind.base and self.iterations.fixed(Name(other.base))
         return None, behind.offset - limit - (fn in ("<=", ">")) if standing else None
 
     def offsets(self, loop: For) -> Iterator[int]:
         """What the subscripts are that are the variable and a number: the number."""
-        for access in self.trips.accesses(loop.body):
+        for access in self.iterations.accesses(loop.body):
             for sub in access.index or ():
-                place = self.trips.subscript(sub)
+                place = self.iterations.subscript(sub)
                 if place is not None and place.base == loop.var:
                     yield place.offset
 
     def around(self, loop: For, number: Name, divisor: Expr) -> tuple[int, int] | None:
-        """Where a loop is within a ring: from which trip on, and until how many trips before the end."""
-        place, behind = self.trips.subscript(number), self.trips.subscript(loop.stop)
-        size = self.trips.subscript(divisor)
+        """Where a loop is within a ring: from which iteration on, and until how many iterations before the end."""
+        place, behind = self.iterations.subscript(number), self.iterations.subscript(loop.stop)
+        size = self.iterations.subscript(divisor)
         if place is None or place.base != loop.var or behind is None or size is None or behind.base != size.base:
             return None
-        if not (isinstance(divisor, Name | Const) and self.trips.fixed(divisor) and self.trips.fixed(loop.stop)):
+        if not (
+            isinstance(divisor, Name | Const) and self.iterations.fixed(divisor) and self.iterations.fixed(loop.stop)
+        ):
             return None
         return -place.offset, behind.offset + place.offset - size.offset
 
     def parts(self, loop: For, plan: _Plan) -> Iterator[Stmt]:
         """The edges, and the loop between them."""
         if self.listener is not None:
-            why = "trips between the edges go round no ring"
-            self.listener.decide(loop.span, "edges", "its first and last trips are loops of their own", why)
+            why = "iterations between the edges go round no ring"
+            self.listener.decide(loop.span, "edges", "its first and last iterations are loops of their own", why)
         assert isinstance(loop.start, Const) and isinstance(loop.start.value, int)
         first = Const(loop.start.value + plan.first)
         begun: Atom = first
@@ -179,7 +181,7 @@ class _Edges:
         return Name(name)
 
     def within(self, block: Block, plan: _Plan) -> Block:
-        """A trip between the edges."""
+        """An iteration between the edges."""
 
         def statement(stmt: Stmt) -> Stmt:
             match stmt:
@@ -187,7 +189,7 @@ class _Edges:
                     return replace(stmt, value=plan.known[target])
                 case Assign(value=value) if self.is_no_divisor(value, plan):
                     return replace(stmt, value=Const(False))
-                case If(test=test) if self.is_no_divisor(self.trips.definition(test), plan):
+                case If(test=test) if self.is_no_divisor(self.iterations.definition(test), plan):
                     stmt = replace(stmt, test=Const(False))
             return map_blocks(stmt, lambda inner: self.within(inner, plan))
 

@@ -1,4 +1,4 @@
-"""Compute functions that inner loops ask for alike in all trips of an outer one in an array before it.
+"""Compute functions that inner loops ask for alike in all iterations of an outer one in an array before it.
 
                                               scale = np.empty(m)
                                               if 0 < n:
@@ -13,11 +13,11 @@ Widths of a mixture's parts, factors by which a step in time takes things away: 
 the reverse sweep then: the adjoint of a function takes as long as the function, or longer (`math.lgamma`).  LLVM takes
 functions of what no loop changes out of loops itself, but not into arrays.
 
-What a function needs, and the loops and branches around it, must do in every trip what they do in the first
-(`analyses/invariance.py`); the outer loop makes all its trips.  The loops between count up by one from a number that is
-not negative, to what is known before the outer loop.  Where a value is read by one statement alone that is computed
-alike, too, that statement's value is kept.  Arrays of functions that a trip fills itself are those of `invariant.py`,
-which comes next, and takes the array out of more loops.
+What a function needs, and the loops and branches around it, must do in every iteration what they do in the first
+(`analyses/invariance.py`); the outer loop makes all its iterations.  The loops between count up by one from a number
+that is not negative, to what is known before the outer loop.  Where a value is read by one statement alone that is
+computed alike, too, that statement's value is kept.  Arrays of functions that an iteration fills itself are those of
+`invariant.py`, which comes next, and takes the array out of more loops.
 
 Expects one name per value, as `optimise.clean.single` leaves it.
 """
@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import is_element_load
 from tapec.analyses.facts import facts
-from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
-from tapec.analyses.trips import Trips
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.liveness import distinct
 from tapec.optimise.clean.names import Fresh
@@ -66,8 +66,8 @@ _FUNCTIONS = frozenset(
         *("math.erf", "math.erfc", "math.lgamma", "math.gamma"),
     }
 )
-# an array for fewer trips costs more than it saves
-_TRIPS = 4
+# an array for fewer iterations costs more than it saves
+_ITERATIONS = 4
 
 
 def functions_once(
@@ -131,8 +131,8 @@ class _Functions:
         self.dear = dear
         self.functions = dear is _is_dear
         self.listener = listener
-        self.trips = Trips(function)
-        self.regions = self.trips.regions
+        self.iterations = Iterations(function)
+        self.regions = self.iterations.regions
         self.readers = facts(function).readers
         self.fresh = Fresh(function.types)
         self._known: dict[int, Invariance] = {}
@@ -148,8 +148,8 @@ class _Functions:
     # what can be computed earlier
 
     def kept(self, stmt: Assign) -> _Kept | None:
-        """How a value is computed before the nearest loop around another one whose trips would do it alike."""
-        if not self.trips.fixed(Name(stmt.target)):
+        """How a value is computed before the nearest loop around another one whose iterations would do it alike."""
+        if not self.iterations.fixed(Name(stmt.target)):
             return None
         around = [region.owner for region in self.regions.of[id(stmt)].loops()]
         between: list[For] = []
@@ -163,12 +163,12 @@ class _Functions:
 
     def before(self, loop: For, between: tuple[For, ...], stmt: Assign) -> _Kept | None:
         """How it is computed before a loop, if that is so."""
-        trips = literal_range(loop)
-        if (trips is not None and len(trips) <= _TRIPS) or not can_be_parted(self.trips, loop):
+        iterations = literal_range(loop)
+        if (iterations is not None and len(iterations) <= _ITERATIONS) or not can_be_parted(self.iterations, loop):
             return None
         if not all(self.counts_up(inner) for inner in between):
             return None
-        known = self._known.get(id(loop)) or self._known.setdefault(id(loop), Invariance(self.trips, loop))
+        known = self._known.get(id(loop)) or self._known.setdefault(id(loop), Invariance(self.iterations, loop))
         if not known.all_alike(known.needed([stmt])):
             return None
         value = self.last(stmt, known)
@@ -185,7 +185,8 @@ class _Functions:
     def worth_it(self, between: tuple[For, ...], computing: list[Stmt]) -> bool:
         """Whether loads of a quotient are faster than the quotient."""
         counted = {inner.var for inner in between}
-        # LLVM takes what no loop changes out itself, and a loop whose trips wait for one another does not wait for this
+        # LLVM takes what no loop changes out itself, and a loop whose iterations wait for one another does not wait for
+        # this
         needed = {name for one in computing for name in reads(one)}
         if not counted <= needed or not self.runs_on_vectors(between[-1]):
             return False
@@ -196,28 +197,30 @@ class _Functions:
         return len(slow) > 1 and any(is_element_load(one) and counted.issubset(reads(one)) for one in computing)
 
     def runs_on_vectors(self, loop: For) -> bool:
-        """Whether LLVM may take several trips of a loop at a time."""
-        return not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.trips.commute(loop)
+        """Whether LLVM may take several iterations of a loop at a time."""
+        return not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.commute(loop)
 
     def counts_up(self, loop: For) -> bool:
         start = loop.start.value if isinstance(loop.start, Const) else None
         return loop.step == Const(1) and type(start) is int and start >= 0 and not loop.parallel and loop.slots is None
 
     def last(self, stmt: Assign, known: Invariance) -> Assign:
-        """The value that a function's value is used for alone, as far as it is alike in all trips."""
+        """The value that a function's value is used for alone, as far as it is alike in all iterations."""
         while True:
             users = self.readers.get(stmt.target, [])
             if len(users) != 1 or not isinstance(users[0], Assign) or not isinstance(users[0].value, Op):
                 return stmt
             (user,) = users
-            alone = self.trips.fixed(Name(user.target)) and self.regions.of[id(user)] is self.regions.of[id(stmt)]  # type: ignore[union-attr]
+            alone = self.iterations.fixed(Name(user.target)) and self.regions.of[id(user)] is self.regions.of[id(stmt)]  # type: ignore[union-attr]
             same = self.function.types[user.target] == self.function.types[stmt.target]  # type: ignore[union-attr]
             if not alone or not same or not known.all_alike(known.needed([user])):
                 return stmt
             stmt = user  # type: ignore[assignment]
 
     def sizes(self, between: tuple[For, ...], known: Invariance) -> list[Assign] | None:
-        """What computes the ends of loops in a trip of the outer one; None if it takes more than sums and products."""
+        """What computes the ends of loops in an iteration of the outer one; None if it takes more than sums and
+        products.
+        """
         names = [loop.stop.id for loop in between if isinstance(loop.stop, Name)]
         made = [one for name in names for one in self.regions.defs.get(name, ()) if known.holds(one)]
         found = known.needed(made)
@@ -234,7 +237,7 @@ class _Functions:
         type_ = self.function.types[value.target]
         assert isinstance(type_, Scalar)
         if self.listener is not None:
-            why = "every trip of {1} would compute the same"
+            why = "every iteration of {1} would compute the same"
             what = "`{0}` is computed once, before the loop"
             self.listener.decide(value.span, "functions", what, why, self.named(found), loop.span)
         # a temporary says nothing
@@ -246,7 +249,7 @@ class _Functions:
         before: list[Stmt] = [*renamed(tuple(found.sizes), anew)]
         some: Name | None = None
         if not literal_range(loop):
-            test, some = some_trip(self.trips, loop, self.fresh("some", BOOL))
+            test, some = some_iteration(self.iterations, loop, self.fresh("some", BOOL))
             before.insert(0, test)
         extents = tuple(self.extent(inner, anew, some, before) for inner in found.between)
         before.append(Assign(array, Op("empty", (Const(type_.dtype), *extents)), value.span))
@@ -261,12 +264,12 @@ class _Functions:
         return dear[-1].value.fn  # type: ignore[union-attr]
 
     def extent(self, inner: For, anew: dict[str, str], some: Name | None, before: list[Stmt]) -> Atom:
-        """As many elements as a loop's variable comes to, none where the outer loop makes no trip."""
+        """As many elements as a loop's variable comes to, none where the outer loop makes no iteration."""
         if not isinstance(inner.stop, Name):
             assert isinstance(inner.stop, Const)
             return Const(max(inner.stop.value, 0))  # type: ignore[type-var]
         stop: Atom = Name(anew.get(inner.stop.id, inner.stop.id))
-        if self.trips.never_negative(inner.stop):
+        if self.iterations.never_negative(inner.stop):
             return stop
         if some is not None:
             stop = self._let(Op("ifelse", (some, stop, Const(0))), before)

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.loops.outside import Outside
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, If, Loop, Name, Op, Stmt, Store, walk
@@ -29,7 +29,8 @@ from tapec.syntax.types import INT64, Array
 
 @dataclass(frozen=True)
 class Index:
-    """An element that counts with a loop: `x[k, n + i - 1]` is 1 before the trip's own of the row at `n` in row `k`.
+    """An element that counts with a loop: `x[k, n + i - 1]` is 1 before the iteration's own of the row at `n` in row
+    `k`.
 
     leading  the subscripts but the last one, which stand still
     row      what stands still of the last one
@@ -46,21 +47,21 @@ class Index:
         """Whether another element is in the same row, or comes to it from its other end."""
         return self.leading == other.leading and (self.back != other.back or self.row == other.row)
 
-    def at(self, trip: str) -> Sum:
-        """The last subscript in a trip."""
-        return self.row.plus(Sum.of(trip), -1 if self.back else 1).plus(Sum(number=self.offset))
+    def at(self, iteration: str) -> Sum:
+        """The last subscript in an iteration."""
+        return self.row.plus(Sum.of(iteration), -1 if self.back else 1).plus(Sum(number=self.offset))
 
 
 @dataclass(frozen=True)
 class Addition:
-    """An addition that waits: to which element, and what, as a name or number of the trip."""
+    """An addition that waits: to which element, and what, as a name or number of the iteration."""
 
     stmt: Store
     index: Index
 
     @property
     def offset(self) -> int:
-        """How far the element is from the trip's own."""
+        """How far the element is from the iteration's own."""
         return self.index.offset
 
 
@@ -73,7 +74,7 @@ class Span:
 
 
 def straight(body: Block) -> bool:
-    """Whether each trip makes the same stores: branches only choose between values."""
+    """Whether each iteration makes the same stores: branches only choose between values."""
     return all(
         isinstance(stmt, Assign | Store)
         or (isinstance(stmt, If) and all(isinstance(s, Assign | If) for s in walk((stmt,))))
@@ -81,14 +82,14 @@ def straight(body: Block) -> bool:
     )
 
 
-def standing(trips: Trips, loop: For, outermost: For | Loop) -> Span | None:
+def standing(iterations: Iterations, loop: For, outermost: For | Loop) -> Span | None:
     """The bounds of a loop, if they are set before `outermost`."""
-    first = trips.dependence.bound(loop.var, low=True)
-    last = trips.dependence.bound(loop.var, low=False)
+    first = iterations.dependence.bound(loop.var, low=True)
+    last = iterations.dependence.bound(loop.var, low=False)
     if first is None or last is None:
         return None
-    (around,) = trips.regions.body[id(outermost)]
-    if any(one.base is not None and trips.regions.home[one.base].inside(around) for one in (first, last)):
+    (around,) = iterations.regions.body[id(outermost)]
+    if any(one.base is not None and iterations.regions.home[one.base].inside(around) for one in (first, last)):
         return None
     return Span(first, Affine(last.base, last.offset + 1))
 
@@ -102,16 +103,16 @@ def together(additions: list[Addition]) -> list[list[Addition]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def padding(trips: Trips, loop: For, reach: int) -> int:
-    """By how much a buffer's subscripts must be larger than the trip's number to have room for the zeros.
+def padding(iterations: Iterations, loop: For, reach: int) -> int:
+    """By how much a buffer's subscripts must be larger than the iteration's number to have room for the zeros.
 
-    reach  how far apart the elements are that one trip adds to
+    reach  how far apart the elements are that one iteration adds to
     """
-    return max(0, reach - trips.dependence.minimum(Affine(loop.var, 0)))
+    return max(0, reach - iterations.dependence.minimum(Affine(loop.var, 0)))
 
 
 def reach(additions: list[Addition]) -> int:
-    """How far apart the elements are that one trip adds to."""
+    """How far apart the elements are that one iteration adds to."""
     offsets = [one.offset for one in additions]
     return max(offsets) - min(offsets)
 
@@ -130,7 +131,7 @@ def standing_still(fresh: Fresh, sub: Affine, stmt: Stmt, body: list[Stmt]) -> A
 
 
 def placed(fresh: Fresh, index: Index, base: Atom, stmt: Stmt, body: list[Stmt]) -> tuple[Atom, ...]:
-    """The subscripts of an element of a trip, or place, `base`; `body` gets what computes them."""
+    """The subscripts of an element of an iteration, or place, `base`; `body` gets what computes them."""
     leading = [standing_still(fresh, one, stmt, body) for one in index.leading]
     place: Atom = Const(0) if index.back else base
     for product, factor in index.row.terms:
@@ -147,11 +148,13 @@ def placed(fresh: Fresh, index: Index, base: Atom, stmt: Stmt, body: list[Stmt])
 
 
 def bounds_of_elements(span: Span, offsets: Iterable[int], loop: For, outside: Outside) -> tuple[Atom, Atom]:
-    """The first element on an axis that trips add to, so far from their own number, and the one behind the last."""
+    """The first element on an axis that iterations add to, so far from their own number, and the one behind the
+    last.
+    """
     known = list(offsets)
     start = outside.computed(_sum(span.first, min(known)), loop)
     end = outside.computed(_sum(span.behind, max(known)), loop)
-    # a loop without a trip touches nothing
+    # a loop without an iteration touches nothing
     runs = Op(">", (outside.computed(_sum(span.behind, 0), loop), outside.computed(_sum(span.first, 0), loop)))
     return start, outside.computed(Op("ifelse", (outside.computed(runs, loop), end, start)), loop)
 
@@ -178,13 +181,15 @@ class Gathering:
     outside   what stands before the outermost loop
     """
 
-    def __init__(self, trips: Trips, outside: Outside) -> None:
-        self.trips = trips
+    def __init__(self, iterations: Iterations, outside: Outside) -> None:
+        self.iterations = iterations
         self.fresh = outside.fresh
         self.outside = outside
 
     def loop(self, loop: For, span: Span, group: list[Addition], buffers: dict[Atom, str], pad: int) -> For:
-        """The loop over the elements that receive; each buffer has its trip's value at the trip's number plus `pad`."""
+        """The loop over the elements that receive; each buffer has its iteration's value at the iteration's number plus
+        `pad`.
+        """
         stmt = group[0].stmt
         start, stop = bounds_of_elements(span, (one.offset for one in group), loop, self.outside)
         var = self.fresh(loop.var, INT64)

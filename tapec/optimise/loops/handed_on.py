@@ -1,9 +1,11 @@
-"""The elements that trips of one loop come to: which are handed on to the next trip, and which nobody else meets."""
+"""The elements that iterations of one loop come to: which are handed on to the next iteration, and which nobody else
+meets.
+"""
 
 from __future__ import annotations
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.iterations import Access, Iterations
 from tapec.syntax.core import Assign, Const, For, Store, writes
 from tapec.syntax.types import FLOAT64, Array
 
@@ -11,19 +13,19 @@ from tapec.syntax.types import FLOAT64, Array
 class Elements:
     """Questions about the subscripts in a loop without loops or branches, which counts up or down by one."""
 
-    def __init__(self, trips: Trips, loop: For) -> None:
-        self.trips = trips
+    def __init__(self, iterations: Iterations, loop: For) -> None:
+        self.iterations = iterations
         self.loop = loop
         self.direction = 1 if loop.step == Const(1) else -1
         self.inside = {name for stmt in loop.body for name in writes(stmt)} | {loop.var}
 
     def pair(self, group: list[Access]) -> tuple[Assign, Store, bool] | None:
-        """The load and the addition of such an element, and whether the load's element is set in its trip.
+        """The load and the addition of such an element, and whether the load's element is set in its iteration.
 
         Nothing else in the loop may meet the row of the elements.
         """
         array = group[0].array
-        type_ = self.trips.types[array]
+        type_ = self.iterations.types[array]
         if any(one.array != array for one in group) or array in self.inside:
             return None
         if not isinstance(type_, Array) or type_.dtype != "float64":
@@ -44,7 +46,7 @@ class Elements:
                 ):
                     assert isinstance(one.stmt, Assign) and isinstance(other.stmt, Store)
                     value = other.stmt.value
-                    if isinstance(value, Const) or self.trips.types[value.id] == FLOAT64:
+                    if isinstance(value, Const) or self.iterations.types[value.id] == FLOAT64:
                         return one.stmt, other.stmt, bool(cleared)
         return None
 
@@ -53,14 +55,14 @@ class Elements:
 
     def place(self, access: Access) -> list[Affine] | None:
         """Subscripts of which each counts with the loop, or stands still; none is negative."""
-        found = [self.trips.subscript(sub) for sub in access.index or ()]
+        found = [self.iterations.subscript(sub) for sub in access.index or ()]
         known = [one for one in found if one is not None]
         still = all(one.base == self.loop.var or one.base not in self.inside for one in known)
-        counted = all(self.trips.dependence.minimum(one) >= 0 for one in known)
+        counted = all(self.iterations.dependence.minimum(one) >= 0 for one in known)
         return known if len(known) == len(found) and still and counted else None
 
     def apart(self, one: list[Affine], other: list[Affine]) -> bool:
-        """Whether elements are in different rows, whatever the trips."""
+        """Whether elements are in different rows, whatever the iterations."""
         return len(one) == len(other) and any(
             a.base == b.base != self.loop.var and a.offset != b.offset for a, b in zip(one, other, strict=True)
         )

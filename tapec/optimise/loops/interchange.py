@@ -1,4 +1,4 @@
-"""Nests of loops whose outer trips are independent, with the outer loop inside.
+"""Nests of loops whose outer iterations are independent, with the outer loop inside.
 
     for i in range(n):                        for i in range(n):
         s = 0.0                                   s_rows[i] = 0.0
@@ -8,8 +8,9 @@
                                               for i in range(n):
                                                   y[i] = s_rows[i]
 
-A number that a trip of the outer loop hands on from one of these loops to the next gets an array.  Requires that the
-trips of the outer loop can be interleaved: that they touch elements of their own, or only add to what they share.
+A number that an iteration of the outer loop hands on from one of these loops to the next gets an array.  Requires that
+the iterations of the outer loop can be interleaved: that they touch elements of their own, or only add to what they
+share.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -42,8 +43,8 @@ from tapec.syntax.types import Array, Scalar
 class Interchange:
     """Questions about the nests of one function, and what becomes of them."""
 
-    def __init__(self, trips: Trips, fresh: Fresh) -> None:
-        self.trips, self.fresh = trips, fresh
+    def __init__(self, iterations: Iterations, fresh: Fresh) -> None:
+        self.iterations, self.fresh = iterations, fresh
 
     def possible(self, outer: For) -> bool:
         """Whether a loop, which has others inside, can be made their innermost one."""
@@ -57,39 +58,39 @@ class Interchange:
                 return False
             if not all(map(self.plain, stmt.body if isinstance(stmt, For) else (stmt,))):
                 return False
-        if not self.trips.commute(outer):
+        if not self.iterations.commute(outer):
             return False
         sums = self.sums(outer)
         if sums is None:
             return False
         handed = self.handed(outer, sums)
-        numbers = all(isinstance(self.trips.types[name], Scalar) for name in handed)
-        return numbers and not self.trips.left_over(outer, handed)
+        numbers = all(isinstance(self.iterations.types[name], Scalar) for name in handed)
+        return numbers and not self.iterations.left_over(outer, handed)
 
     def plain(self, stmt: Stmt) -> bool:
         """Whether a statement computes a number or stores one."""
         if isinstance(stmt, Assign):
-            return not is_memory(self.trips.types.get(stmt.target))
+            return not is_memory(self.iterations.types.get(stmt.target))
         return isinstance(stmt, Store)
 
     def handed(self, outer: For, sums: dict[str, str]) -> set[str]:
-        """What one part of a trip computes for another, or a trip of an inner loop for the next one."""
+        """What one part of an iteration computes for another, or an iteration of an inner loop for the next one."""
         parts = [_body(part) for part in _parts(outer)]
         inside = {name for part in parts for stmt in part for name in writes(stmt)}
         return {name for part in parts for name in _read_first(part) & inside if name not in sums}
 
     def sums(self, outer: For) -> dict[str, str] | None:
-        """The names of sums over all trips, and the one that each is known by before and after them.
+        """The names of sums over all iterations, and the one that each is known by before and after them.
 
-        None if more than one part of a trip adds to a sum.
+        None if more than one part of an iteration adds to a sum.
         """
         inside = {id(stmt) for stmt in walk((outer,))}
         parts = list(_parts(outer))
         found: dict[str, str] = {}
         for name in sorted({name for part in parts for stmt in _body(part) for name in writes(stmt)}):
-            if not self.trips.left_over(outer, {name}):
+            if not self.iterations.left_over(outer, {name}):
                 continue
-            names = self.trips.sum_of(name, inside)
+            names = self.iterations.sum_of(name, inside)
             if names is None or not found.keys().isdisjoint(names) or not _is_chain(name, names, parts):
                 return None
             found |= dict.fromkeys(names, name)
@@ -118,12 +119,12 @@ class Interchange:
         return tuple(out)
 
     def array(self, name: str) -> Array:
-        type_ = self.trips.types[name]
+        type_ = self.iterations.types[name]
         assert isinstance(type_, Scalar)
         return Array(type_.dtype, 1)
 
     def part(self, body: Block, var: Name, arrays: dict[str, str], outer: For) -> Block:
-        """One part of a trip, with what other parts hand it and what it hands them in arrays."""
+        """One part of an iteration, with what other parts hand it and what it hands them in arrays."""
         span = outer.span
         first = sorted(_read_first(body) & arrays.keys())
         last = sorted({name for stmt in body for name in writes(stmt)} & arrays.keys())
@@ -163,7 +164,7 @@ def _read_first(body: Block) -> set[str]:
 
 
 def _is_chain(name: str, names: set[str], parts: list[Block]) -> bool:
-    """Whether a sum has one name at a time, and one part of a trip alone adds to it."""
+    """Whether a sum has one name at a time, and one part of an iteration alone adds to it."""
     now, adding = name, 0
     for part in parts:
         before = now

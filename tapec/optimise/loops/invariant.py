@@ -1,4 +1,4 @@
-"""Fill an array once, before a loop whose trips would all fill it alike.
+"""Fill an array once, before a loop whose iterations would all fill it alike.
 
     for t in range(steps):                    cp = np.zeros(n)
         cp = np.zeros(n)                      if 0 < steps:
@@ -12,11 +12,12 @@
                                                   ...
 
 The coefficients of an elimination in a time step, factors of a matrix, tables of weights: the adjoint of what fills
-them runs once, too.  An array is filled alike by all trips if what computes its elements depends on nothing that a
-trip changes.  Where the rest of a trip reads an element, it must be what it will be when the trip has ended.
+them runs once, too.  An array is filled alike by all iterations if what computes its elements depends on nothing that
+an iteration changes.  Where the rest of an iteration reads an element, it must be what it will be when the iteration
+has ended.
 
-An array that the program makes before the loop counts as made in each trip if trips read of it what they have written
-themselves alone (`analyses/written.py`).  It may do so in several loops, which then have one each.
+An array that the program makes before the loop counts as made in each iteration if iterations read of it what they have
+written themselves alone (`analyses/written.py`).  It may do so in several loops, which then have one each.
 
 Expects one name per value, as `optimise.clean.single` leaves it.
 """
@@ -28,8 +29,8 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import is_element_load
 from tapec.analyses.draws import drawn
-from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
-from tapec.analyses.trips import Trips
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.written import Written
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
@@ -70,7 +71,9 @@ def fill_once(
 
 @dataclass(frozen=True)
 class _Filling:
-    """A loop, and of a trip the statements that fill an array (by identity), what its extents need, its stores."""
+    """A loop, and of an iteration the statements that fill an array (by identity), what its extents need, its
+    stores.
+    """
 
     loop: For
     stmts: set[int]
@@ -82,8 +85,8 @@ class _Fillings:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function = function
         self.listener = listener
-        self.trips = Trips(function)
-        self.regions = self.trips.regions
+        self.iterations = Iterations(function)
+        self.regions = self.iterations.regions
         self.fresh = Fresh(function.types)
         self.scratch = dict(self.arrays())
 
@@ -114,7 +117,7 @@ class _Fillings:
             if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op):
                 continue
             names = [Name(stmt.target), *(arg for arg in stmt.value.args[1:] if isinstance(arg, Name))]
-            alone = users.get(stmt.target, False) and all(map(self.trips.fixed, names))
+            alone = users.get(stmt.target, False) and all(map(self.iterations.fixed, names))
             if stmt.value.fn in ("empty", "zeros") and alone:
                 yield stmt.target, stmt
 
@@ -129,7 +132,7 @@ class _Fillings:
     # which loops
 
     def loops(self, array: str, made: Assign, block: Block) -> list[_Filling]:
-        """What fills the array in the loops whose trips have it to themselves, and fill it alike."""
+        """What fills the array in the loops whose iterations have it to themselves, and fill it alike."""
         around = self.regions.of[id(made)].owner
         if isinstance(around, For):
             found = self.filling(array, around, made)
@@ -149,7 +152,9 @@ class _Fillings:
             inner = self.own(array, made, stmt.body)
             if inner is None:
                 assert isinstance(made.value, Op)
-                if not Written(array, self.trips.dependence.integers, made.value.args[1:]).before_reading(stmt.body):
+                if not Written(array, self.iterations.dependence.integers, made.value.args[1:]).before_reading(
+                    stmt.body
+                ):
                     return None
                 one = self.filling(array, stmt, made)
                 inner = None if one is None else [one]
@@ -161,10 +166,10 @@ class _Fillings:
     # what fills an array
 
     def filling(self, array: str, loop: For, made: Assign) -> _Filling | None:
-        """What fills an array in a trip; None if trips may fill it differently."""
-        if not can_be_parted(self.trips, loop):
+        """What fills an array in an iteration; None if iterations may fill it differently."""
+        if not can_be_parted(self.iterations, loop):
             return None
-        known = Invariance(self.trips, loop, self.scratch)
+        known = Invariance(self.iterations, loop, self.scratch)
         stores = [stmt for stmt in known.inside if isinstance(stmt, Store) and stmt.array == array]
         found = known.needed(stores)
         sizes = self.sizes(made, known)
@@ -178,11 +183,11 @@ class _Fillings:
         rest = known.needed([stmt for stmt in known.inside if self.is_wanted(stmt, array, loop)])
         loads = [stmt for stmt in known.inside if isinstance(stmt, Assign) and is_element_load(stmt)]
         loads = [stmt for stmt in loads if id(stmt) in rest and array in reads(stmt)]
-        settled = all(self.trips.dependence.untouched(load, store, home) for load in loads for store in stores)
+        settled = all(self.iterations.dependence.untouched(load, store, home) for load in loads for store in stores)
         return _Filling(loop, found, sizes, stores) if loads and settled else None
 
     def sizes(self, made: Assign, known: Invariance) -> list[Assign]:
-        """What computes the extents of an array in a trip, in order."""
+        """What computes the extents of an array in an iteration, in order."""
         if not known.holds(made):
             return []
         found = known.needed([made]) - {id(made)}
@@ -194,7 +199,7 @@ class _Fillings:
             return stmt.array != array
         if isinstance(stmt, Break | Call | Push | Print) or drawn(stmt) is not None:
             return True
-        return isinstance(stmt, Assign) and self.trips.left_over(loop, {stmt.target})
+        return isinstance(stmt, Assign) and self.iterations.left_over(loop, {stmt.target})
 
     # moving it
 
@@ -202,7 +207,7 @@ class _Fillings:
         """What fills the array, under another name, and the loop without it."""
         loop, sizes, stores = found.loop, found.sizes, found.stores
         if self.listener is not None:
-            why = "every trip of {1} would fill it alike"
+            why = "every iteration of {1} would fill it alike"
             about = Named(array, made.span), loop.span
             self.listener.decide(made.span, "invariant", "`{0}` is filled once, before the loop", why, *about)
         filling = kept(loop.body, found.stmts - {id(stmt) for stmt in (*sizes, made)})
@@ -212,7 +217,7 @@ class _Fillings:
         if literal_range(loop):
             out = [*renamed((*sizes, made), anew), *filled]
         else:
-            test, some = some_trip(self.trips, loop, self.fresh("some", BOOL))
+            test, some = some_iteration(self.iterations, loop, self.fresh("some", BOOL))
             out = [test, *renamed(tuple(sizes), anew)]
             out += [*self.made_if(some, made, anew), If(some, filled, (), loop.span)]
         gone: dict[int, tuple[Stmt, ...]] = {id(made): ()}
@@ -224,37 +229,37 @@ class _Fillings:
         return (*out, replace(loop, body=renamed(body, {array: name})))
 
     def read_again(self, stores: list[Store], loop: For) -> Assign | None:
-        """What computes the element that the last store of a trip writes, if the others can load it instead."""
+        """What computes the element that the last store of an iteration writes, if the others can load it instead."""
         *others, store = stores
         around = self.regions.of[id(store)]
         inner = around.owner
         if not isinstance(inner, For) or self.regions.of[id(inner)].owner is not loop or len(store.index) != 1:
             return None
         made = next((stmt for stmt in around.block if store.value == Name(getattr(stmt, "target", ""))), None)
-        place = self.trips.subscript(store.index[0])
+        place = self.iterations.subscript(store.index[0])
         types = self.function.types
-        # in every trip of the inner loop another element, and known where the value is computed
+        # in every iteration of the inner loop another element, and known where the value is computed
         if not isinstance(made, Assign) or store.accumulate or place is None or place.base != inner.var:
             return None
         if types[made.target] != types[store.array].element:  # type: ignore[union-attr]
             return None
-        if not self.trips.dependence.direction(inner) or self.trips.dependence.minimum(place) < 0:
+        if not self.iterations.dependence.direction(inner) or self.iterations.dependence.minimum(place) < 0:
             return None
-        # nor does a later trip of the inner loop store something else there
+        # nor does a later iteration of the inner loop store something else there
         home = self.regions.body[id(loop)][0]
-        if not all(self.trips.dependence.untouched(store, other, home) for other in others):
+        if not all(self.iterations.dependence.untouched(store, other, home) for other in others):
             return None
         known = store.index[0] == Name(inner.var) or any(
             store.index[0] == Name(getattr(stmt, "target", "")) for stmt in around.block[: around.block.index(made)]
         )
-        return made if known and self.trips.fixed(store.value) else None
+        return made if known and self.iterations.fixed(store.value) else None
 
     def made_if(self, some: Name, made: Assign, anew: dict[str, str]) -> Iterator[Stmt]:
-        """What makes the array, of no elements if there is no trip and its extents are no extents, perhaps."""
+        """What makes the array, of no elements if there is no iteration and its extents are no extents, perhaps."""
         assert isinstance(made.value, Op)
         dtype, *extents = made.value.args
         for place, extent in enumerate(extents):
-            if not isinstance(extent, Name) or self.trips.never_negative(extent):
+            if not isinstance(extent, Name) or self.iterations.never_negative(extent):
                 continue
             extents[place] = Name(self.fresh("n", INT64))
             own = Name(anew.get(extent.id, extent.id))

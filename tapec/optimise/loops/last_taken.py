@@ -1,4 +1,4 @@
-"""Keep which trip took a branch last, where the reverse sweep asks for nothing else.
+"""Keep which iteration took a branch last, where the reverse sweep asks for nothing else.
 
     for i in range(n):                          last = -1
         taken = x[i] > top                      for i in range(n):
@@ -15,8 +15,8 @@
 
 A number per maximum instead of a truth value per element, and nobody searches for it.
 
-Needs both loops to make the same trips, the second one backwards and for the first place alone that was taken.  No
-record is needed where both are in one trip of the loops around.
+Needs both loops to make the same iterations, the second one backwards and for the first place alone that was taken.  No
+record is needed where both are in one iteration of the loops around.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -65,14 +65,14 @@ def keep_last_taken(
     if listener is not None:
         for one in found:
             why = "the reverse sweep asks for nothing else"
-            listener.decide(one.loop.span, "last_taken", "kept is which trip took its branch last", why)
+            listener.decide(one.loop.span, "last_taken", "kept is which iteration took its branch last", why)
     change = _Change(function, found)
     return replace(function, body=change.block(function.body), types=change.fresh.types)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A loop that keeps whether its trips took a branch, and the one that searches for the last of them."""
+    """A loop that keeps whether its iterations took a branch, and the one that searches for the last of them."""
 
     made: Assign
     loop: For
@@ -90,9 +90,9 @@ class _Search:
 class _Searches:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.trips = Trips(function)
-        self.regions = self.trips.regions
-        self.integers = self.trips.dependence.integers
+        self.iterations = Iterations(function)
+        self.regions = self.iterations.regions
+        self.integers = self.iterations.dependence.integers
         statements = list(walk(function.body))
         self.uses = Counter(name for stmt in statements for name in (*reads(stmt), *changed(stmt)))
         self.stores: dict[str, list[Store]] = {}
@@ -114,7 +114,7 @@ class _Searches:
             return None
         assert isinstance(load.value, Op)
         buffer, *index = load.value.args
-        made = self.trips.regions.defs.get(buffer.id, ()) if isinstance(buffer, Name) else ()
+        made = self.iterations.regions.defs.get(buffer.id, ()) if isinstance(buffer, Name) else ()
         match made:
             case (Assign(target=target, value=Op(fn="empty")) as empty,):
                 stores = self.stores.get(target, [])
@@ -128,19 +128,19 @@ class _Searches:
             return None
         if not self.backwards(owner, loop) or not self.same_places(owner, stores[0], loop, load):
             return None
-        if len(index) == 1 and not self.same_trip(owner, loop):
+        if len(index) == 1 and not self.same_iteration(owner, loop):
             return None
         return _Search(empty, owner, stores[0], loop, load)
 
-    def same_trip(self, loop: For, later: For) -> bool:
-        """Whether a loop has run in the same trip of the loops around whenever a later one does."""
+    def same_iteration(self, loop: For, later: For) -> bool:
+        """Whether a loop has run in the same iteration of the loops around whenever a later one does."""
         here, there = self.regions.of[id(loop)], self.regions.of[id(later)]
         if not there.inside(here) or here.loops() != there.loops():
             return False
         return self.regions.place[id(loop)] < self.regions.place[id(later)]
 
     def asked(self, loop: For) -> Assign | None:
-        """The truth value that a loop looks for, before it does something else for one trip."""
+        """The truth value that a loop looks for, before it does something else for one iteration."""
         match loop.body:
             case (*before, If(test=Name(id=taken), body=(*_, Break()), orelse=()) as branch) if not loop.parallel:
                 pass
@@ -151,7 +151,7 @@ class _Searches:
             return None
         if may_leave(branch.body[:-1]) or self.uses[taken] != 1:
             return None
-        if self.trips.left_over(loop, written_in(before)):
+        if self.iterations.left_over(loop, written_in(before)):
             return None
         match loads[0].value:
             case Op(fn="load", args=(Name(id=buffer), *_)):
@@ -162,10 +162,10 @@ class _Searches:
     def harmless(self, stmt: Assign) -> bool:
         """Whether a statement that is not run does nothing but compute no number."""
         pure = isinstance(stmt.value, Op) and stmt.value.fn != "pop" and not stmt.value.fn.startswith("np.random")
-        return pure and self.trips.fixed(Name(stmt.target))
+        return pure and self.iterations.fixed(Name(stmt.target))
 
     def backwards(self, loop: For, back: For) -> bool:
-        """Whether a loop makes the trips of another one, which makes them all, the other way round."""
+        """Whether a loop makes the iterations of another one, which makes them all, the other way round."""
         if loop.parallel or loop.step != Const(1) or back.step != Const(-1) or may_leave(loop.body):
             return False
         bounds = [
@@ -182,11 +182,13 @@ class _Searches:
         names = {name for sum_ in sums for name in sum_.names()}
         if any(self.regions.merged(name) or self.regions.home[name].loops() for name in names):
             return False
-        # no trip is the one before the first
+        # no iteration is the one before the first
         return self.integers.never_negative(start, self.regions.of[id(loop)])
 
     def same_places(self, loop: For, store: Store, back: For, load: Assign) -> bool:
-        """Whether each trip keeps a truth value in a place of its own, where the same trip backwards looks for it."""
+        """Whether each iteration keeps a truth value in a place of its own, where the same iteration backwards looks
+        for it.
+        """
         assert isinstance(load.value, Op)
         *outer, place = store.index
         *around, sought = load.value.args[1:]

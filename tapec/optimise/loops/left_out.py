@@ -1,4 +1,4 @@
-"""Run the trips before and after the one that a loop leaves out as loops of their own.
+"""Run the iterations before and after the one that a loop leaves out as loops of their own.
 
     for j in range(n):                        for j in range(min(i, n)):
         if j != i:                                s += a[i, j] * x[j]
@@ -6,10 +6,10 @@
                                                   s += a[i, j] * x[j]
 
 Neither asks any more, so that both may run on vectors without masks, whose stores take many times as long on some
-processors.  What stands beside the test is, for the trip itself, a loop of at most one trip in between.
+processors.  What stands beside the test is, for the iteration itself, a loop of at most one iteration in between.
 
-For innermost loops that count up by one, and a name of a number that the loop leaves alone; where the trip itself has
-statements of its own, both ways have values, of which vectors choose.  The order of trips stays.
+For innermost loops that count up by one, and a name of a number that the loop leaves alone; where the iteration itself
+has statements of its own, both ways have values, of which vectors choose.  The order of iterations stays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.names import Fresh
@@ -59,7 +59,7 @@ def pass_over(
 
 class _Parts:
     def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.listener = listener
 
@@ -73,12 +73,12 @@ class _Parts:
             return
         assert isinstance(stmt, For)
         if self.listener is not None:
-            why = "trips on either side need not ask whether they are"
-            self.listener.decide(stmt.span, "left_out", "the trip that it leaves out is no part of it", why)
+            why = "iterations on either side need not ask whether they are"
+            self.listener.decide(stmt.span, "left_out", "the iteration that it leaves out is no part of it", why)
         yield from self.parts(stmt, *found)
 
     def test(self, loop: For) -> tuple[Assign, Name, int] | None:
-        """What asks for one trip, by a number and what is added to it."""
+        """What asks for one iteration, by a number and what is added to it."""
         if loop.step != Const(1) or loop.parallel or loop.slots is not None:
             return None
         inside = list(walk(loop.body))
@@ -93,17 +93,17 @@ class _Parts:
                     if not asked or any(question.body if fn == "==" else question.orelse for question in asked):
                         continue
                     for number, place in ((one, other), (other, one)):
-                        trip = self.trip(number, place, loop, own)
-                        if trip is not None:
-                            return stmt, *trip
+                        iteration = self.iteration(number, place, loop, own)
+                        if iteration is not None:
+                            return stmt, *iteration
         return None
 
-    def trip(self, number: Expr, place: Expr, loop: For, own: set[str]) -> tuple[Name, int] | None:
-        """The trip in which a place is a number that all trips leave alone."""
-        here = self.trips.subscript(place)
+    def iteration(self, number: Expr, place: Expr, loop: For, own: set[str]) -> tuple[Name, int] | None:
+        """The iteration in which a place is a number that all iterations leave alone."""
+        here = self.iterations.subscript(place)
         if here is None or here.base != loop.var or not isinstance(number, Name) or number.id in own:
             return None
-        return (number, -here.offset) if self.trips.types[number.id] == INT64 else None
+        return (number, -here.offset) if self.iterations.types[number.id] == INT64 else None
 
     def parts(self, loop: For, test: Assign, number: Name, offset: int) -> Iterator[Stmt]:
         assert isinstance(test.value, Op)
@@ -128,7 +128,7 @@ class _Parts:
 
 
 def _known(block: Block, test: Assign, answer: bool) -> Block:
-    """The statements of a trip of which it is known whether it is the one."""
+    """The statements of an iteration of which it is known whether it is the one."""
 
     def statement(stmt: Stmt) -> Stmt:
         if stmt is test:

@@ -8,12 +8,12 @@
         total += abs(x[i])
 
 Each pass over memory that is left out is time where arrays are larger than the caches.  Arrays that were made for the
-second loop alone become numbers of a trip (`privatise`, `scalars`).
+second loop alone become numbers of an iteration (`privatise`, `scalars`).
 
-The loops have the same trips, which can run in any order.  Where one of them writes what the other uses, each trip
-keeps to the elements that have its number on one axis, so that a trip of the second loop needs no other trip of the
-first one.  Statements between the loops stand before both, or behind both if they need the first one; the second one
-then may not need them.
+The loops have the same iterations, which can run in any order.  Where one of them writes what the other uses, each
+iteration keeps to the elements that have its number on one axis, so that an iteration of the second loop needs no other
+iteration of the first one.  Statements between the loops stand before both, or behind both if they need the first one;
+the second one then may not need them.
 
 `join_neighbours` joins loops without loops around or inside, where arrays are large.  `join_inner_neighbours` comes
 after the passes that look for products and stencils, and takes loops in loops, too, and nests of two: rows of a matrix
@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.iterations import Access, Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.single import single_values
@@ -125,12 +125,12 @@ class _Neighbours:
     def __init__(self, function: Function, listener: Listener | None, depth: int) -> None:
         self.listener = listener
         self.depth = depth
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.found = 0
         self.stmts: list[Stmt] = []
-        find = self.trips.aliases.find
+        find = self.iterations.aliases.find
         # accesses by memory; arguments and what is returned are used by the caller, too
-        self.uses = Counter(find(one.array) for one in self.trips.accesses(function.body))
+        self.uses = Counter(find(one.array) for one in self.iterations.accesses(function.body))
         self.uses.update(map(find, function.params))
         self._used: dict[int, tuple[Stmt, _Used]] = {}
         self._fit: dict[int, tuple[Stmt, bool]] = {}
@@ -168,7 +168,7 @@ class _Neighbours:
         mine = self.used(first)
         for k in range(place + 1, min(place + 1 + _REACH, len(self.stmts))):
             stmt = self.stmts[k]
-            if not self.trips.free_of_effects((stmt,)):
+            if not self.iterations.free_of_effects((stmt,)):
                 return None
             used = self.used(stmt)
             waits = any(used.meets(other) for other in behind.values())
@@ -183,11 +183,11 @@ class _Neighbours:
         known = self._used.get(id(stmt))
         if known is None:
             inside = list(walk((stmt,)))
-            accesses = list(self.trips.accesses((stmt,)))
+            accesses = list(self.iterations.accesses((stmt,)))
             stored = (one for one in accesses if one.kind != "load")
             # an addition to an element reads it, too
             loaded = (one for one in accesses if one.kind != "store")
-            find = self.trips.aliases.find
+            find = self.iterations.aliases.find
             known = self._used[id(stmt)] = (
                 stmt,
                 _Used(
@@ -205,40 +205,40 @@ class _Neighbours:
         if known is None:
             plain = loop.step == Const(1) and not loop.parallel and not loop.independent and loop.slots is None
             fits = plain and _straight(loop.body) and _depth(loop) <= self.depth
-            fits = fits and self.trips.fixed(loop.stop) and self.trips.commute(loop)
+            fits = fits and self.iterations.fixed(loop.stop) and self.iterations.commute(loop)
             known = self._fit[id(loop)] = loop, fits and self.in_order(loop)
         return known[1]
 
     def in_order(self, loop: For) -> bool:
-        """Whether all subscripts go up or down with the trips, or stand still."""
+        """Whether all subscripts go up or down with the iterations, or stand still."""
         counters = {stmt.var for stmt in walk(loop.body) if isinstance(stmt, For)}
         inside = set(written_in(loop.body)) - counters
-        for access in self.trips.accesses(loop.body):
+        for access in self.iterations.accesses(loop.body):
             for sub in access.index or (None,):
-                known = None if sub is None else self.trips.dependence.integers.sum(sub)
+                known = None if sub is None else self.iterations.dependence.integers.sum(sub)
                 if known is None or abs(known.factor(loop.var)) > 1 or not inside.isdisjoint(known.names()):
                     return False
         return True
 
     def joins(self, first: For, second: For) -> bool:
-        """Whether two loops make the same trips, and one needs no variable of the other."""
+        """Whether two loops make the same iterations, and one needs no variable of the other."""
         alike = (first.start, first.stop, _depth(first)) == (second.start, second.stop, _depth(second))
         names = (self.used(loop).without_memory() for loop in (first, second))
         return alike and not next(names).meets(next(names)) and self.share(first, second)
 
     def share(self, first: For, second: For) -> bool:
-        """Whether loops meet the same elements, and in trips of the same number only where one of them writes."""
-        mine, theirs = ([*self.trips.accesses(loop.body)] for loop in (first, second))
+        """Whether loops meet the same elements, and in iterations of the same number only where one of them writes."""
+        mine, theirs = ([*self.iterations.accesses(loop.body)] for loop in (first, second))
         if self.comparisons([*mine, *theirs]) > _COMPARISONS:
             return False
         set_inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         shared = False
         for one in mine:
             for other in theirs:
-                if not self.trips.may_share(one.array, other.array):
+                if not self.iterations.may_share(one.array, other.array):
                     continue
                 same = one.array == other.array and one.array not in set_inside
-                same = same and self.same_trip(one, first, other, second)
+                same = same and self.same_iteration(one, first, other, second)
                 if not same and not one.kind == other.kind == "load":
                     return False
                 shared = shared or same
@@ -249,15 +249,15 @@ class _Neighbours:
 
         Arrays that nothing else uses will be numbers.
         """
-        find = self.trips.aliases.find
+        find = self.iterations.aliases.find
         inside = Counter(find(one.array) for one in accesses)
         stays = [one for one in accesses if inside[find(one.array)] < self.uses[find(one.array)]]
         written = {find(one.array) for one in stays if one.kind != "load"}
         others = {find(one.array) for one in stays} - written
         return len(written) * (len(written) - 1) // 2 + len(written) * len(others)
 
-    def same_trip(self, one: Access, first: For, other: Access, second: For) -> bool:
-        """Whether two accesses are of the element that has the trip's own number, in both loops, on one axis."""
+    def same_iteration(self, one: Access, first: For, other: Access, second: For) -> bool:
+        """Whether two accesses are of the element that has the iteration's own number, in both loops, on one axis."""
         if one.index is None or other.index is None:
             return False
         return (Name(first.var), Name(second.var)) in zip(one.index, other.index, strict=True)
@@ -265,16 +265,16 @@ class _Neighbours:
     def one(self, first: For, second: For) -> For:
         """Both loops in one."""
         if self.listener is not None:
-            self.listener.decide(second.span, "neighbours", "runs in the trips of {0}", "", first.span)
+            self.listener.decide(second.span, "neighbours", "runs in the iterations of {0}", "", first.span)
         begin, end = self.parted(first.body)
         body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))
 
     def parted(self, body: Block) -> tuple[Block, Block]:
-        """A loop's body, and the copies that end it: what the next trip finds in variables."""
+        """A loop's body, and the copies that end it: what the next iteration finds in variables."""
         place = len(body)
         while place and isinstance(stmt := body[place - 1], Assign) and isinstance(stmt.value, Name):
-            if self.trips.fixed(Name(stmt.target)):
+            if self.iterations.fixed(Name(stmt.target)):
                 break
             place -= 1
         return body[:place], body[place:]

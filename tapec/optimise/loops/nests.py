@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import PRODUCTS, is_memory
-from tapec.analyses.trips import Trips
 from tapec.optimise.clean.fold import fold
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Name, Op, Stmt, blocks, may_leave, reads, writes
 from tapec.syntax.types import Array, Type
@@ -14,19 +14,19 @@ from tapec.syntax.types import Array, Type
 class Nests:
     """Questions about the arrays and loops of one function, or of one that a pass makes of it."""
 
-    def __init__(self, trips: Trips) -> None:
-        self.trips = trips
+    def __init__(self, iterations: Iterations) -> None:
+        self.iterations = iterations
         # by identity; the statements are kept, so that their ids stay their own
         self._met: dict[int, tuple[Stmt, frozenset[str]]] = {}
         self._fitting: dict[int, tuple[Stmt, frozenset[Expr]]] = {}
 
     def memory(self, array: str) -> str:
         """What names that may share memory have in common."""
-        return self.trips.aliases.find(array)
+        return self.iterations.aliases.find(array)
 
     def named(self, stmt: Stmt) -> frozenset[str]:
         """The memory that a statement itself names."""
-        types = self.trips.types
+        types = self.iterations.types
         return frozenset(self.memory(name) for name in (*reads(stmt), *writes(stmt)) if is_memory(types.get(name)))
 
     def met(self, stmt: Stmt) -> frozenset[str]:
@@ -43,10 +43,10 @@ class Nests:
         return next((k for k in range(place + 1, len(block)) if own in self.met(block[k])), None)
 
     def type_of(self, atom: Atom) -> Type | None:
-        return self.trips.types.get(atom.id) if isinstance(atom, Name) else None
+        return self.iterations.types.get(atom.id) if isinstance(atom, Name) else None
 
     def definition(self, atom: Atom) -> Expr | None:
-        return self.trips.definition(atom)
+        return self.iterations.definition(atom)
 
     def extent(self, array: str, axis: int) -> Expr:
         """An extent: a name or a number where the program has one for it, else the question for it."""
@@ -74,7 +74,9 @@ class Nests:
             case Op(fn=fn, args=(Name(id=first), Name(id=second)) as factors) if (
                 fn in PRODUCTS and all(map(self.fixed, factors))
             ):
-                ranks = [type_.ndim for name in (first, second) if isinstance(type_ := self.trips.types[name], Array)]
+                ranks = [
+                    type_.ndim for name in (first, second) if isinstance(type_ := self.iterations.types[name], Array)
+                ]
                 axes = (ranks[0] - 1, max(ranks[1] - 2, 0))
                 sizes = (Op("dim", (Name(one), Const(axis))) for one, axis in zip((first, second), axes, strict=True))
                 return frozenset(map(self.size, sizes))
@@ -89,10 +91,10 @@ class Nests:
         return extent
 
     def fixed(self, atom: Expr) -> bool:
-        return isinstance(atom, Name | Const) and self.trips.fixed(atom)
+        return isinstance(atom, Name | Const) and self.iterations.fixed(atom)
 
     def element(self, stmt: Stmt, array: str, dims: tuple[Expr, ...]) -> tuple[Block, tuple[Expr, ...]] | None:
-        """The innermost body of a nest over all elements, one a trip, and the element's subscripts there.
+        """The innermost body of a nest over all elements, one an iteration, and the element's subscripts there.
 
         The nest is followed to where it meets the array; outside that body nothing in it does.
         """

@@ -1,4 +1,4 @@
-"""Compute a number or an array once, before a loop whose trips would all compute it alike.
+"""Compute a number or an array once, before a loop whose iterations would all compute it alike.
 
     for i in range(n):                      if 0 < n:
         r = x[i] - m                            t = np.linalg.inv(s)
@@ -7,12 +7,12 @@
                                                 q = np.dot(r, np.dot(t, r))
 
 LLVM moves arithmetic out of loops itself, but no calls of LAPACK, no products and no loops that add up; and what the
-reverse sweep does for them it would do in every trip.  Arrays that are filled element by element are those of
+reverse sweep does for them it would do in every iteration.  Arrays that are filled element by element are those of
 `invariant.py`.
 
-Nothing may write into the array, or keep it under another name; and only the value that a trip ends with is read, not
-what it is on its way to that.  A call may come before a check that stood before it:
-of two errors there may be the other one.  Expects one name per value, as `optimise.clean.single` leaves it.
+Nothing may write into the array, or keep it under another name; and only the value that an iteration ends with is read,
+not what it is on its way to that.  A call may come before a check that stood before it: of two errors there may be the
+other one.  Expects one name per value, as `optimise.clean.single` leaves it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_trip
-from tapec.analyses.trips import Trips
+from tapec.analyses.invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
 from tapec.optimise.clean.names import Fresh
@@ -57,7 +57,7 @@ class _Values:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function = function
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.readers = facts(function).readers
         self.members = facts(function).members
         self.fresh = Fresh(function.types)
@@ -65,9 +65,9 @@ class _Values:
     def moved(self) -> Function | None:
         """The function with one value computed earlier; None if there is none to move."""
         for loop in reversed([stmt for stmt in walk(self.function.body) if isinstance(stmt, For)]):
-            if not any(map(_is_dear, walk(loop.body))) or not can_be_parted(self.trips, loop):
+            if not any(map(_is_dear, walk(loop.body))) or not can_be_parted(self.iterations, loop):
                 continue
-            known = Invariance(self.trips, loop)
+            known = Invariance(self.iterations, loop)
             for name in dict.fromkeys(self.candidates(loop)):
                 if (found := self.computing(name, known)) is not None:
                     changes = {id(loop): self.split(name, loop, found)}
@@ -75,15 +75,17 @@ class _Values:
         return None
 
     def candidates(self, loop: For) -> Iterator[str]:
-        """The names that a trip sets by what is dear, in order."""
+        """The names that an iteration sets by what is dear, in order."""
         for stmt in loop.body:
             if any(map(_is_dear, walk((stmt,)))):
                 for one in walk((stmt,)):
                     yield from writes(one) if isinstance(one, Assign | Call) else ()
 
     def computing(self, name: str, known: Invariance) -> set[int] | None:
-        """The statements of a trip that compute a value, by identity; None if trips may compute it differently."""
-        defs = self.trips.regions.defs[name]
+        """The statements of an iteration that compute a value, by identity; None if iterations may compute it
+        differently.
+        """
+        defs = self.iterations.regions.defs[name]
         type_ = self.function.types[name]
         simple = self.is_kept(name) if isinstance(type_, Array) else str(type_) in _NOTHING
         if not simple or not all(map(known.holds, defs)) or not all(map(known.holds, self.readers.get(name, ()))):
@@ -116,22 +118,24 @@ class _Values:
     def is_kept(self, array: str) -> bool:
         """Whether an array is what it is made as, and nothing is another name of all of it."""
         type_ = self.function.types[array]
-        names = self.members[self.trips.aliases.find(array)]
+        names = self.members[self.iterations.aliases.find(array)]
         users = [stmt for name in names for stmt in self.readers.get(name, ())]
         plain = all(isinstance(stmt, Assign) and isinstance(stmt.value, Op) for stmt in users)
         return plain and isinstance(type_, Array) and (type_.layout == "C" or (type_.layout, type_.ndim) == ("F", 2))
 
     def split(self, name: str, loop: For, found: set[int]) -> tuple[Stmt, ...]:
         """What computes the value, under another name, and the loop without it."""
-        defs = self.trips.regions.defs[name]
+        defs = self.iterations.regions.defs[name]
         span = defs[0].span
         if self.listener is not None:
             about, what = name, "`{0}` is computed once, before the loop"
             match defs:
                 case [Assign(value=Op(fn=fn, args=(Name(id=matrix),)))] if fn in _FACTORISATIONS:
                     about, what = matrix, "`{0}` is factorised once, before the loop"
-            why = "every trip of {1} would compute the same"
-            self.listener.decide(span, "once", what, why, Named(about, self.trips.regions.line_of(about)), loop.span)
+            why = "every iteration of {1} would compute the same"
+            self.listener.decide(
+                span, "once", what, why, Named(about, self.iterations.regions.line_of(about)), loop.span
+            )
         computing = kept(loop.body, found)
         anew = self.fresh.anew(one for stmt in walk(computing) for one in writes(stmt))
         computed = renamed(computing, anew)
@@ -139,14 +143,14 @@ class _Values:
         out: list[Stmt] = [*computed]
         if not literal_range(loop):
             own = self.fresh(name, self.fresh.types[name])
-            test, some = some_trip(self.trips, loop, self.fresh("some", BOOL))
+            test, some = some_iteration(self.iterations, loop, self.fresh("some", BOOL))
             computed = (*computed, Assign(own, Name(anew[name]), span))
             out = [test, If(some, computed, self.nothing(own), loop.span)]
         body = exchanged(loop.body, {id(stmt): () for stmt in defs})
         return (*out, replace(loop, body=renamed(body, {name: own})))
 
     def nothing(self, name: str) -> tuple[Stmt, ...]:
-        """A value that nobody reads, where there is no trip."""
+        """A value that nobody reads, where there is no iteration."""
         type_ = self.fresh.types[name]
         if not isinstance(type_, Array):
             return (Assign(name, Const(_NOTHING[str(type_)])),)

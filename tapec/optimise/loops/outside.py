@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -49,7 +49,7 @@ class Outside:
         return Name(name)
 
     def size(self, extent: Expr, room: int, loop: For) -> Atom:
-        """The extent of a buffer for the values of a loop's trips, with room for more."""
+        """The extent of a buffer for the values of a loop's iterations, with room for more."""
         size = self.computed(Op("max", (self.computed(extent, loop), Const(0))), loop)
         return self.computed(Op("+", (size, Const(room))), loop) if room > 0 else size
 
@@ -70,16 +70,17 @@ class Outside:
 class LoopPass:
     """Goes through the loops of a function, from the outer ones to the inner ones, and puts others in their place.
 
-    by_trip  what loops inside an outermost one need is made in each of its trips, where those share nothing: they can
+    by_iteration  what loops inside an outermost one need is made in each of its iterations, where those share nothing:
+                  they can
              run on threads
     """
 
-    def __init__(self, function: Function, listener: Listener | None, by_trip: bool = False) -> None:
+    def __init__(self, function: Function, listener: Listener | None, by_iteration: bool = False) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.outside = Outside(self.fresh)
-        self._by_trip = by_trip
+        self._by_iteration = by_iteration
 
     def loop(self, loop: For, around: Around) -> list[Stmt] | None:
         """What takes the place of a loop, the last one of `around`; None if it stays, and those inside may change."""
@@ -90,7 +91,7 @@ class LoopPass:
         out: list[Stmt] = []
         for stmt in block:
             loops = (*around, stmt) if isinstance(stmt, For | Loop) else around
-            if self._by_trip and not around and isinstance(stmt, For) and self._trip_is_alone(stmt):
+            if self._by_iteration and not around and isinstance(stmt, For) and self._iteration_is_alone(stmt):
                 loops = ()
             new = self.loop(stmt, loops) if isinstance(stmt, For) and loops else None
             if new is None:
@@ -100,6 +101,6 @@ class LoopPass:
             out += new
         return tuple(out)
 
-    def _trip_is_alone(self, loop: For) -> bool:
-        """Whether a loop has loops inside, and its trips share nothing."""
-        return any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.trips.share_nothing(loop)
+    def _iteration_is_alone(self, loop: For) -> bool:
+        """Whether a loop has loops inside, and its iterations share nothing."""
+        return any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)) and self.iterations.share_nothing(loop)

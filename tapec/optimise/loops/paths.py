@@ -12,9 +12,9 @@
                                                       b_bar[j] += r
 
 Of several results before it, each element has taken the least or the largest one: its adjoint goes to that one alone,
-so that few elements have another one than zero.  Done where the trips need one another, do nothing but spread the
-adjoint of one element, and hand on to elements of its array only what is chosen, to two at least.  (Trips in any order
-run on vectors, which is as fast as asking.)
+so that few elements have another one than zero.  Done where the iterations need one another, do nothing but spread the
+adjoint of one element, and hand on to elements of its array only what is chosen, to two at least.  (Iterations in any
+order run on vectors, which is as fast as asking.)
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -63,7 +63,7 @@ def follow_paths(
 class _Paths:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.uses = Counter(name for stmt in walk(function.body) for name in reads(stmt))
 
@@ -80,13 +80,13 @@ class _Paths:
         return found
 
     def plain(self, loop: For) -> bool:
-        """Whether the trips of an innermost loop need one another, and take no ways."""
+        """Whether the iterations of an innermost loop need one another, and take no ways."""
         if loop.parallel or not all(isinstance(stmt, Assign | Store | Note) for stmt in loop.body):
             return False
-        return not self.trips.commute(loop)
+        return not self.iterations.commute(loop)
 
     def asking(self, loop: For) -> For | None:
-        """The loop with a question for the adjoint that its trips spread, if they do nothing else."""
+        """The loop with a question for the adjoint that its iterations spread, if they do nothing else."""
         for place, (take, clear) in enumerate(zip(loop.body, loop.body[1:], strict=False)):
             match take, clear:
                 case (
@@ -122,7 +122,7 @@ class _Paths:
 
     def harmless(self, stmt: Assign) -> bool:
         """Whether a statement computes a number that has no other value, and does nothing else."""
-        if is_memory(self.trips.types[stmt.target]) or not self.trips.fixed(Name(stmt.target)):
+        if is_memory(self.iterations.types[stmt.target]) or not self.iterations.fixed(Name(stmt.target)):
             return False
         pure = isinstance(stmt.value, Op) and stmt.value.fn != "pop" and not stmt.value.fn.startswith("np.random")
         return pure or not isinstance(stmt.value, Op)
@@ -167,12 +167,14 @@ class _Paths:
 
     def chosen(self, block: list[Stmt], array: str) -> bool:
         """Whether elements of an array receive chosen values alone, each its own, and enough of them."""
-        adds = [stmt.value for stmt in block if isinstance(stmt, Store) and self.trips.may_share(stmt.array, array)]
+        adds = [
+            stmt.value for stmt in block if isinstance(stmt, Store) and self.iterations.may_share(stmt.array, array)
+        ]
         return len(set(adds)) == len(adds) >= _LEAST and all(map(self.may_be_zero, adds))
 
     def may_be_zero(self, value: Atom) -> bool:
         """Whether a number is zero on one side of a choice."""
-        match self.trips.definition(value):
+        match self.iterations.definition(value):
             case Op(fn="ifelse", args=(_, *sides)):
                 return any(side == _ZERO or (isinstance(side, Name) and self.may_be_zero(side)) for side in sides)
         return False

@@ -8,11 +8,12 @@
             x_bar[i, j - 1] += s                          x_bar[i, j] += (s_kept[i + 2, j + 1] + s_kept[i, j + 1]
             x_bar[i, j + 1] += s                                          + s_kept[i + 1, j + 2] + s_kept[i + 1, j])
 
-The adjoint of a stencil on a grid adds to a row of elements per neighbouring row, in each of its trips; afterwards each
-element is read and written once.  `gathered` does the same along one row.
+The adjoint of a stencil on a grid adds to a row of elements per neighbouring row, in each of its iterations; afterwards
+each element is read and written once.  `gathered` does the same along one row.
 
-Of a nest whose trips do nothing else with the array, in any other plane, either: the order of additions does not
-matter.  The planes of values have zeros around them, as the rows of `gathered` have at both ends.  What a trip adds to
+Of a nest whose iterations do nothing else with the array, in any other plane, either: the order of additions does not
+matter.  The planes of values have zeros around them, as the rows of `gathered` have at both ends.  What an iteration
+         adds to
 the element of its own number alone stays where it is.  Done where fewer elements are written then.
 """
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Access
+from tapec.analyses.iterations import Access
 from tapec.journal import Listener, Named
 from tapec.optimise.extents.ranges import extent_of
 from tapec.optimise.loops.gathered import Span, bounds_of_elements, moved, padding, standing, standing_still, straight
@@ -50,25 +51,29 @@ def gather_planes(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such nests after those that add to neighbours; see the module."""
-    return _gathered(function, listener, by_trip=False)
+    return _gathered(function, listener, by_iteration=False)
 
 
-def gather_planes_by_trip(
+def gather_planes_by_iteration(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
-    """The same with planes for each trip of a loop whose trips share nothing, so that it can run on threads."""
-    return _gathered(function, listener, by_trip=True)
+    """The same with planes for each iteration of a loop whose iterations share nothing, so that it can run on
+    threads.
+    """
+    return _gathered(function, listener, by_iteration=True)
 
 
-def _gathered(function: Function, listener: Listener | None, by_trip: bool) -> Function:
-    worker = _Planes(function, listener, by_trip)
+def _gathered(function: Function, listener: Listener | None, by_iteration: bool) -> Function:
+    worker = _Planes(function, listener, by_iteration)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
 @dataclass(frozen=True)
 class _Addition:
-    """An addition of a trip: `sign` times `value`, to the element so far from the trip's own number on either axis."""
+    """An addition of an iteration: `sign` times `value`, to the element so far from the iteration's own number on
+    either axis.
+    """
 
     stmt: Store
     offsets: tuple[int, int]
@@ -98,11 +103,11 @@ class _Planes(LoopPass):
     def loop(self, outer: For, around: Around) -> list[Stmt] | None:
         """A nest of two loops without the additions that can wait, and the nests that make them."""
         inner = _inner(outer)
-        if inner is None or not self.trips.free_of_effects(outer.body):
+        if inner is None or not self.iterations.free_of_effects(outer.body):
             return None
         inside = written_in((outer,))
         planes: list[tuple[_Plane, list[_Addition]]] = []
-        for group in self.trips.groups(outer.body):
+        for group in self.iterations.groups(outer.body):
             planes += self.planes(group, outer, inner, inside)
         sides = self.sides(outer, inner, around[0]) if planes else None
         if sides is None:
@@ -111,7 +116,7 @@ class _Planes(LoopPass):
         after: list[Stmt] = []
         waiting = [one for _, additions in planes for one in additions]
         pads = tuple(
-            padding(self.trips, loop, max(_reach(additions, axis) for _, additions in planes))
+            padding(self.iterations, loop, max(_reach(additions, axis) for _, additions in planes))
             for axis, loop in enumerate(sides.loops)
         )
         sizes = tuple(
@@ -124,7 +129,7 @@ class _Planes(LoopPass):
         for plane, additions in planes:
             after.append(self.gathering(plane, additions, sides, buffers, pads))
             if self.listener is not None:
-                why = "what a trip adds to neighbours in `{0}` waits: each element is then written once"
+                why = "what an iteration adds to neighbours in `{0}` waits: each element is then written once"
                 self.listener.decide(outer.span, "planes", "gathered", why, Named(plane.array))
         kept = self.without(inner, waiting, buffers, sides.loops, pads)
         body = tuple(replace(inner, body=kept) if stmt is inner else stmt for stmt in outer.body)
@@ -137,7 +142,7 @@ class _Planes(LoopPass):
     ) -> list[tuple[_Plane, list[_Addition]]]:
         """The additions of a group that wait, by the planes that they are in."""
         array = group[0].array
-        type_ = self.trips.types[array]
+        type_ = self.iterations.types[array]
         alone = all(one.kind == "add" and one.array == array for one in group) and array not in inside
         if not alone or len(group) < 2 or not isinstance(type_, Array) or not type_.is_float:
             return []
@@ -158,14 +163,14 @@ class _Planes(LoopPass):
         counted: dict[str | None, tuple[int, int]] = {}
         still: list[tuple[int, Affine]] = []
         for axis, sub in enumerate(access.index):
-            one = self.trips.subscript(sub)
+            one = self.iterations.subscript(sub)
             if one is None:
                 return None
             if one.base not in (outer.var, inner.var):
                 still.append((axis, one))
                 if one.base in inside:
                     return None
-            elif one.base in counted or self.trips.dependence.minimum(one) < 0:
+            elif one.base in counted or self.iterations.dependence.minimum(one) < 0:
                 return None
             else:
                 counted[one.base] = axis, one.offset
@@ -184,23 +189,23 @@ class _Planes(LoopPass):
         """What is added, as a number that other additions may add, too, and its sign."""
         if not self.one_value(atom, inner):
             return None
-        match self.trips.definition(atom):
+        match self.iterations.definition(atom):
             case Op(fn="neg", args=(Name() as other,)) if self.one_value(other, inner):
                 return other, -1
         return atom, 1
 
     def one_value(self, atom: Atom, inner: For) -> bool:
-        """Whether a trip sets a name once, if only in the branches of one statement."""
-        if self.trips.fixed(atom):
+        """Whether an iteration sets a name once, if only in the branches of one statement."""
+        if self.iterations.fixed(atom):
             return True
         assert isinstance(atom, Name)
-        made = {id(stmt) for stmt in self.trips.regions.defs[atom.id]}
+        made = {id(stmt) for stmt in self.iterations.regions.defs[atom.id]}
         return any(made <= {id(one) for one in walk((stmt,))} for stmt in inner.body if isinstance(stmt, If))
 
     def sides(self, outer: For, inner: For, outermost: For | Loop) -> _Sides | None:
         """What is known of the nest's bounds; None if they are not the same whenever it runs."""
-        (behind, beside) = (standing(self.trips, loop, outermost) for loop in (outer, inner))
-        (rows, columns) = (extent_of(self.trips, loop, outermost) for loop in (outer, inner))
+        (behind, beside) = (standing(self.iterations, loop, outermost) for loop in (outer, inner))
+        (rows, columns) = (extent_of(self.iterations, loop, outermost) for loop in (outer, inner))
         if behind is None or beside is None or rows is None or columns is None:
             return None
         return _Sides((outer, inner), (behind, beside), (rows, columns))
@@ -275,7 +280,7 @@ class _Planes(LoopPass):
 
 
 def _inner(outer: For) -> For | None:
-    """The loop in another one, where there is nothing else but whole numbers and the like; its trips are alike."""
+    """The loop in another one, where there is nothing else but whole numbers and the like; its iterations are alike."""
     loops = [stmt for stmt in outer.body if isinstance(stmt, For)]
     plain = all(isinstance(stmt, For | Assign) for stmt in outer.body)
     if len(loops) != 1 or not plain or not all(loop.step in (Const(1), Const(-1)) for loop in (outer, *loops)):
@@ -300,6 +305,6 @@ def _waiting(additions: list[_Addition]) -> list[_Addition]:
 
 
 def _reach(additions: list[_Addition], axis: int) -> int:
-    """How far apart the elements are on an axis that one trip adds to."""
+    """How far apart the elements are on an axis that one iteration adds to."""
     offsets = [one.offsets[axis] for one in additions]
     return max(offsets) - min(offsets)

@@ -10,7 +10,7 @@ same element is added again; each use of an element adds to its adjoint.
     a_bar[i] += s                 a_bar[i] = t_1
 
 A store waits for the next one of its element unless something between the two may read or write
-the element: subscripts decide, see `analyses.trips`.
+the element: subscripts decide, see `analyses.iterations`.
 
 What is then stored may be what the element holds, as where the reverse of `s[j] = s[j] + v` takes an adjoint that it
 adds again; that store is dropped.
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.iterations import Access, Iterations
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -66,11 +66,11 @@ Stores = dict[str, list[_Waiting]]
 
 class _Settle:
     def __init__(self, function: Function) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         # what has one value was set before a store that reads it
         params = frozenset(function.params)
-        self.changing = {n for n, defs in self.trips.regions.defs.items() if len(defs) > 1 or n in params}
+        self.changing = {n for n, defs in self.iterations.regions.defs.items() if len(defs) > 1 or n in params}
 
     def block(self, block: Block) -> Block:
         out: list[Stmt | None] = []
@@ -85,15 +85,15 @@ class _Settle:
                 self.drop_disturbed(stmt, waiting)
             out.append(stmt)
             if isinstance(stmt, Store):
-                waiting.setdefault(self.trips.aliases.find(stmt.array), []).append(_Waiting(len(out) - 1, stmt))
+                waiting.setdefault(self.iterations.aliases.find(stmt.array), []).append(_Waiting(len(out) - 1, stmt))
         return tuple(stmt for stmt in out if stmt is not None)
 
     def store(self, stmt: Store, stores: Stores, out: list[Stmt | None]) -> Store:
         """The statement with what an earlier store of the same element put there."""
-        waiting = stores.get(self.trips.aliases.find(stmt.array), [])
+        waiting = stores.get(self.iterations.aliases.find(stmt.array), [])
         for one in list(waiting):
             earlier = one.store
-            if not self.trips.may_share(earlier.array, stmt.array):
+            if not self.iterations.may_share(earlier.array, stmt.array):
                 continue
             if earlier.array == stmt.array and earlier.index == stmt.index:
                 merged = self.merged(earlier, stmt, out)
@@ -101,7 +101,7 @@ class _Settle:
                 if merged is not None:
                     out[one.place] = None
                     stmt = merged
-            elif earlier.array != stmt.array or not self.trips.different(earlier.index, stmt.index):
+            elif earlier.array != stmt.array or not self.iterations.different(earlier.index, stmt.index):
                 waiting.remove(one)
         return stmt
 
@@ -109,7 +109,7 @@ class _Settle:
         """One store in place of two of the same element."""
         if not later.accumulate:
             return later
-        type_ = self.trips.types[later.array]
+        type_ = self.iterations.types[later.array]
         assert isinstance(type_, Array)
         if not type_.is_float or any(self.type_of(v) != type_.element for v in (earlier.value, later.value)):
             return None
@@ -123,7 +123,7 @@ class _Settle:
     def holds(self, store: Store, before: list[Stmt | None]) -> bool:
         """Whether an element holds what is stored: it was read before in the block, and is the same since."""
         element: Expr = Op("load", (Name(store.array), *store.index))
-        if store.accumulate or not isinstance(store.value, Name) or self.trips.definition(store.value) != element:
+        if store.accumulate or not isinstance(store.value, Name) or self.iterations.definition(store.value) != element:
             return False
         of = {store.array, *names_in(element)} & self.changing
         for stmt in reversed(before):
@@ -134,7 +134,7 @@ class _Settle:
             if any(name in of for inner in walk((stmt,)) for name in writes(inner)):
                 return False
             plain = isinstance(stmt, Store)
-            if any(a.kind != "load" and self.meets(a, store, plain) for a in self.trips.accesses((stmt,))):
+            if any(a.kind != "load" and self.meets(a, store, plain) for a in self.iterations.accesses((stmt,))):
                 return False
         return False
 
@@ -157,16 +157,16 @@ class _Settle:
         if written:
             for found in waiting.values():
                 found[:] = [one for one in found if written.isdisjoint(reads(one.store))]
-        for access in self.trips.accesses((stmt,)):
-            cls = self.trips.aliases.find(access.array)
+        for access in self.iterations.accesses((stmt,)):
+            cls = self.iterations.aliases.find(access.array)
             if waiting.get(cls):
                 plain = isinstance(stmt, Assign)
                 waiting[cls] = [one for one in waiting[cls] if not self.meets(access, one.store, plain)]
 
     def meets(self, access: Access, store: Store, plain: bool) -> bool:
         """Whether an access may be one of the element that a store sets; `plain` if it is a load at the same time."""
-        if not self.trips.may_share(access.array, store.array):
+        if not self.iterations.may_share(access.array, store.array):
             return False
         if not plain or access.array != store.array or access.index is None:
             return True
-        return not self.trips.different(access.index, store.index)
+        return not self.iterations.different(access.index, store.index)

@@ -161,7 +161,7 @@ class _Ways:
     """How the names that some statements set follow a number: `ways`; raises `Depends` where that is not known.
 
     Names of one memory have one way.  Only what is set in these statements alone may follow: what comes in from
-    an earlier trip of a loop around them follows another number of the name.
+    an earlier iteration of a loop around them follows another number of the name.
     """
 
     def __init__(self, name: str, block: Block, program: _Shifts) -> None:

@@ -7,14 +7,14 @@
                                                   w_bar[i] += s
 
 Refused where something else in the loop may read or overwrite the element.  The test is for the
-loop that makes no trip: its subscripts may lie outside the array.
+loop that makes no iteration: its subscripts may lie outside the array.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -51,7 +51,7 @@ def sum_in_variables(
 class _Sums:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
     def block(self, block: Block) -> Block:
@@ -71,10 +71,10 @@ class _Sums:
         before: list[Stmt] = []
         after: list[Stmt] = []
         for (array, index), stores in elements.items():
-            type_ = self.trips.types[array]
+            type_ = self.iterations.types[array]
             assert isinstance(type_, Array)
             if self.listener is not None:
-                why = "all trips add to one element of `{0}`"
+                why = "all iterations add to one element of `{0}`"
                 self.listener.decide(loop.span, "sums", "added up in a variable", why, Named(array))
             name = names[array, index] = self.fresh(f"{array}_sum", type_.element)
             before.append(Assign(name, zero_of(type_.element), stores[0].span))
@@ -87,24 +87,24 @@ class _Sums:
 
     def elements(self, loop: For) -> dict[Element, list[Store]]:
         """The elements that a loop only adds to, with the stores that do it."""
-        if not self.trips.free_of_effects(loop.body):
+        if not self.iterations.free_of_effects(loop.body):
             return {}
-        accesses = list(self.trips.accesses(loop.body))
+        accesses = list(self.iterations.accesses(loop.body))
         inside = written_in((loop,))
         found: dict[Element, list[Store]] = {}
         for access in accesses:
             stmt = access.stmt
             if access.kind != "add" or not isinstance(stmt, Store) or {stmt.array, *_names(stmt)} & inside:
                 continue
-            type_ = self.trips.types[stmt.array]
+            type_ = self.iterations.types[stmt.array]
             if not isinstance(type_, Array) or not type_.is_float or self.value_type(stmt) != type_.element:
                 continue
-            others = (a for a in accesses if self.trips.may_share(a.array, stmt.array) and a.kind != "add")
+            others = (a for a in accesses if self.iterations.may_share(a.array, stmt.array) and a.kind != "add")
             if all(
                 a.array == stmt.array
                 and a.index is not None
                 and not {name for sub in a.index for name in _names_of(sub)} & inside
-                and self.trips.different(a.index, stmt.index)
+                and self.iterations.different(a.index, stmt.index)
                 for a in others
             ):
                 found.setdefault((stmt.array, stmt.index), []).append(stmt)

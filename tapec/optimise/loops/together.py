@@ -1,4 +1,4 @@
-"""Run a loop in the trips of an earlier one that makes what it uses.
+"""Run a loop in the iterations of an earlier one that makes what it uses.
 
     for i in range(n):                        total = 0.0
         out[i] = model(x[i])                  for i in range(n):
@@ -6,15 +6,16 @@
     for i in range(n):                            total = total + (out[i] - y[i]) ** 2
         total = total + (out[i] - y[i]) ** 2
 
-Then a trip knows the derivative of what it makes, and can be reversed as soon as it has run: nothing is stored for it.
+Then an iteration knows the derivative of what it makes, and can be reversed as soon as it has run: nothing is stored
+for it.
 
-The loops have the same trips, which can run in any order.  The later one uses no variable of the earlier one, and where
-one of them writes what the other uses, each trip keeps to the elements that have its number, also of two rows that may
-be one, as in `a[i] -= f * a[k]`, where the product is an array of its own at first.  What the earlier loop makes is
-used nowhere else: its derivatives would come too late otherwise, and more would be stored.  What stands between them is
-numbers, views, allocations, and checks that may as well be made before.  A loop of elementary functions on
-vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and neither
-is in a loop; nor is a loop that may be written out.
+The loops have the same iterations, which can run in any order.  The later one uses no variable of the earlier one, and
+where one of them writes what the other uses, each iteration keeps to the elements that have its number, also of two
+rows that may be one, as in `a[i] -= f * a[k]`, where the product is an array of its own at first.  What the earlier
+loop makes is used nowhere else: its derivatives would come too late otherwise, and more would be stored.  What stands
+between them is numbers, views, allocations, and checks that may as well be made before.  A loop of elementary functions
+on vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and
+neither is in a loop; nor is a loop that may be written out.
 
 Expects one name per value, as `optimise.clean.single` leaves it.
 """
@@ -24,10 +25,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, is_memory
-from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
-from tapec.optimise.loops.unroll import TRIPS
+from tapec.optimise.loops.unroll import ITERATIONS
 from tapec.optimise.vectors.elementary import VECTORISED
 from tapec.syntax.core import (
     Assign,
@@ -75,16 +76,16 @@ class _Together:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.types = function.types
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         # accesses by memory
         self.uses = self.counted(function.body)
-        self.given = {self.trips.aliases.find(name) for name in function.params}
+        self.given = {self.iterations.aliases.find(name) for name in function.params}
         self.joined = False
         # whether the block that is visited stands in a loop
         self.inside = False
 
     def counted(self, block: Block) -> Counter[str]:
-        return Counter(self.trips.aliases.find(access.array) for access in self.trips.accesses(block))
+        return Counter(self.iterations.aliases.find(access.array) for access in self.iterations.accesses(block))
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
@@ -110,18 +111,24 @@ class _Together:
         if place is None:
             return None
         second = rest[place]
-        if not isinstance(second, For) or not _alike(first, second) or not self.trips.fixed(first.stop):
+        if not isinstance(second, For) or not _alike(first, second) or not self.iterations.fixed(first.stop):
             return None
         if _short(first):
             return None
         apart = self.independent(first, [*rest[:place], second]) and self.feeds(first, second)
-        fits = apart and self.alone(first, second) and self.trips.commute(first) and self.trips.commute(second)
+        fits = (
+            apart and self.alone(first, second) and self.iterations.commute(first) and self.iterations.commute(second)
+        )
         return place if fits and not self.slower(first, second) and not self.slower(second, first) else None
 
     def alone(self, first: For, second: For) -> bool:
         """Whether what a loop writes is the function's own, and used in the two loops alone."""
         inside = self.counted((first, second))
-        written = {self.trips.aliases.find(one.array) for one in self.trips.accesses(first.body) if one.kind != "load"}
+        written = {
+            self.iterations.aliases.find(one.array)
+            for one in self.iterations.accesses(first.body)
+            if one.kind != "load"
+        }
         return self.given.isdisjoint(written) and all(self.uses[memory] == inside[memory] for memory in written)
 
     def quiet(self, stmt: Stmt) -> bool:
@@ -148,26 +155,26 @@ class _Together:
         return set_here.isdisjoint(set_there | used_there) and set_there.isdisjoint(n for s in mine for n in reads(s))
 
     def feeds(self, first: For, second: For) -> bool:
-        """Whether a loop uses elements that an earlier one makes, those of its own trip alone."""
+        """Whether a loop uses elements that an earlier one makes, those of its own iteration alone."""
         found = False
         later: dict[str, list[Access]] = {}
-        for access in self.trips.accesses(second.body):
-            later.setdefault(self.trips.aliases.find(access.array), []).append(access)
+        for access in self.iterations.accesses(second.body):
+            later.setdefault(self.iterations.aliases.find(access.array), []).append(access)
         written = frozenset(written_in((first, second)))
         # a copy of what a nest has made does not keep the nest from lanes when it stays outside
         even = _depth(first.body) == _depth(second.body)
         inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
-        for one in self.trips.accesses(first.body):
-            for other in later.get(self.trips.aliases.find(one.array), ()):
-                if one.kind == other.kind == "load" or (even and self.trips.new_apart(one, other, written)):
+        for one in self.iterations.accesses(first.body):
+            for other in later.get(self.iterations.aliases.find(one.array), ()):
+                if one.kind == other.kind == "load" or (even and self.iterations.new_apart(one, other, written)):
                     continue
-                if not self.same_trip(one, first, other, second, inside):
+                if not self.same_iteration(one, first, other, second, inside):
                     return False
                 found = found or (one.kind == "store" and other.kind == "load")
         return found
 
-    def same_trip(self, one: Access, first: For, other: Access, second: For, inside: set[str]) -> bool:
-        """Whether a subscript tells that two accesses meet in trips of the same number only.
+    def same_iteration(self, one: Access, first: For, other: Access, second: For, inside: set[str]) -> bool:
+        """Whether a subscript tells that two accesses meet in iterations of the same number only.
 
         inside  the names that the loops set
         """
@@ -176,15 +183,15 @@ class _Together:
             here, there = self.direct(one), self.direct(other)
         if here is None or there is None or here[0] != there[0]:
             return False
-        integers = self.trips.dependence.integers
+        integers = self.iterations.dependence.integers
         for sub, other_sub in zip(here[1], there[1], strict=False):
             if sub is None or other_sub is None or first.var not in sub.names():
                 continue
             still = sub.names() - {first.var}
-            stands = still.isdisjoint(inside) and all(self.trips.fixed(Name(name)) for name in still)
+            stands = still.isdisjoint(inside) and all(self.iterations.fixed(Name(name)) for name in still)
             if stands and sub == other_sub.with_({second.var: Sum.of(first.var)}):
                 return all(
-                    integers.never_negative(number, self.trips.region(access.stmt))
+                    integers.never_negative(number, self.iterations.region(access.stmt))
                     for number, access in ((sub, one), (other_sub, other))
                 )
         return False
@@ -193,14 +200,14 @@ class _Together:
         """The array of an access, and subscripts as sums; None if it is of all elements."""
         if access.index is None:
             return None
-        return access.array, [self.trips.dependence.integers.sum(sub) for sub in access.index]
+        return access.array, [self.iterations.dependence.integers.sum(sub) for sub in access.index]
 
     def element(self, access: Access, inside: set[str]) -> tuple[str, list[Sum | None]] | None:
         """The same of the array that a view is of, if that has one name throughout."""
         if access.index is None:
             return None
-        array, subs = self.trips.dependence.element(access.array, access.index)
-        return (array, subs) if array not in inside and self.trips.fixed(Name(array)) else None
+        array, subs = self.iterations.dependence.element(access.array, access.index)
+        return (array, subs) if array not in inside and self.iterations.fixed(Name(array)) else None
 
     def slower(self, one: For, other: For) -> bool:
         """Whether a loop of elementary functions would no longer run on vectors for the sake of another one."""
@@ -210,17 +217,17 @@ class _Together:
         return calls and self.straight(one) and not self.straight(other) and not longer
 
     def straight(self, loop: For) -> bool:
-        """Whether a loop has no ways, no loops, and elements at numbers of its trips."""
+        """Whether a loop has no ways, no loops, and elements at numbers of its iterations."""
         if any(isinstance(stmt, If | For | Loop) for stmt in walk(loop.body)):
             return False
         inside = written_in(loop.body)
-        subs = (sub for access in self.trips.accesses(loop.body) for sub in access.index or ())
-        known = (self.trips.subscript(self.around(sub)) for sub in subs)
+        subs = (sub for access in self.iterations.accesses(loop.body) for sub in access.index or ())
+        known = (self.iterations.subscript(self.around(sub)) for sub in subs)
         return all(affine is not None and affine.base not in inside for affine in known)
 
     def around(self, sub: Expr) -> Expr:
         """A subscript as it is between the edges of a ring, which `edges` gives loops of their own."""
-        match self.trips.definition(sub) if isinstance(sub, Name) else None:
+        match self.iterations.definition(sub) if isinstance(sub, Name) else None:
             case Op(fn="%", args=(number, _)):
                 return number
         return sub
@@ -229,30 +236,30 @@ class _Together:
         """Both loops in one."""
         self.joined = True
         if self.listener is not None:
-            self.listener.decide(second.span, "together", "runs in the trips of {0}", "", first.span)
+            self.listener.decide(second.span, "together", "runs in the iterations of {0}", "", first.span)
         begin, end = self.parted(first.body)
         body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))
 
     def parted(self, body: Block) -> tuple[Block, Block]:
-        """A loop's body, and the copies that end it: what the next trip finds in variables."""
+        """A loop's body, and the copies that end it: what the next iteration finds in variables."""
         place = len(body)
         while place:
             stmt = body[place - 1]
             if not isinstance(stmt, Assign) or not isinstance(stmt.value, Name | Const):
                 break
-            if len(self.trips.regions.defs[stmt.target]) == 1:
+            if len(self.iterations.regions.defs[stmt.target]) == 1:
                 break
             place -= 1
         return body[:place], body[place:]
 
 
 def _alike(first: For, second: For) -> bool:
-    """Whether two loops make the same trips."""
+    """Whether two loops make the same iterations."""
     if first.slots is not None or second.slots is not None or first.parallel != second.parallel:
         return False
-    trips = (first.start, first.stop, first.step)
-    return trips == (second.start, second.stop, second.step) and first.step == Const(1)
+    iterations = (first.start, first.stop, first.step)
+    return iterations == (second.start, second.stop, second.step) and first.step == Const(1)
 
 
 def _depth(block: Block) -> int:
@@ -267,6 +274,6 @@ def _multiplies(value: Op) -> bool:
 
 
 def _short(loop: For) -> bool:
-    """Whether a loop is known to make few trips, which would be too long to write out in pairs."""
+    """Whether a loop is known to make few iterations, which would be too long to write out in pairs."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) <= TRIPS
+    return counted is not None and len(counted) <= ITERATIONS

@@ -4,9 +4,10 @@
         k[i] = f[i] * h          ->         k[0] = f[0] * h
                                             k[1] = f[1] * h
 
-Only loops of few trips, known beforehand, whose variable is a subscript of an array of known extents; or that choose
-among the elements of a window (the largest of `x[2 * i + a, 2 * j + b]`), or go through coordinates of two points
-(`p[i, k]` and `p[j, k]`), in loops of more trips: of those, the last one is innermost then, and may run on vectors.
+Only loops of few iterations, known beforehand, whose variable is a subscript of an array of known extents; or that
+choose among the elements of a window (the largest of `x[2 * i + a, 2 * j + b]`), or go through coordinates of two
+points (`p[i, k]` and `p[j, k]`), in loops of more iterations: of those, the last one is innermost then, and may run on
+vectors.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from tapec.syntax.core import (
     walk,
 )
 
-# a loop of more trips is not written out
-TRIPS = 4
+# a loop of more iterations is not written out
+ITERATIONS = 4
 _STATEMENTS = 60
 
 
@@ -85,7 +86,7 @@ class _Unroll:
             return None
         size = sum(1 for _ in walk(loop.body)) * len(values)
         own = sum(isinstance(stmt, Break) for stmt in walk(loop.body))
-        return values if len(values) <= TRIPS and size <= _STATEMENTS and not own else None
+        return values if len(values) <= ITERATIONS and size <= _STATEMENTS and not own else None
 
     def frees(self, loop: For, around: tuple[For, ...]) -> bool:
         """Whether a loop around is innermost without this one, which looks at a window or at coordinates of pairs."""

@@ -1,7 +1,7 @@
 """Run upward what the reverse sweep hands down from element to element of one array.
 
 A stencil that overwrites its array keeps the neighbour's old value in a variable.  Its adjoint counts down, hands a
-number on to the next trip, and adds to the element of the one before:
+number on to the next iteration, and adds to the element of the one before:
 
     c = 0.0                                       if lo < n:
     for i in range(n - 1, lo - 1, -1):                t = x_bar[lo]
@@ -16,12 +16,12 @@ number on to the next trip, and adds to the element of the one before:
                                                   ...
 
 What is handed on follows from elements that are still as they were when the loop counts upward, and so it is computed
-again from those; what is added to the next element waits in a variable.  The last trip, for which nothing was handed
-on, stands behind the loop.  Each element is read and written once, and LLVM runs the loop on vectors: what the trip
-before has left is the same vector shifted by one.
+again from those; what is added to the next element waits in a variable.  The last iteration, for which nothing was
+handed on, stands behind the loop.  Each element is read and written once, and LLVM runs the loop on vectors: what the
+iteration before has left is the same vector shifted by one.
 
-Where nothing but such an addition ties the trips, nothing is computed again, and what the last trip has left is added
-behind the loop:
+Where nothing but such an addition ties the iterations, nothing is computed again, and what the last iteration has left
+is added behind the loop:
 
     for i in range(n - 1, lo - 1, -1):            for i in range(lo, n):
         t = x_bar[i]                                  t = x_bar[i]
@@ -37,7 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.iterations import Access, Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -81,9 +81,10 @@ def count_upward(
 
 @dataclass(frozen=True)
 class _Own:
-    """What a trip does to a row: it stores its own element, and adds to that of the trip before, or does not.
+    """What an iteration does to a row: it stores its own element, and adds to that of the iteration before, or does
+    not.
 
-    ahead  where that is along which axis: the trip's number plus how much
+    ahead  where that is along which axis: the iteration's number plus how much
     """
 
     store: Store
@@ -93,9 +94,9 @@ class _Own:
 
 @dataclass(frozen=True)
 class _Handed:
-    """What a trip hands down.
+    """What an iteration hands down.
 
-    carried  the variable that the next trip reads
+    carried  the variable that the next iteration reads
     given    the statement that sets it for that
     slice    the statements that it follows from
     """
@@ -108,7 +109,7 @@ class _Handed:
 class _Upward:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
     def block(self, block: Block) -> Block:
@@ -121,9 +122,11 @@ class _Upward:
             assert isinstance(stmt, For)
             owns, handed = found
             if self.listener is not None:
-                why = "what a trip hands to the next one follows from elements of `{0}` that are still as they were"
+                why = (
+                    "what an iteration hands to the next one follows from elements of `{0}` that are still as they were"
+                )
                 if handed is None:
-                    why = "a trip adds to the next element of `{0}` only"
+                    why = "an iteration adds to the next element of `{0}` only"
                 array = Named(owns[0].store.array)
                 self.listener.decide(stmt.span, "upward", "the reverse sweep counts upward", why, array)
             out += self.summed(stmt, owns) if handed is None else self.turned(stmt, owns, handed)
@@ -132,12 +135,12 @@ class _Upward:
     # whether a loop can be turned around
 
     def shared(self, loop: For) -> tuple[tuple[_Own, ...], _Handed | None] | None:
-        """What trips of a loop share, if it can count upward instead: elements, and a variable or none."""
+        """What iterations of a loop share, if it can count upward instead: elements, and a variable or none."""
         plain = loop.step == Const(-1) and not loop.parallel and not loop.independent and loop.slots is None
-        bounded = self.trips.fixed(loop.start) and self.trips.fixed(loop.stop)
+        bounded = self.iterations.fixed(loop.start) and self.iterations.fixed(loop.stop)
         if not plain or not bounded or not all(isinstance(stmt, Assign | Store) for stmt in loop.body):
             return None
-        carried = self.carried(loop) if self.trips.free_of_effects(loop.body) else None
+        carried = self.carried(loop) if self.iterations.free_of_effects(loop.body) else None
         found = None if carried is None else self.elements(loop)
         if carried is None or found is None:
             return None
@@ -148,7 +151,7 @@ class _Upward:
         return None if handed is None else (owns, handed)
 
     def handed(self, loop: For, carried: str, changed: set[str]) -> _Handed | None:
-        """What trips hand down in a variable, if it can be computed from what is as it was before the loop."""
+        """What iterations hand down in a variable, if it can be computed from what is as it was before the loop."""
         given, *others = (stmt for stmt in loop.body if isinstance(stmt, Assign) and stmt.target == carried)
         place = next(k for k, stmt in enumerate(loop.body) if stmt is given)
         if others or any(carried in reads(stmt) for stmt in loop.body[place:]):
@@ -159,34 +162,34 @@ class _Upward:
     def carried(self, loop: For) -> str | None:
         """The one variable that is handed on and is no sum, "" if there is none; None if others leave the loop."""
         inside = {id(stmt) for stmt in (loop, *loop.body)}
-        regions = self.trips.regions
+        regions = self.iterations.regions
         kept = {name for name in written_in(loop.body) if any(id(stmt) not in inside for stmt in regions.defs[name])}
         handed = []
         for name in sorted(kept):
-            type_ = self.trips.types[name]
-            if not isinstance(type_, Scalar) or self.trips.sum_of(name, inside) is None:
+            type_ = self.iterations.types[name]
+            if not isinstance(type_, Scalar) or self.iterations.sum_of(name, inside) is None:
                 handed.append(name)
         left = written_in(loop.body) - kept
-        if len(handed) > 1 or self.trips.left_over(loop, left):
+        if len(handed) > 1 or self.iterations.left_over(loop, left):
             return None
         if not handed:
             return ""
-        return handed[0] if isinstance(self.trips.types[handed[0]], Scalar) else None
+        return handed[0] if isinstance(self.iterations.types[handed[0]], Scalar) else None
 
     def elements(self, loop: For) -> tuple[tuple[_Own, ...], set[str]] | None:
-        """What a trip does to arrays that trips share, and the other arrays that it changes.
+        """What an iteration does to arrays that iterations share, and the other arrays that it changes.
 
-        None if trips meet in anything else.
+        None if iterations meet in anything else.
         """
         changed: set[str] = set()
         owns: list[_Own] = []
-        groups = self.trips.groups(loop.body)
+        groups = self.iterations.groups(loop.body)
         written = [group for group in groups if any(access.kind != "load" for access in group)]
         for group in written:
             own = self.own_elements(loop, group)
             if own is not None:
                 owns += own
-            elif self.trips.elements_apart(loop, group):
+            elif self.iterations.elements_apart(loop, group):
                 changed.update(access.array for access in group)
             else:
                 return None
@@ -194,8 +197,10 @@ class _Upward:
         return (tuple(owns), changed) if owns and pairs <= _COMPARISONS else None
 
     def own_elements(self, loop: For, group: list[Access]) -> list[_Own] | None:
-        """What a trip does to an array of which it reads and stores an element of some rows, and adds to the next."""
-        type_ = self.trips.types[group[0].array]
+        """What an iteration does to an array of which it reads and stores an element of some rows, and adds to the
+        next.
+        """
+        type_ = self.iterations.types[group[0].array]
         if len({access.array for access in group}) > 1 or not isinstance(type_, Array) or not type_.is_float:
             return None
         axes = {self.axis(loop, access) for access in group}
@@ -218,17 +223,19 @@ class _Upward:
     def axis(self, loop: For, access: Access) -> int | None:
         """The last axis along which an access follows the loop's variable, and may not count from the end."""
         for axis, at in reversed(list(enumerate(access.index or ()))):
-            sub = self.trips.subscript(at)
-            if sub is not None and sub.base == loop.var and self.trips.never_negative(at, access.stmt):
+            sub = self.iterations.subscript(at)
+            if sub is not None and sub.base == loop.var and self.iterations.never_negative(at, access.stmt):
                 return axis
         return None
 
     def own_element(self, axis: int, row: list[Access], element: Scalar) -> _Own | None:
-        """What a trip does to a row of which it reads and stores one element, and adds to the next one at most."""
+        """What an iteration does to a row of which it reads and stores one element, and adds to the next one at
+        most.
+        """
         at: list[int] = []
         for access in row:
             assert access.index is not None
-            sub = self.trips.subscript(access.index[axis])
+            sub = self.iterations.subscript(access.index[axis])
             assert sub is not None
             at.append(sub.offset)
         here = min(at)
@@ -241,7 +248,7 @@ class _Upward:
             return None
         own, added = stores[0], ahead[0].stmt if ahead else None
         assert isinstance(own, Store) and (added is None or isinstance(added, Store))
-        values = {self.trips.types.get(_name(stmt.value)) for stmt in (own, added) if stmt is not None}
+        values = {self.iterations.types.get(_name(stmt.value)) for stmt in (own, added) if stmt is not None}
         return _Own(own, added, (axis, here + 1)) if values == {element} else None
 
     def follows_from(self, loop: For, given: Assign, carried: str, changed: set[str]) -> tuple[Assign, ...] | None:
@@ -250,7 +257,7 @@ class _Upward:
         wanted, needed = [*names_in(given.value)], set()
         while wanted:
             name = wanted.pop()
-            if name == carried or (name in made and not self.trips.fixed(Name(name))):
+            if name == carried or (name in made and not self.iterations.fixed(Name(name))):
                 return None
             if name in made and name not in needed:
                 needed.add(name)
@@ -266,9 +273,9 @@ class _Upward:
     # turning it around
 
     def turned(self, loop: For, owns: tuple[_Own, ...], handed: _Handed) -> list[Stmt]:
-        """What takes the place of a loop whose trips hand down a variable."""
+        """What takes the place of a loop whose iterations hand down a variable."""
         span, carried = loop.span, handed.carried
-        scalar = self.trips.types[carried]
+        scalar = self.iterations.types[carried]
         assert isinstance(scalar, Scalar)
         out: list[Stmt] = []
         begun = self.set(carried, scalar, Name(carried), loop, out)
@@ -282,14 +289,14 @@ class _Upward:
         ahead: list[Stmt] = []
         next_ = self.set("t", INT64, Op("+", (Name(loop.var), Const(1))), loop, ahead)
         again, value = self.run_again(handed, loop, next_)
-        trip = (*ahead, *again, *replaced(tuple(body), {carried: value}))
-        out.append(replace(loop, start=low, stop=loop.start, step=Const(1), body=trip))
+        iteration = (*ahead, *again, *replaced(tuple(body), {carried: value}))
+        out.append(replace(loop, start=low, stop=loop.start, step=Const(1), body=iteration))
         names = self.fresh.anew(self.local(loop, last))
         out.append(If(some, renamed(replaced(tuple(last), {carried: begun, loop.var: loop.start}), names), (), span))
         return out
 
     def summed(self, loop: For, owns: tuple[_Own, ...]) -> list[Stmt]:
-        """What takes the place of a loop whose trips only add to the elements of those before."""
+        """What takes the place of a loop whose iterations only add to the elements of those before."""
         out: list[Stmt] = []
         low, some = self.lowest(loop, out)
         body, waiting = self.with_sums(list(loop.body), owns, loop, out)
@@ -306,19 +313,19 @@ class _Upward:
         return out
 
     def lowest(self, loop: For, out: list[Stmt]) -> tuple[Name, Name]:
-        """The number of the first trip upward, and whether there is one."""
+        """The number of the first iteration upward, and whether there is one."""
         low = self.set("t", INT64, Op("+", (loop.stop, Const(1))), loop, out)
         return low, self.set("t", BOOL, Op("<=", (low, loop.start)), loop, out)
 
     def with_sums(
         self, body: list[Stmt], owns: tuple[_Own, ...], loop: For, out: list[Stmt]
     ) -> tuple[list[Stmt], list[tuple[_Own, Name]]]:
-        """A trip whose additions to next elements wait in variables, which begin at zero, and those variables."""
+        """An iteration whose additions to next elements wait in variables, which begin at zero, and those variables."""
         body = [stmt for stmt in body if all(stmt is not own.added for own in owns)]
         waiting = []
         for own in owns:
             if own.added is not None:
-                type_ = self.trips.types[own.store.array]
+                type_ = self.iterations.types[own.store.array]
                 assert isinstance(type_, Array)
                 sum_ = self.set(f"{own.store.array}_carried", type_.element, zero_of(type_.element), loop, out)
                 body = [*self.with_waiting(body, own.store, sum_), Assign(sum_.id, own.added.value, loop.span)]
@@ -332,14 +339,14 @@ class _Upward:
         return Name(name)
 
     def run_again(self, handed: _Handed, loop: For, number: Atom) -> tuple[Block, Atom]:
-        """Statements that compute what the trip of a number hands on, and what that is."""
+        """Statements that compute what the iteration of a number hands on, and what that is."""
         names = self.fresh.anew(stmt.target for stmt in handed.slice)
-        result = self.fresh(handed.carried, self.trips.types[handed.carried])
+        result = self.fresh(handed.carried, self.iterations.types[handed.carried])
         body = (*handed.slice, replace(handed.given, target=result))
         return renamed(replaced(body, {loop.var: number}), names), Name(result)
 
     def with_waiting(self, body: list[Stmt], own: Store, waiting: Name) -> list[Stmt]:
-        """A trip that adds to its own element what the trip before has left for it."""
+        """An iteration that adds to its own element what the iteration before has left for it."""
         out: list[Stmt] = []
         for stmt in body:
             if stmt is own:
@@ -352,9 +359,9 @@ class _Upward:
         return out
 
     def local(self, loop: For, body: list[Stmt]) -> list[str]:
-        """The names that belong to a trip alone."""
+        """The names that belong to an iteration alone."""
         inside = {id(stmt) for stmt in loop.body}
-        defs = self.trips.regions.defs
+        defs = self.iterations.regions.defs
         names = dict.fromkeys(name for stmt in body for name in writes(stmt))
         return [name for name in names if all(id(stmt) in inside for stmt in defs.get(name, ()))]
 

@@ -1,13 +1,13 @@
-"""What a trip of a recurrence computes from the value before, as a weight and a rest.
+"""What an iteration of a recurrence computes from the value before, as a weight and a rest.
 
     t = 0.5 * c                               w = 0.5 if near else 0.0
     s = t if near else 0.0        ->          r = a[i] + z
     u = a[i] + s                              u = r if w == 0.0 else r + w * c
     v = u + z
 
-Neither weight nor rest needs `c`, so that they can be computed for all trips before, side by side, and from trip to
-trip there are one product and one sum.  Where a branch does not choose `c`, it must not come in as 0 times
-infinity: such a weight is compared with zero.
+Neither weight nor rest needs `c`, so that they can be computed for all iterations before, side by side, and from
+iteration to iteration there are one product and one sum.  Where a branch does not choose `c`, it must not come in as 0
+times infinity: such a weight is compared with zero.
 """
 
 from __future__ import annotations

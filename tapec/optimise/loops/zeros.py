@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import is_adjoint
 from tapec.syntax.core import (
@@ -46,7 +46,7 @@ from tapec.syntax.core import (
 )
 
 _LEAST = 2
-# trips of a loop that moves
+# iterations of a loop that moves
 _SHORT = 8
 
 
@@ -61,7 +61,7 @@ def skip_zeros(
 class _Zeros:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.uses: Counter[str] = Counter()
         for stmt in walk(function.body):
             self.uses.update(reads(stmt))
@@ -95,7 +95,7 @@ class _Zeros:
         found = []
         for name in sides[0].keys() & sides[1].keys():
             values = [side[name] for side in sides]
-            if is_adjoint(name) and values.count(Const(0.0)) == 1 and len(self.trips.regions.defs[name]) == 2:
+            if is_adjoint(name) and values.count(Const(0.0)) == 1 and len(self.iterations.regions.defs[name]) == 2:
                 found.append((name, values[1] == Const(0.0)))
         return sorted(found)
 
@@ -139,8 +139,8 @@ class _Zeros:
             if not self.multiple(stmt, names):
                 return None
             return {stmt.target} if isinstance(stmt, Assign) else set()
-        trips = literal_range(stmt)
-        if trips is None or len(trips) > _SHORT or stmt.parallel or stmt.slots is not None:
+        iterations = literal_range(stmt)
+        if iterations is None or len(iterations) > _SHORT or stmt.parallel or stmt.slots is not None:
             return None
         made: set[str] = set()
         others = {stmt.var}
@@ -159,7 +159,7 @@ class _Zeros:
 
     def is_number(self, stmt: Assign) -> bool:
         """Whether a statement computes a number that has no other value, and does nothing else."""
-        if is_memory(self.trips.types[stmt.target]) or not self.trips.fixed(Name(stmt.target)):
+        if is_memory(self.iterations.types[stmt.target]) or not self.iterations.fixed(Name(stmt.target)):
             return False
         return not isinstance(stmt.value, Op) or (
             stmt.value.fn != "pop" and bool(stmt.value.args) and not stmt.value.fn.startswith("np.random")
@@ -168,7 +168,7 @@ class _Zeros:
     def multiple(self, stmt: Stmt, names: set[str]) -> bool:
         """Whether a statement computes or adds a multiple of one of `names`, which has no other value."""
         match stmt:
-            case Assign(target=target, value=Op(fn=fn, args=args)) if self.trips.fixed(Name(target)):
+            case Assign(target=target, value=Op(fn=fn, args=args)) if self.iterations.fixed(Name(target)):
                 involved = [mentions(arg, names) for arg in args]
                 if fn == "neg" or (fn in ("+", "-") and all(involved)):
                     return True
@@ -184,14 +184,14 @@ class _Zeros:
         if set(writes(passed)) & read or not isinstance(passed, Assign | Store):
             return True
         if isinstance(passed, Store) and any(
-            access.kind == "load" and self.trips.may_share(access.array, passed.array)
-            for access in self.trips.accesses((moved,))
+            access.kind == "load" and self.iterations.may_share(access.array, passed.array)
+            for access in self.iterations.accesses((moved,))
         ):
             return True
         stored = [one.array for one in inner if isinstance(one, Store)]
         return any(
-            access.kind != "add" and self.trips.may_share(access.array, array)
-            for access in (self.trips.accesses((passed,)) if stored else ())
+            access.kind != "add" and self.iterations.may_share(access.array, array)
+            for access in (self.iterations.accesses((passed,)) if stored else ())
             for array in stored
         )
 

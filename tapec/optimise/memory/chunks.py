@@ -1,18 +1,18 @@
-"""Buffers that the trips of a loop make for themselves are parts of larger ones.
+"""Buffers that the iterations of a loop make for themselves are parts of larger ones.
 
     x_stack = [np.empty(0)][:0]                 x_stack = [np.empty(0)][:0]
     while ...:                                  chunk, filled, place = np.empty(2048), 0, 0
         x_store = np.empty(n)                   while ...:
         x_stack.append(x_store)                     start = filled
         ...                              ->         if start + n > len(chunk):
-    for trip in range(trips - 1, -1, -1):               x_stack.append(chunk)
+    for iteration in range(iterations - 1, -1, -1):               x_stack.append(chunk)
         x_store = x_stack.pop()                         chunk = np.empty(max(n, 2048))
         ...                                             start = 0
                                                     places.append(start, or -1 in a new chunk)
                                                     filled = start + n
                                                     x_store = chunk[start:filled]
                                                     ...
-                                                for trip in range(trips - 1, -1, -1):
+                                                for iteration in range(iterations - 1, -1, -1):
                                                     if place < 0:
                                                         chunk = x_stack.pop()
                                                     place = places.pop()
@@ -32,7 +32,7 @@ from tapec.analyses.regions import Regions, regions
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.lists import ArrayList, array_lists
-from tapec.optimise.memory.rows_of_trips import Rows
+from tapec.optimise.memory.rows_of_iterations import Rows
 from tapec.optimise.vectors.parallel import has_threads
 from tapec.syntax.core import (
     Assign,
@@ -177,7 +177,7 @@ class _Writer:
         return Assign(group.chunks[one.stack].id, Op("empty", (Const(one.dtype), size)), one.begun.span)
 
     def make_room(self, group: _Group, size: Atom, stmt: Assign) -> list[Stmt]:
-        """New chunks, where a trip's buffers find no room in those that are there."""
+        """New chunks, where an iteration's buffers find no room in those that are there."""
         span = stmt.span
         held, longest = self.fresh("held", INT64), self.fresh("longest", INT64)
         kept, full = self.fresh("kept", INT64), self.fresh("full", BOOL)
@@ -197,7 +197,7 @@ class _Writer:
         ]
 
     def step_back(self, group: _Group, stmt: Assign) -> list[Stmt]:
-        """The chunks of a trip, where the one after it began new ones, and the place in them."""
+        """The chunks of an iteration, where the one after it began new ones, and the place in them."""
         begun = self.fresh("begun", BOOL)
         before = [
             Assign(group.chunks[one.stack].id, Op("pop", (Name(one.stack),)), stmt.span) for one in group.lists

@@ -20,8 +20,8 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import ALLOCATIONS, is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.points import suits_vectors
@@ -97,8 +97,8 @@ class Matrices:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.trips = Trips(function)
-        self.refused = {self.trips.aliases.find(name) for name in function.params}
+        self.iterations = Iterations(function)
+        self.refused = {self.iterations.aliases.find(name) for name in function.params}
         # of each row or column, whether it is a column
         self.lines: dict[str, bool] = {}
         # classes of arrays that are returned, which `refused` has, too, if something else is done to them
@@ -116,7 +116,7 @@ class Matrices:
         match stmt:
             case Return(values=values):
                 plain = {value.id for value in values if isinstance(value, Name)}
-                self.leaving |= {self.trips.aliases.find(name) for name in plain}
+                self.leaving |= {self.iterations.aliases.find(name) for name in plain}
             case Assign(target=target, value=Op(fn=fn)) if fn in ALLOCATIONS:
                 plain = {target}
             case Assign(value=Op(fn="load" | "dim", args=(Name(id=array), *_))) | Store(array=array):
@@ -128,10 +128,10 @@ class Matrices:
                     plain = {target, array}
         for name in (*reads(stmt), *writes(stmt)):
             if name not in plain and is_memory(self.function.types.get(name)):
-                self.refused.add(self.trips.aliases.find(name))
+                self.refused.add(self.iterations.aliases.find(name))
 
     def is_made(self, array: str) -> bool:
-        made = self.trips.definition(Name(array))
+        made = self.iterations.definition(Name(array))
         return isinstance(made, Op) and made.fn in ALLOCATIONS
 
     def own(self, most: int = 2) -> Iterator[tuple[str, Assign]]:
@@ -154,7 +154,7 @@ class Matrices:
                 continue
             type_ = self.function.types[stmt.target]
             rank = type_.ndim if isinstance(type_, Array) else 0
-            kept = self.trips.aliases.find(stmt.target) in refused
+            kept = self.iterations.aliases.find(stmt.target) in refused
             if 2 <= rank <= most and not kept and not _small(stmt.value):
                 yield stmt.target, stmt
 
@@ -162,7 +162,7 @@ class Matrices:
 
     def gains(self, matrix: str) -> bool:
         """Whether the loops that walk down a matrix are deeper than those that walk along its rows."""
-        cls = self.trips.aliases.find(matrix)
+        cls = self.iterations.aliases.find(matrix)
         down, along = (self.depths.get((cls, axis), 0) for axis in (0, 1))
         columns = self.columns.get((cls, down), set())
         points = bool(columns) and all(isinstance(column, Const) for column in columns)
@@ -192,7 +192,7 @@ class Matrices:
             walks.insert(1 if self.lines[array] else 0, False)
         if len(walks) != 2 or walks[0] == walks[1]:
             return
-        cls, axis = self.trips.aliases.find(array), walks.index(True)
+        cls, axis = self.iterations.aliases.find(array), walks.index(True)
         self.depths[cls, axis] = max(self.depths.get((cls, axis), 0), depth)
         if axis == 0 and innermost and len(subs) == 2:
             self.columns.setdefault((cls, depth), set()).add(subs[1])
@@ -201,10 +201,10 @@ class Matrices:
         """Whether a subscript is a loop's variable, plus or minus something."""
         if not isinstance(sub, Name | Const):
             return False
-        affine = self.trips.subscript(sub)
+        affine = self.iterations.subscript(sub)
         if affine is not None and affine.base == loop.var:
             return True
-        made = self.trips.definition(sub)
+        made = self.iterations.definition(sub)
         return isinstance(made, Op) and made.fn in ("+", "-") and any(self.follows(arg, loop) for arg in made.args)
 
 

@@ -13,11 +13,11 @@
                                               ...
 
 A list moves in memory as it grows, Numba asks of each element whether there is room for it, and a loop that appends
-does not run on vectors.  Where each trip of a loop adds one element, or takes one, its place follows from the loop's
-variable, and trips do not wait for one another; elsewhere it is counted.  That the first place is never negative, as
-`max` says, is what later passes ask.
+does not run on vectors.  Where each iteration of a loop adds one element, or takes one, its place follows from the
+loop's variable, and iterations do not wait for one another; elsewhere it is counted.  That the first place is never
+negative, as `max` says, is what later passes ask.
 
-Lists that a trip of a loop makes anew are kept: see `stacks.py`.
+Lists that an iteration of a loop makes anew are kept: see `stacks.py`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Group:
 
     lists: tuple[NumberList, ...]
     height: str
-    # the loops of which each trip adds, or takes, one element; the place of the trip's while they are written
+    # the loops of which each iteration adds, or takes, one element; the place of the iteration's while they are written
     loops: tuple[For, ...] = ()
     place: Atom | None = None
     # of other blocks, the first statement that takes, or the last that adds
@@ -83,7 +83,8 @@ class _Writer:
         self.where = where
         self.fresh = Fresh(function.types)
         self.room = Room(function, self.fresh)
-        # by name; what stands before a loop, and the groups that one of its trips adds to or takes from, by identity
+        # by name; what stands before a loop, and the groups that one of its iterations adds to or takes from, by
+        # identity
         self.of: dict[str, _Group] = {}
         self.before: dict[int, list[Stmt]] = {}
         self.inside: dict[int, list[_Group]] = {}
@@ -106,14 +107,16 @@ class _Writer:
         made = self.before.setdefault(id(outermost), [])
         room: Atom | None = None
         for body in added:
-            trips = self.trips(body.loops()[0], outermost, made)
-            if trips is None:
+            iterations = self.iterations(body.loops()[0], outermost, made)
+            if iterations is None:
                 return
-            room = trips if room is None else self.let(made, Op("+", (room, trips)), outermost.span)
+            room = iterations if room is None else self.let(made, Op("+", (room, iterations)), outermost.span)
         assert room is not None
         group = _Group(lists, self.fresh("height", INT64))
         taken = dict.fromkeys(self.where.of[id(stmt)] for one in lists for stmt in one.pops)
-        group.loops = tuple(body.owner for body in (*added, *taken) if _each_trip(body) and isinstance(body.owner, For))
+        group.loops = tuple(
+            body.owner for body in (*added, *taken) if _each_iteration(body) and isinstance(body.owner, For)
+        )
         if len(added) > 1 or len(taken) > 1 or len(group.loops) < len(added) + len(taken):
             group.loops = ()
             group.steps = self.steps(lists)
@@ -126,12 +129,12 @@ class _Writer:
             self.fresh.types[one.name] = Array(type_.element.dtype, 1)
             made.append(Assign(one.name, Op("empty", (Const(type_.element.dtype), room)), one.made.span))
             if self.listener is not None:
-                what, why = "the list `{0}` is an array", "the trips are counted before the loop"
+                what, why = "the list `{0}` is an array", "the iterations are counted before the loop"
                 self.listener.decide(outermost.span, "counted_lists", what, why, Named(one.name))
         made.append(Assign(group.height, Const(0), outermost.span))
 
-    def trips(self, body: Region, outermost: For, out: list[Stmt]) -> Atom | None:
-        """How many trips of a loop all trips of another one make; counted once."""
+    def iterations(self, body: Region, outermost: For, out: list[Stmt]) -> Atom | None:
+        """How many iterations of a loop all iterations of another one make; counted once."""
         key = id(body.block), id(outermost)
         if key not in self.counted:
             found = self.room.of(body, outermost)
@@ -194,20 +197,20 @@ class _Writer:
         return [Assign(group.height, Op(sign, (Name(group.height), Const(1))), getattr(stmt, "span", None))]
 
     def counting(self, loop: For, groups: list[_Group]) -> list[Stmt]:
-        """A loop of which each trip adds an element, or takes one."""
+        """A loop of which each iteration adds an element, or takes one."""
         before: list[Stmt] = []
         after: list[Stmt] = []
         places: list[Stmt] = []
         upward = loop.step == Const(1)
         ends = (loop.stop, loop.start) if upward else (loop.start, loop.stop)
-        trips = self.let(before, Op("max", (self.let(before, Op("-", ends), loop.span), Const(0))), loop.span)
+        iterations = self.let(before, Op("max", (self.let(before, Op("-", ends), loop.span), Const(0))), loop.span)
         for group in groups:
             adds = loop is group.loops[0]
             height: Expr = Name(group.height)
             if not adds:
-                height = self.let(before, Op("-", (height, trips)), loop.span)
+                height = self.let(before, Op("-", (height, iterations)), loop.span)
             first = self.let(before, Op("max", (height, Const(0))), loop.span, "first")
-            after.append(Assign(group.height, Op("+", (first, trips)) if adds else first, loop.span))
+            after.append(Assign(group.height, Op("+", (first, iterations)) if adds else first, loop.span))
             # the last element that was added is the first to be taken
             end: Atom = loop.start
             if not adds:
@@ -226,7 +229,7 @@ class _Writer:
         return Name(name)
 
 
-def _each_trip(body: Region) -> bool:
-    """Whether a block is the body of a loop that counts one by one, and makes all its trips."""
+def _each_iteration(body: Region) -> bool:
+    """Whether a block is the body of a loop that counts one by one, and makes all its iterations."""
     loop = body.owner
     return isinstance(loop, For) and loop.step in (Const(1), Const(-1)) and not may_leave(loop.body)

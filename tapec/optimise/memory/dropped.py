@@ -1,4 +1,4 @@
-"""Let a trip write into the array that the trip before has dropped, where it would make one.
+"""Let an iteration write into the array that the iteration before has dropped, where it would make one.
 
                                           new = np.empty(n)
     for t in range(steps):                for t in range(steps):
@@ -11,11 +11,11 @@
                                               new = dropped
 
 Schemes of several levels in time hand arrays on like that.  The buffers only change places then, and so do their
-shadows in the reverse sweep (`analyses/rotation.py`), which had kept each trip's on a list.
+shadows in the reverse sweep (`analyses/rotation.py`), which had kept each iteration's on a list.
 
-Needs arrays that begin apart and alike, as the one that a trip makes, and that have no other names: no view of them, no
-list, and nobody else gets them.  Where the next trip gets no more than what this one made, `transforms/passed.py` does
-as well without.
+Needs arrays that begin apart and alike, as the one that an iteration makes, and that have no other names: no view of
+them, no list, and nobody else gets them.  Where the next iteration gets no more than what this one made,
+`transforms/passed.py` does as well without.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
 from tapec.analyses.rotation import last_copies, permutation
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -64,7 +64,9 @@ def reuse_dropped(
 
 @dataclass(frozen=True)
 class _Chain:
-    """The array that a trip makes, and the copy that hands it on for the last time: the next trip's drops it."""
+    """The array that an iteration makes, and the copy that hands it on for the last time: the next iteration's drops
+    it.
+    """
 
     made: Assign
     value: Op
@@ -75,11 +77,11 @@ class _Dropped:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function = function
         self.listener = listener
-        self.trips = Trips(function)
-        self.defs = self.trips.regions.defs
+        self.iterations = Iterations(function)
+        self.defs = self.iterations.regions.defs
         self.fresh = Fresh(function.types)
         self.reads = Counter(name for stmt in walk(function.body) for name in reads(stmt))
-        find = self.trips.aliases.find
+        find = self.iterations.aliases.find
         self.sharing = Counter(find(name) for name, type_ in function.types.items() if is_memory(type_))
         # what leaves the function, or goes where nobody can follow it
         gone = (stmt for stmt in walk(function.body) if isinstance(stmt, Return | Push | Call))
@@ -99,7 +101,7 @@ class _Dropped:
     # which arrays
 
     def chain(self, loop: For, before: Block) -> _Chain | None:
-        """The array that trips make, and how they hand it on, if one that is dropped can take its place."""
+        """The array that iterations make, and how they hand it on, if one that is dropped can take its place."""
         if loop.parallel or loop.slots is not None or may_leave(loop.body):
             return None
         held = permutation(loop.body)
@@ -139,7 +141,7 @@ class _Dropped:
         earlier = Counter(name for stmt in walk(before) for name in reads(stmt))
         if within[new] < self.reads[new] or any(earlier[name] < self.reads[name] for name in begun):
             return False
-        find = self.trips.aliases.find
+        find = self.iterations.aliases.find
         return self.sharing[find(new)] == len({*names, *begun}) and find(new) not in self.gone
 
     def like(self, made: Op, name: str, before: Block) -> bool:
@@ -156,17 +158,17 @@ class _Dropped:
         if not isinstance(arg, Name):
             return isinstance(arg, Const)
         given = arg.id in self.function.params
-        return self.trips.fixed(arg) and not (given and self.defs.get(arg.id))
+        return self.iterations.fixed(arg) and not (given and self.defs.get(arg.id))
 
     # letting them change places
 
     def changing_places(self, loop: For, chain: _Chain) -> list[Stmt]:
-        """The loop whose trips write into what the one before has dropped, after what makes one array more."""
+        """The loop whose iterations write into what the one before has dropped, after what makes one array more."""
         made, new = chain.made, chain.made.target
         type_ = self.function.types[new]
         assert isinstance(type_, Array)
         if self.listener is not None:
-            why = "no trip needs it any more when the next one begins"
+            why = "no iteration needs it any more when the next one begins"
             about = Named(new, made.span), Named(chain.last.target, chain.last.span)
             self.listener.decide(made.span, "dropped", "`{0}` takes the memory that `{1}` had", why, *about)
         body: list[Stmt] = []

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.optimise.clean.names import Vocabulary
 from tapec.syntax.core import (
     Assign,
@@ -54,7 +54,7 @@ def known_elements(function: Function, _constants: frozenset[str] = frozenset())
 
 class _Elements:
     def __init__(self, function: Function) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.words = Vocabulary(function)
 
     def block(self, block: Block, known: Known) -> Block:
@@ -75,7 +75,7 @@ class _Elements:
                 case Call():
                     self.forget(known, (stmt,))
                 case For() | Loop():
-                    # what a trip begins with holds for every one of them, and after them
+                    # what an iteration begins with holds for every one of them, and after them
                     self.forget(known, (stmt,))
                     stmt = map_blocks(stmt, lambda body: self.block(body, dict(known)))
                 case _ if blocks(stmt):
@@ -86,8 +86,10 @@ class _Elements:
 
     def learn(self, known: Known, element: Element, value: Atom) -> None:
         array, index = element
-        type_ = self.trips.types[array]
-        fixed = all(isinstance(atom, Name | Const) and self.trips.fixed(atom) for atom in (Name(array), *index, value))
+        type_ = self.iterations.types[array]
+        fixed = all(
+            isinstance(atom, Name | Const) and self.iterations.fixed(atom) for atom in (Name(array), *index, value)
+        )
         if fixed and isinstance(type_, Array) and self.type_of(value) == type_.element:
             known.pop(element, None)
             known[element] = value
@@ -102,7 +104,7 @@ class _Elements:
     def type_of(self, value: Atom) -> Scalar | None:
         if isinstance(value, Const):
             return FLOAT64 if isinstance(value.value, float) else None
-        type_ = self.trips.types[value.id]
+        type_ = self.iterations.types[value.id]
         return type_ if isinstance(type_, Scalar) else None
 
     def forget(self, known: Known, stmts: Block) -> None:
@@ -113,7 +115,7 @@ class _Elements:
             if isinstance(stmt, Store):
                 changed: list[Element | str] = [(stmt.array, stmt.index)]
             elif isinstance(stmt, Call):
-                changed = [name for name in reads(stmt) if is_memory(self.trips.types.get(name))]
+                changed = [name for name in reads(stmt) if is_memory(self.iterations.types.get(name))]
             else:
                 continue
             for element in [one for one in known if any(self.may_change(one, other) for other in changed)]:
@@ -121,6 +123,6 @@ class _Elements:
 
     def may_change(self, element: Element, changed: Element | str) -> bool:
         array = changed if isinstance(changed, str) else changed[0]
-        if not self.trips.may_share(element[0], array):
+        if not self.iterations.may_share(element[0], array):
             return False
-        return isinstance(changed, str) or array != element[0] or not self.trips.different(element[1], changed[1])
+        return isinstance(changed, str) or array != element[0] or not self.iterations.different(element[1], changed[1])

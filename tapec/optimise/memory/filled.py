@@ -6,14 +6,14 @@
 
 The array is written once, instead of twice, and not read; a loop that loads the element, adds and stores finds a
 zero.  Of a vector a loop may leave out elements at the end, which get their zeros before it.  Refused where
-anything else meets the array before the loop ends, or a trip may be left out.
+anything else meets the array before the loop ends, or an iteration may be left out.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.loops.nests import Nests
@@ -48,8 +48,8 @@ class Filling:
     """Loops that give every element of an array its value."""
 
     def __init__(self, function: Function) -> None:
-        self.trips = Trips(function)
-        self.nests = Nests(self.trips)
+        self.iterations = Iterations(function)
+        self.nests = Nests(self.iterations)
 
     def stores(self, stmt: Stmt, array: str, rank: int) -> tuple[dict[int, Stmt], tuple[Expr, ...]] | None:
         """The store with which a nest of loops gives elements their values, and loads of the same element before it.
@@ -75,12 +75,12 @@ class Filling:
             case Store() if id(stmt) in elements:
                 return replace(stmt, accumulate=False)
             case Assign(target=target) if id(stmt) in elements:
-                type_ = self.trips.types[target]
+                type_ = self.iterations.types[target]
                 assert isinstance(type_, Scalar)
                 return replace(stmt, value=zero_of(type_))
             case Assign(target=target, value=Op(fn="+", args=(first, second))) if found & {first, second}:
                 other = second if first in found else first
-                alike = isinstance(other, Name) and self.trips.types[other.id] == self.trips.types[target]
+                alike = isinstance(other, Name) and self.iterations.types[other.id] == self.iterations.types[target]
                 return replace(stmt, value=other) if alike else stmt
         return map_blocks(stmt, lambda block: tuple(self.without_adding(inner, elements) for inner in block))
 
@@ -105,7 +105,7 @@ class _Filled(Filling):
     def fill(self, block: Block, place: int, made: Assign, zeros: Op, out: list[list[Stmt]]) -> None:
         """Change the array's allocation and the first loop that meets it, in `out`, if that loop writes all of it."""
         array, dims = made.target, zeros.args[1:]
-        if len(self.trips.regions.defs[array]) != 1 or not all(map(self.nests.fixed, dims)):
+        if len(self.iterations.regions.defs[array]) != 1 or not all(map(self.nests.fixed, dims)):
             return
         first = self.nests.first(block, place, array)
         found = None if first is None else self.stores(block[first], array, len(dims))
@@ -139,9 +139,9 @@ class _Filled(Filling):
     def leaves_out(self, covered: Atom, whole: Atom) -> bool:
         """Whether one number is less than another one, or may be: in a loop or branch, it must be less for certain.
 
-        Of a loop that may have no trips, nobody notices that it stands there as long as it runs once.
+        Of a loop that may have no iterations, nobody notices that it stands there as long as it runs once.
         """
-        last, end = self.trips.subscript(covered), self.trips.subscript(whole)
+        last, end = self.iterations.subscript(covered), self.iterations.subscript(whole)
         if last is None or end is None:
             return not self.inside
         bases = [None if one is None else self.nests.size(Name(one)) for one in (last.base, end.base)]

@@ -64,10 +64,10 @@ class _Choices(Filling):
 
     def fill(self, block: Block, place: int, name: str) -> Block:
         """The block, where `name` is chosen by the branch at a place and filled by the first loop that meets it."""
-        branch, type_ = block[place], self.trips.types[name]
+        branch, type_ = block[place], self.iterations.types[name]
         assert isinstance(branch, If)
         first = self.nests.first(block, place, name)
-        if not isinstance(type_, Array) or first is None or len(self.trips.regions.defs[name]) != 2:
+        if not isinstance(type_, Array) or first is None or len(self.iterations.regions.defs[name]) != 2:
             return block
         sides = [side for one in (branch.body, branch.orelse) if (side := self.side(one, block[:place], name))]
         found = self.stores(block[first], name, type_.ndim)
@@ -101,7 +101,7 @@ class _Choices(Filling):
             for k, stmt in enumerate(stmts):
                 if isinstance(stmt, Assign) and stmt.target == source.id and _is_made(stmt.value, "zeros"):
                     dims = self.lasting(stmt.value, stmts[k:] if inside else None)
-                    once = len(self.trips.regions.defs[source.id]) == 1
+                    once = len(self.iterations.regions.defs[source.id]) == 1
                     return _Side(block, copies[0], stmt, dims, inside) if dims and once else None
         return None
 
@@ -134,8 +134,8 @@ class _Choices(Filling):
 
     def extent(self, asked: Expr, side: _Side) -> Expr:
         """An extent behind a side, where other arrays may have been chosen, too."""
-        defs = self.trips.regions.defs
-        match self.trips.definition(asked) if isinstance(asked, Name) else asked:
+        defs = self.iterations.regions.defs
+        match self.iterations.definition(asked) if isinstance(asked, Name) else asked:
             case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))):
                 copies = [stmt for stmt in side.block if isinstance(stmt, Assign) and stmt.target == array]
                 if len(copies) != 1 or len(defs[array]) != 2 or not isinstance(source := copies[0].value, Name):
@@ -151,7 +151,7 @@ class _Choices(Filling):
 
     def equalities(self, test: Expr) -> list[frozenset[Expr]]:
         """Pairs of extents that are equal where a test is false."""
-        match self.trips.definition(test) if isinstance(test, Name) else test:
+        match self.iterations.definition(test) if isinstance(test, Name) else test:
             case Op(fn="!=", args=(first, second)) if self.nests.fixed(first) and self.nests.fixed(second):
                 return [frozenset({self.nests.size(first), self.nests.size(second)})]
             case Op(fn="or", args=tests):

@@ -11,8 +11,8 @@
         room[count] = x
         t = room
 
-A name that may stand for another array makes Numba count references in every trip, and keeps the array's extents and
-address out of registers: a stack of six numbers took 12 times its primal, and 3.5 as lists.  That is for arrays of
+A name that may stand for another array makes Numba count references in every iteration, and keeps the array's extents
+and address out of registers: a stack of six numbers took 12 times its primal, and 3.5 as lists.  That is for arrays of
 which only elements and extents are asked; of others there are copies, and views.
 """
 
@@ -93,7 +93,7 @@ class _Writer:
             self.fresh.types[name] = Stack(Scalar(type_.dtype))
             last = family.last()
             if listener is not None and last is not None:
-                why = "names for one array or another would count references in every trip"
+                why = "names for one array or another would count references in every iteration"
                 span = getattr(last[0], "span", None)
                 listener.decide(span, "grown_lists", "`{0}` is a list", why, Named(last[1]))
 

@@ -1,4 +1,4 @@
-"""Allocate once what every trip of a loop would allocate anew.
+"""Allocate once what every iteration of a loop would allocate anew.
 
     for k in range(steps):               room = max(n, 0)
         tmp = np.zeros(n)                tmp = np.empty(room)
@@ -9,10 +9,11 @@
                                                  tmp[i] = 0.0
                                              ...
 
-Where extents differ from trip to trip, the array gets room for the largest (rows of a sparse matrix), see `largest.py`.
+Where extents differ from iteration to iteration, the array gets room for the largest (rows of a sparse matrix), see
+`largest.py`.
 
-Only where no memory of a trip outlives it.  An allocation that raises must not run where the loop makes no trip: that
-is asked in the trip, unless the extents are known not to be negative.
+Only where no memory of an iteration outlives it.  An allocation that raises must not run where the loop makes no
+iteration: that is asked in the iteration, unless the extents are known not to be negative.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class _Hoist:
                 else:
                     continue
                 if self.listener is not None:
-                    why = "no trip of {1} hands it on"
+                    why = "no iteration of {1} hands it on"
                     about = Named(stmt.target, stmt.span), loop.span
                     self.listener.decide(stmt.span, "hoist", "`{0}` is allocated once", why, *about)
         before = [one for stmt in loop.body for one in moved.get(id(stmt), ())]
@@ -145,7 +146,7 @@ class _Hoist:
         return (*before, replace(made, value=empty)), (*inside, *self.zeros(made, value, rooms))
 
     def filled(self, made: Assign, value: Op) -> Block:
-        """What stays of an allocation with room for the largest: a check of the trip's own extent, and zeros."""
+        """What stays of an allocation with room for the largest: a check of the iteration's own extent, and zeros."""
         (extent,) = value.args[1:]
         assert isinstance(extent, Name)
         checked = () if nonnegative(extent, self) else self.checked(extent, made)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.regions import Region
-from tapec.analyses.trips import Access, Trips
 from tapec.syntax.core import Assign, Atom, Const, For, Function, Name, Op, Stmt, Store
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array
@@ -42,23 +42,23 @@ class Records:
     """The records of a function, in the order of their stores."""
 
     def __init__(self, function: Function) -> None:
-        self.trips = Trips(function)
-        self.regions = self.trips.regions
-        self.integers = self.trips.dependence.integers
+        self.iterations = Iterations(function)
+        self.regions = self.iterations.regions
+        self.integers = self.iterations.dependence.integers
         self.accesses: dict[str, list[Access]] = {}
-        for access in self.trips.accesses(function.body):
-            self.accesses.setdefault(self.trips.aliases.find(access.array), []).append(access)
+        for access in self.iterations.accesses(function.body):
+            self.accesses.setdefault(self.iterations.aliases.find(access.array), []).append(access)
         names: dict[str, list[str]] = {}
         for name, type_ in function.types.items():
             if isinstance(type_, Array):
-                names.setdefault(self.trips.aliases.find(name), []).append(name)
+                names.setdefault(self.iterations.aliases.find(name), []).append(name)
         self.names = names
         self.found = [found for name in function.types if (found := self.record(name)) is not None]
         self.found.sort(key=lambda one: self.regions.place[id(one.store)])
 
     def accesses_of(self, record: Record) -> list[Access]:
         """The statements that read or write elements of a record."""
-        return self.accesses[self.trips.aliases.find(record.buffer)]
+        return self.accesses[self.iterations.aliases.find(record.buffer)]
 
     def record(self, buffer: str) -> Record | None:
         """An array read as a record."""
@@ -68,7 +68,7 @@ class Records:
         # an array of zeros may be read where nothing was stored
         if defs[0].value.fn != "empty" or buffer in self.regions.params:
             return None
-        memory = self.trips.aliases.find(buffer)
+        memory = self.iterations.aliases.find(buffer)
         if any(name != buffer and self.viewed(name, ())[0] != buffer for name in self.names[memory]):
             return None
         accesses = self.accesses.get(memory, [])
@@ -80,11 +80,11 @@ class Records:
             return None
         load = next(iter(self.regions.defs.get(store.value.id, ())), None) if isinstance(store.value, Name) else None
         match load:
-            case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.trips.fixed(store.value):
+            case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.iterations.fixed(store.value):
                 pass
             case _:
                 return None
-        if self.trips.aliases.find(array) == memory or self.dtype(array) != self.dtype(buffer):
+        if self.iterations.aliases.find(array) == memory or self.dtype(array) != self.dtype(buffer):
             return None
         if not self.regions.of[id(store)].inside(self.regions.of[id(load)]):
             return None
@@ -101,7 +101,7 @@ class Records:
 
     def viewed(self, name: str, index: tuple[Atom, ...]) -> tuple[str, tuple[Atom, ...]]:
         """The array of which a name may be a view of some rows, and the subscripts in it."""
-        match self.trips.definition(Name(name)):
+        match self.iterations.definition(Name(name)):
             case Op(fn="view", args=(Name(id=whole), *cuts)):
                 atoms = tuple(cut for cut in cuts if isinstance(cut, Name | Const) and cut != Const(None))
                 if len(atoms) == len(cuts):
@@ -109,7 +109,7 @@ class Records:
         return name, index
 
     def dtype(self, array: str) -> str | None:
-        type_ = self.trips.types[array]
+        type_ = self.iterations.types[array]
         return type_.dtype if isinstance(type_, Array) else None
 
     def sums(self, atoms: tuple[Atom, ...], where: Stmt) -> tuple[Sum, ...] | None:
@@ -118,7 +118,7 @@ class Records:
         return tuple(known) if len(known) == len(found) else None
 
     def loops(self, region: Region) -> tuple[For, ...] | None:
-        """The loops around a region, outermost first, if all of them make the trips that they say."""
+        """The loops around a region, outermost first, if all of them make the iterations that they say."""
         owners = [loop.owner for loop in region.loops()][::-1]
         loops = [owner for owner in owners if isinstance(owner, For) and owner.slots is None]
         return tuple(loops) if len(loops) == len(owners) else None

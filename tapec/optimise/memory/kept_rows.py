@@ -1,4 +1,4 @@
-"""Let a trip write into the row in which the next trip would keep a copy of what it wrote.
+"""Let an iteration write into the row in which the next iteration would keep a copy of what it wrote.
 
     for k in range(steps):                          u = u_store[0] with what u held
         u_store[k, :] = u                           for k in range(steps):
@@ -9,13 +9,13 @@
                                                         u, new = new, u
 
 The buffers that change places are rows of the store then, one more of them than before, and what the reverse sweep
-reads is where it was.  Copied is only what a trip leaves as it was: the rim around the box of elements that a nest of
-loops writes.
+reads is where it was.  Copied is only what an iteration leaves as it was: the rim around the box of elements that a
+nest of loops writes.
 
-Needs a proof that the trip stores into the buffer which is kept next and into no other, and that before the nest, and
-in it but for the element itself, nothing reads that buffer: the element is read from the old one.  Afterwards nothing
-stores into any of the buffers, and none leaves the function.  Refused inside other loops, where the store has more
-axes.
+Needs a proof that the iteration stores into the buffer which is kept next and into no other, and that before the nest,
+and in it but for the element itself, nothing reads that buffer: the element is read from the old one.  Afterwards
+nothing stores into any of the buffers, and none leaves the function.  Refused inside other loops, where the store has
+more axes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tapec.analyses.dependence import Affine
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
 from tapec.analyses.rotation import cycle, last_copies, permutation
-from tapec.analyses.trips import Trips
 from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
@@ -86,10 +86,10 @@ class _KeptRows:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function = function
         self.listener = listener
-        self.trips = Trips(function)
-        self.nests = Nests(self.trips)
+        self.iterations = Iterations(function)
+        self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
-        self.rims = Rims(self.trips, self.fresh)
+        self.rims = Rims(self.iterations, self.fresh)
 
     def block(self, block: Block) -> Block:
         """The function's body with all such loops changed."""
@@ -118,7 +118,7 @@ class _KeptRows:
     # which copies
 
     def copies(self, loop: For) -> list[_Copy]:
-        """The copies of whole arrays into a row per trip with which a trip begins."""
+        """The copies of whole arrays into a row per iteration with which an iteration begins."""
         found = []
         for place, stmt in enumerate(loop.body):
             match stmt:
@@ -130,7 +130,7 @@ class _KeptRows:
 
     def copy(self, loop: For, place: int, row: str, store: str) -> _Copy | None:
         first = self.nests.first(loop.body, place, row)
-        type_, view = self.trips.types[row], loop.body[place]
+        type_, view = self.iterations.types[row], loop.body[place]
         nest = None if first is None else loop.body[first]
         if not isinstance(nest, For) or not isinstance(type_, Array) or not isinstance(view, Assign):
             return None
@@ -144,15 +144,15 @@ class _KeptRows:
                 Store(accumulate=False, array=target, value=Name(id=value)),
             ) if tuple(subs) == index and value == item and target == row:
                 asked = tuple(self.extent_of(loop, size, array, axis) for axis, size in enumerate(sizes))
-                if all(asked) and self.trips.types[array] == type_:
+                if all(asked) and self.iterations.types[array] == type_:
                     return _Copy(array, store, view, nest, tuple(one for one in asked if one is not None))
         return None
 
     def extent_of(self, loop: For, size: Expr, array: str, axis: int) -> Stmt | None:
-        """The statement of a trip that asks for an extent."""
+        """The statement of an iteration that asks for an extent."""
         extent = Op("dim", (Name(array), Const(axis)))
         made = (stmt for stmt in loop.body if isinstance(stmt, Assign) and Name(stmt.target) == size)
-        return next((stmt for stmt in made if stmt.value == extent and self.trips.fixed(Name(stmt.target))), None)
+        return next((stmt for stmt in made if stmt.value == extent and self.iterations.fixed(Name(stmt.target))), None)
 
     def made(self, before: Block, copy: _Copy) -> Op | None:
         """What makes the store, if it is asked for rows alone, and nothing but the copy stores into them."""
@@ -184,13 +184,13 @@ class _KeptRows:
         for stmt in before:
             match stmt:
                 case Assign(value=Op(fn="empty" | "zeros") as made) if stmt.target == name:
-                    return made if len(self.trips.regions.defs[name]) == 1 else None
+                    return made if len(self.iterations.regions.defs[name]) == 1 else None
         return None
 
     # what else may happen
 
     def box_of(self, block: Block, place: int, loop: For, copy: _Copy, made: Op) -> _Box | None:
-        """The elements that a trip writes into the array that is copied next; None where a proof is missing."""
+        """The elements that an iteration writes into the array that is copied next; None where a proof is missing."""
         turned = cycle(loop.body, copy.array)
         if not turned:
             return None
@@ -220,14 +220,14 @@ class _KeptRows:
 
     def kept_apart(self, block: Block, place: int, loop: For, turned: set[str], new: str) -> bool:
         """Whether from the loop on nothing stores into a buffer that is kept, or has it by another name."""
-        if any(self.trips.may_share(one, new) for one in turned if one != new):
+        if any(self.iterations.may_share(one, new) for one in turned if one != new):
             return False
         own = self.nests.memory(new)
         own_copies = {id(stmt) for stmt in last_copies(loop.body)}
         handed = turned | {stmt.target for stmt in last_copies(loop.body)}
         inside = {id(stmt) for stmt in walk(loop.body)}
         for stmt in walk(block[place:]):
-            met = {name for name in (*reads(stmt), *writes(stmt)) if is_memory(self.trips.types.get(name))}
+            met = {name for name in (*reads(stmt), *writes(stmt)) if is_memory(self.iterations.types.get(name))}
             met = {name for name in met if self.nests.memory(name) == own}
             if not met or id(stmt) in own_copies:
                 continue
@@ -243,7 +243,7 @@ class _KeptRows:
 
     def box(self, loop: For, begun: int, new: str) -> _Box | None:
         """The box of elements that the first statement which meets an array writes."""
-        type_ = self.trips.types[new]
+        type_ = self.iterations.types[new]
         place = next((k for k, stmt in enumerate(loop.body) if _names(stmt, new)), 0)
         stmt: Stmt = loop.body[place]
         if place <= begun or not isinstance(type_, Array):
@@ -284,7 +284,7 @@ class _KeptRows:
         bounds = []
         for one in counted:
             assert one is not None
-            low, high = self.trips.subscript(one.start), self.trips.subscript(one.stop)
+            low, high = self.iterations.subscript(one.start), self.iterations.subscript(one.stop)
             assert low is not None and high is not None
             bounds.append((low, high))
         return _Box(nest, tuple(bounds), before, store)
@@ -293,16 +293,16 @@ class _KeptRows:
         """Whether a loop counts up, not from below zero, between bounds that are set before `around`."""
         if loop.step != Const(1) or loop.parallel or may_leave(loop.body):
             return False
-        (outer,) = self.trips.regions.body[id(around)]
-        if self.trips.dependence.minimum(Affine(loop.var, 0)) < 0:
+        (outer,) = self.iterations.regions.body[id(around)]
+        if self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0:
             return False
         for bound in (loop.start, loop.stop):
-            affine = self.trips.subscript(bound)
+            affine = self.iterations.subscript(bound)
             if affine is None:
                 return False
             if affine.base is not None:
-                home = self.trips.regions.home.get(affine.base)
-                if not self.trips.fixed(Name(affine.base)) or (home is not None and home.inside(outer)):
+                home = self.iterations.regions.home.get(affine.base)
+                if not self.iterations.fixed(Name(affine.base)) or (home is not None and home.inside(outer)):
                     return False
         return True
 
@@ -311,7 +311,7 @@ class _KeptRows:
 
     def same(self, first: Expr, second: Expr) -> bool:
         """Whether two subscripts are one number, with a sign or without."""
-        return self.trips.signed(first) == self.trips.signed(second)
+        return self.iterations.signed(first) == self.iterations.signed(second)
 
     # writing them
 
@@ -326,7 +326,7 @@ class _KeptRows:
 
     def first(self, copy: _Copy, extents: list[Atom], span: Span | None) -> list[Stmt]:
         """The array moves into the first row."""
-        row = self.fresh(copy.view.target, self.trips.types[copy.view.target])
+        row = self.fresh(copy.view.target, self.iterations.types[copy.view.target])
         begin = Assign(row, Op("view", (Name(copy.store), Const(0))), span)
         copied = self.rims.whole(row, copy.array, extents, span)
         return [begin, *copied, Assign(copy.array, Name(row), span)]
@@ -335,17 +335,17 @@ class _KeptRows:
         """The loop with a row for what it writes, and without the copy."""
         new, span = box.store.array, copy.view.span
         following = self.fresh("t", INT64)
-        row = self.fresh(copy.view.target, self.trips.types[copy.view.target])
+        row = self.fresh(copy.view.target, self.iterations.types[copy.view.target])
         begin: list[Stmt] = [Assign(following, Op("+", (Name(loop.var), Const(1))), span)]
         begin.append(Assign(row, Op("view", (Name(copy.store), Name(following))), span))
         begin += self.rims.rim(row, new, edges, span)
         old = new
         if box.loads:
-            old = self.fresh(new, self.trips.types[new])
+            old = self.fresh(new, self.iterations.types[new])
             begin.append(Assign(old, Name(new), span))
         begin.append(Assign(new, Name(row), span))
         if self.listener is not None:
-            what, why = "`{0}` is written where it is kept", "the next trip would copy what this one writes"
+            what, why = "`{0}` is written where it is kept", "the next iteration would copy what this one writes"
             self.listener.decide(loop.span, "kept_rows", what, why, Named(new))
         dropped = {id(copy.nest), *(id(stmt) for stmt in copy.asked if not self.read_elsewhere(stmt, copy))}
         body: list[Stmt] = []

@@ -1,4 +1,4 @@
-"""How much room the trips of a loop ask for that make arrays of different extents.
+"""How much room the iterations of a loop ask for that make arrays of different extents.
 
     for i in range(n):                        room = 0
         m = start[i + 1] - start[i]           for i in range(n):
@@ -12,14 +12,14 @@
 
 Rows of a sparse matrix are short, and an array takes longer to make than to fill then.  Only for vectors of which
 elements alone are used, with extents that follow from whole numbers which are given and stay, in loops that nothing
-ends early: the trips that are asked are those that run.
+ends early: the iterations that are asked are those that run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -46,16 +46,16 @@ _WHOLE = frozenset({"+", "-", "*", "//", "max", "min", "dim", "load"})
 
 
 class Largest:
-    """Asks the trips of a function's loops."""
+    """Asks the iterations of a function's loops."""
 
     def __init__(self, function: Function, fresh: Fresh) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = fresh
         # what is used in any other way than by its elements, and what is given, not made
         self.whole: set[str] = set()
-        stored = [one.array for one in self.trips.accesses(function.body) if one.kind != "load"]
+        stored = [one.array for one in self.iterations.accesses(function.body) if one.kind != "load"]
         self.given = {
-            name for name in function.params if not any(self.trips.may_share(name, other) for other in stored)
+            name for name in function.params if not any(self.iterations.may_share(name, other) for other in stored)
         }
         for stmt in walk(function.body):
             match stmt:
@@ -67,7 +67,7 @@ class Largest:
                     self.whole.update(reads(stmt))
 
     def room(self, made: Assign, loop: For, at_top: Mapping[str, Assign]) -> tuple[Block, Name] | None:
-        """Statements that stand before a loop, and the largest extent of an array that its trips make."""
+        """Statements that stand before a loop, and the largest extent of an array that its iterations make."""
         if not isinstance(made.value, Op) or len(made.value.args) != 2 or made.target in self.whole:
             return None
         if may_leave(loop.body) or any(isinstance(stmt, Raise) for stmt in walk(loop.body)):
@@ -84,7 +84,9 @@ class Largest:
         return (Assign(room.id, Const(0), made.span), header), room
 
     def needed(self, extent: Expr, loop: For, at_top: Mapping[str, Assign]) -> list[Assign] | None:
-        """The statements of a trip from which an extent follows; None if it follows from more than whole numbers."""
+        """The statements of an iteration from which an extent follows; None if it follows from more than whole
+        numbers.
+        """
         inside = written_in((loop,))
         found: set[str] = set()
         wanted = [*names_in(extent)]
@@ -93,7 +95,7 @@ class Largest:
             if name in found or name == loop.var or name not in inside:
                 continue
             made = at_top.get(name)
-            value = None if made is None or not self.trips.fixed(Name(name)) else made.value
+            value = None if made is None or not self.iterations.fixed(Name(name)) else made.value
             if not isinstance(value, Op) or value.fn not in _WHOLE or not self._whole_number(name):
                 return None
             if value.fn in ("load", "dim") and self.given.isdisjoint(names_in(value.args[0])):

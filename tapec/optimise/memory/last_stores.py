@@ -5,10 +5,10 @@
         x_bar[i] = y[i] * y_bar[i]     ->         x_bar[i] = y[i] * t
 
 Loops that have been joined leave such stores: the one before them had been read by the other.  The array is made in the
-block of the loop, has one name, and is used by element only; in the loop every use is of one element, that of the trip.
-No other trip uses it: subscripts below zero, which mean elements from the end, are refused.
+block of the loop, has one name, and is used by element only; in the loop every use is of one element, that of the
+iteration. No other iteration uses it: subscripts below zero, which mean elements from the end, are refused.
 
-So are stores into an array that a trip has taken over from the one before, and gives up for one that it has made:
+So are stores into an array that an iteration has taken over from the one before, and gives up for one that it has made:
 
     for k in range(n - 1, -1, -1):            for k in range(n - 1, -1, -1):
         made = first if k == 0 else ...           made = first if k == 0 else ...
@@ -26,9 +26,9 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from tapec.analyses.facts import facts
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import ALLOCATIONS, aliases, is_memory
 from tapec.analyses.passed_on import Passed
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
@@ -68,7 +68,7 @@ class _LastStores:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function, self.listener = function, listener
         self.fresh = Fresh(function.types)
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.found = False
         known = aliases(function)
         names = Counter(known.find(name) for name, type_ in function.types.items() if is_memory(type_))
@@ -91,12 +91,12 @@ class _LastStores:
         return tuple(out)
 
     def given_up(self, loop: Stmt, new: Stmt) -> Stmt:
-        """A loop, `new` by now, without stores into what its trips give up."""
+        """A loop, `new` by now, without stores into what its iterations give up."""
         for one in self.passed:
-            if one.trip.owner is not loop or not isinstance(new, For):
+            if one.iteration.owner is not loop or not isinstance(new, For):
                 continue
             met = [place for place, stmt in enumerate(new.body) if _meets(stmt, one.carried)]
-            # the last statement that names it sets it to what the trip has made
+            # the last statement that names it sets it to what the iteration has made
             last = new.body[met[-2]] if len(met) > 1 else None
             if isinstance(last, For) and self.is_left(one):
                 body = list(new.body)
@@ -105,11 +105,11 @@ class _LastStores:
         return new
 
     def is_left(self, passed: Passed) -> bool:
-        """Whether nobody reads what a trip has given up: there is no view of it, and no other name."""
-        regions, place, made = self.trips.regions, self.trips.regions.place, passed.made
-        loop = passed.trip.owner
+        """Whether nobody reads what an iteration has given up: there is no view of it, and no other name."""
+        regions, place, made = self.iterations.regions, self.iterations.regions.place, passed.made
+        loop = passed.iteration.owner
         around = regions.of[id(loop)]
-        members = facts(self.function).members[self.trips.aliases.find(passed.carried)]
+        members = facts(self.function).members[self.iterations.aliases.find(passed.carried)]
         own = {passed.carried, made, passed.new, passed.first}
         if not members.isdisjoint(self.function.params):
             return False
@@ -128,7 +128,7 @@ class _LastStores:
                 continue
             if isinstance(stmt, Call | Push | Return) and not named <= {passed.first}:
                 return False
-            inside = regions.of[id(stmt)].inside(passed.trip)
+            inside = regions.of[id(stmt)].inside(passed.iteration)
             if passed.new in named and regions.of[id(stmt)] is not regions.home[passed.new]:
                 return False
             if made in named and inside and place[id(stmt)] < begun:
@@ -156,7 +156,7 @@ class _LastStores:
         if element is None or not any(isinstance(stmt, Store) for stmt in uses):
             return loop
         # two numbers of different signs may mean one element
-        if not all(element.count(Name(var)) == 1 and self.trips.never_negative(Name(var)) for var in counted):
+        if not all(element.count(Name(var)) == 1 and self.iterations.never_negative(Name(var)) for var in counted):
             return loop
         return replace(loop, body=self.without(loop.body, array, element))
 
@@ -179,7 +179,7 @@ class _LastStores:
         return found.pop() if len(found) == 1 else None  # type: ignore[return-value]
 
     def without(self, body: Block, array: str, element: tuple[Atom, ...]) -> Block:
-        """The statements of a trip with a number in place of its element."""
+        """The statements of an iteration with a number in place of its element."""
         type_ = self.function.types[array]
         assert isinstance(type_, Array)
         out: list[Stmt] = []

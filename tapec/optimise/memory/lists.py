@@ -62,7 +62,7 @@ def _holds_numbers(type_: Type) -> bool:
 
 @dataclass(frozen=True)
 class ArrayList:
-    """A list of arrays: where it is begun, and where a trip makes an array, puts it there and takes it back."""
+    """A list of arrays: where it is begun, and where an iteration makes an array, puts it there and takes it back."""
 
     stack: str
     begun: Assign
@@ -72,7 +72,9 @@ class ArrayList:
 
 
 def array_lists(function: Function, where: Regions) -> list[ArrayList]:
-    """Those that are used in no other way, and whose arrays a loop's trip makes by `empty` and keeps under one name."""
+    """Those that are used in no other way, and whose arrays a loop's iteration makes by `empty` and keeps under one
+    name.
+    """
     stmts = list(walk(function.body))
     sets = Counter(name for stmt in stmts for name in writes(stmt))
     begun: dict[str, Assign] = {}

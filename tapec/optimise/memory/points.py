@@ -10,10 +10,10 @@
 
 Down a column, vectors would have to gather elements.  Done for matrices among the parameters that nothing writes into,
 where an innermost loop walks down columns with literal numbers, the first four at most, and a loop around it does so
-again in each of its trips.  A column that is not there is not copied: who asks for it asks for what is not there.
+again in each of its iterations.  A column that is not there is not copied: who asks for it asks for what is not there.
 
 Branches that do more than what stands before them, as one for the few pairs within a cut-off may, take as long in every
-trip on vectors: loops with such branches stay.
+iteration on vectors: loops with such branches stay.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.vectors.strided import operation_cost
@@ -55,9 +55,9 @@ def copy_points(
     met = dict(_met(function.body, 0))
     if not met.keys() & set(function.params):
         return function
-    trips = Trips(function)
+    iterations = Iterations(function)
     fresh = Fresh(function.types)
-    given = [name for name in function.params if name in met and _only_read(name, function, trips)]
+    given = [name for name in function.params if name in met and _only_read(name, function, iterations)]
     names = {name: fresh(f"{name}_columns", Array(_matrix(name, function).dtype, 2)) for name in given}
     if not names:
         return function
@@ -89,7 +89,7 @@ def _met(block: Block, depth: int, loop: For | None = None) -> Iterator[tuple[st
 
 
 def suits_vectors(loop: For) -> bool:
-    """Whether a loop is an innermost one, and does no more in branches than in every trip."""
+    """Whether a loop is an innermost one, and does no more in branches than in every iteration."""
     if any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)):
         return False
     always, all_ = (sum(map(_cost, stmts)) for stmts in (loop.body, walk(loop.body)))
@@ -110,14 +110,14 @@ def _coordinate(stmt: Stmt) -> tuple[str, Expr, int] | None:
     return None
 
 
-def _only_read(name: str, function: Function, trips: Trips) -> bool:
+def _only_read(name: str, function: Function, iterations: Iterations) -> bool:
     """Whether a parameter is a matrix in rows that has no other name, and that nothing writes into."""
     type_ = function.types[name]
     if not isinstance(type_, Array) or type_.ndim != 2 or not type_.is_float or type_.layout == "F":
         return False
-    cls = trips.aliases.find(name)
-    alike = {one for stmt in walk(function.body) for one in reads(stmt) if trips.aliases.find(one) == cls}
-    written = any(trips.aliases.find(one) == cls for stmt in walk(function.body) for one in changed(stmt))
+    cls = iterations.aliases.find(name)
+    alike = {one for stmt in walk(function.body) for one in reads(stmt) if iterations.aliases.find(one) == cls}
+    written = any(iterations.aliases.find(one) == cls for stmt in walk(function.body) for one in changed(stmt))
     return alike <= {name} and not written
 
 

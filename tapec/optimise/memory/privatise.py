@@ -1,4 +1,4 @@
-"""Give each trip of a loop the scratch array that the program makes once for all of them.
+"""Give each iteration of a loop the scratch array that the program makes once for all of them.
 
     terms = np.empty(k)                   for i in range(n):
     for i in range(n):                        terms = np.empty(k)
@@ -7,14 +7,15 @@
         for j in range(k):                    for j in range(k):
             total += terms[j]                     total += terms[j]
 
-Then nothing goes from trip to trip but the sum, and reverse mode can reverse each trip on its own.
-An array qualifies if every trip writes what it reads of it before, and nothing else uses it.  `hoist.py` makes it once
-again in what is generated.  Where a trip writes row after row, and reads earlier ones (`analyses/written.py`), nothing
-else may tie the trips together: only then it is worth a shadow per trip.
+Then nothing goes from iteration to iteration but the sum, and reverse mode can reverse each iteration on its own.
+An array qualifies if every iteration writes what it reads of it before, and nothing else uses it.  `hoist.py` makes it
+once again in what is generated.  Where an iteration writes row after row, and reads earlier ones
+(`analyses/written.py`), nothing else may tie the iterations together: only then it is worth a shadow per iteration.
 
-Of an array as long as the loop, in which each trip uses its own element alone, a trip gets an array of one element,
-which `scalars.py` turns into a number.  One of full length would have a shadow of zeros in every trip.  For the same
-reason the array stays where it is if trips use some other elements of it, outside of loops of their own.
+Of an array as long as the loop, in which each iteration uses its own element alone, an iteration gets an array of one
+element, which `scalars.py` turns into a number.  One of full length would have a shadow of zeros in every iteration.
+For the same reason the array stays where it is if iterations use some other elements of it, outside of loops of their
+own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections import Counter
 from dataclasses import replace
 
 from tapec.analyses.facts import Facts, facts
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.written import Written
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.liveness import distinct
@@ -75,16 +76,16 @@ def privatise(
         if made.target in reads(loop):
             continue
         dtype, *extents = made.value.args
-        own, trip, why = None, loop.body, "every trip of {1} writes all of it before it reads any"
+        own, iteration, why = None, loop.body, "every iteration of {1} writes all of it before it reads any"
         if _own_rows(made.target, loop, extents):
             type_ = types[made.target]
             assert isinstance(type_, Array)
             types = {**types, made.target: replace(type_, ndim=type_.ndim - 1, layout="C")}
-            own, trip = Op(made.value.fn, (dtype, *extents[1:])), _rows(made.target, loop.body)
-            why = "every trip of {1} uses its own row alone"
+            own, iteration = Op(made.value.fn, (dtype, *extents[1:])), _rows(made.target, loop.body)
+            why = "every iteration of {1} uses its own row alone"
         elif (written := _Coverage(made.target, tuple(extents), fixed).after(loop.body, frozenset())) is not None:
             if _own_element(made.target, loop, extents):
-                own, trip = Op("empty", (dtype, Const(1))), _first_element(made.target, loop.body)
+                own, iteration = Op("empty", (dtype, Const(1))), _first_element(made.target, loop.body)
             elif _ALL in written or not _elsewhere(made.target, loop.body):
                 own = Op("empty", (dtype, *extents))
         elif _by_rows(made, loop, function, known):
@@ -92,25 +93,27 @@ def privatise(
         if own is None:
             continue
         # where it is first used: what stands before has nothing to do with it
-        first = next(k for k, stmt in enumerate(trip) if made.target in _mentioned(stmt))
-        body[others[0]] = replace(loop, body=(*trip[:first], replace(made, value=own), *trip[first:]))
+        first = next(k for k, stmt in enumerate(iteration) if made.target in _mentioned(stmt))
+        body[others[0]] = replace(loop, body=(*iteration[:first], replace(made, value=own), *iteration[first:]))
         body[place] = None
         if listener is not None:
             about = Named(made.target, made.span), loop.span
-            listener.decide(made.span, "privatise", "`{0}` belongs to a trip", why, *about)
+            listener.decide(made.span, "privatise", "`{0}` belongs to an iteration", why, *about)
     return replace(function, body=tuple(stmt for stmt in body if stmt is not None), types=types)
 
 
 def _by_rows(made: Assign, loop: For, function: Function, known: Facts) -> bool:
-    """Whether trips write nearly all rows of an array, each before they read it, and run in any order without it."""
+    """Whether iterations write nearly all rows of an array, each before they read it, and run in any order without
+    it.
+    """
     assert isinstance(made.value, Op)
     written = Written(made.target, known.dependence.integers, made.value.args[1:])
     if _elsewhere(made.target, loop.body) or not written.before_reading(loop.body, nearly_all=True):
         return False
     alone = replace(loop, body=(made, *loop.body))
     body = distinct(tuple(alone if stmt is loop else stmt for stmt in function.body if stmt is not made))
-    trips = Trips(replace(function, body=body))
-    return any(isinstance(stmt, For) and stmt.var == loop.var and trips.commute(stmt) for stmt in body)
+    iterations = Iterations(replace(function, body=body))
+    return any(isinstance(stmt, For) and stmt.var == loop.var and iterations.commute(stmt) for stmt in body)
 
 
 def _mentioned(stmt: Stmt) -> set[str]:
@@ -119,7 +122,7 @@ def _mentioned(stmt: Stmt) -> set[str]:
 
 
 def _own_element(array: str, loop: For, extents: list[Expr]) -> bool:
-    """Whether each trip of a loop over an array uses the element alone that has the number of the trip."""
+    """Whether each iteration of a loop over an array uses the element alone that has the number of the iteration."""
     if (loop.start, loop.step, [loop.stop]) != (Const(0), Const(1), extents):
         return False
     users = (stmt for stmt in walk(loop.body) if array in {*reads(stmt), *writes(stmt)})
@@ -127,7 +130,7 @@ def _own_element(array: str, loop: For, extents: list[Expr]) -> bool:
 
 
 def _own_rows(array: str, loop: For, extents: list[Expr]) -> bool:
-    """Whether each trip of a loop over the rows of an array uses elements of the row alone that has its number."""
+    """Whether each iteration of a loop over the rows of an array uses elements of the row alone that has its number."""
     if len(extents) < 2 or (loop.start, loop.step, loop.stop) != (Const(0), Const(1), extents[0]):
         return False
     inside = list(walk(loop.body))
@@ -151,7 +154,7 @@ def _rows(array: str, block: Block) -> Block:
 
 
 def _elsewhere(array: str, body: Block) -> bool:
-    """Whether a trip uses elements whose numbers it computes, outside of loops of its own."""
+    """Whether an iteration uses elements whose numbers it computes, outside of loops of its own."""
     inside = {id(stmt) for loop in walk(body) if isinstance(loop, For | Loop) for stmt in walk(loop.body)}
     used = (_index(stmt, array) for stmt in walk(body) if id(stmt) not in inside)
     return any(isinstance(sub, Name) for index in used for sub in index or ())
@@ -184,7 +187,7 @@ def _first_element(array: str, block: Block) -> Block:
 class _Coverage:
     """Whether a block writes all of an array before it reads any of it.
 
-    `fixed` are names that have one value per trip.
+    `fixed` are names that have one value per iteration.
     """
 
     def __init__(self, array: str, extents: tuple[Expr, ...], fixed: frozenset[str]) -> None:

@@ -1,4 +1,4 @@
-"""Keep the elements of an array once that two loops of a trip keep for the reverse sweep.
+"""Keep the elements of an array once that two loops of an iteration keep for the reverse sweep.
 
     for k in range(1, n):                           for k in range(1, n):
         for i in range(k):                              for i in range(k):
@@ -12,7 +12,7 @@
     ...                                             ...
             b = second[t, i]                                b = first[t, t - i]
 
-What a record holds follows from its own subscripts: `second[t, i]` is what `y[k - i - 1]` was in the trip with
+What a record holds follows from its own subscripts: `second[t, i]` is what `y[k - i - 1]` was in the iteration with
 `k - 1 = t`.  The other record, or a copy of the array, has it at `first[t, k - i - 1]`.
 
 Needs a proof that nothing stores into the array from one of the two loops to the other, that the record which stays
@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tapec.analyses.iterations import Access
 from tapec.analyses.regions import Region, common
-from tapec.analyses.trips import Access
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.kept_elements import Record, Records, name_of
@@ -61,7 +61,7 @@ def keep_once(
         return function
     if listener is not None:
         for one in found:
-            why = "a trip keeps these elements of `{0}` already"
+            why = "an iteration keeps these elements of `{0}` already"
             listener.decide(one.gone.load.span, "records", "not kept again", why, Named(one.gone.array))
     change = _Change(records, found)
     body = change.block(function.body)
@@ -82,9 +82,9 @@ class _Twice:
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self.trips = records.trips
-        self.regions = self.trips.regions
-        self.integers = self.trips.dependence.integers
+        self.iterations = records.iterations
+        self.regions = self.iterations.regions
+        self.integers = self.iterations.dependence.integers
 
     def alike(self) -> list[_Pair]:
         """The records that are not needed; those that stay in their place are not among them."""
@@ -136,7 +136,7 @@ class _Twice:
         return stmt
 
     def only_loops(self, stmt: Stmt, here: Region) -> bool:
-        """Whether nothing but loops stand between a region and a statement, so that every trip comes to it."""
+        """Whether nothing but loops stand between a region and a statement, so that every iteration comes to it."""
         region = self.regions.of[id(stmt)]
         while region is not here:
             owner = region.owner
@@ -157,7 +157,7 @@ class _Twice:
         return False
 
     def solved(self, gone: Record, stays: Record, own: list[str]) -> dict[str, Sum] | None:
-        """In which trips of its own loops a record has met the elements of another one."""
+        """In which iterations of its own loops a record has met the elements of another one."""
         values: dict[str, Sum] = {}
         for mine, wanted in zip(stays.subs, gone.subs, strict=True):
             counting = [name for name in own if name in mine.names()]
@@ -172,7 +172,7 @@ class _Twice:
         return values if len(values) == len(own) else None
 
     def holds(self, gone: Record, own: list[For], values: dict[str, Sum]) -> bool:
-        """Whether a record's loops, which make all trips of their ranges, come to these."""
+        """Whether a record's loops, which make all iterations of their ranges, come to these."""
         where = self.regions.of[id(gone.store)]
         for loop in own:
             start, stop = self.integers.bound(loop.start, loop), self.integers.bound(loop.stop, loop)
@@ -194,14 +194,14 @@ class _Twice:
 
     def untouched(self, behind: Record, window: list[Stmt]) -> bool:
         """Whether nothing stores into the array before the later of two records, in a window, has been made."""
-        memory = self.trips.aliases.find(behind.array)
+        memory = self.iterations.aliases.find(behind.array)
         *before, last = window
-        touched = [access for access in self.trips.accesses((last,)) if self.touches(access, memory)]
-        if any(self.touches(access, memory) for access in self.trips.accesses(tuple(before))):
+        touched = [access for access in self.iterations.accesses((last,)) if self.touches(access, memory)]
+        if any(self.touches(access, memory) for access in self.iterations.accesses(tuple(before))):
             return False
         if not touched:
             return True
-        # each trip may store into the element that it has loaded, and no other trip loads that
+        # each iteration may store into the element that it has loaded, and no other iteration loads that
         counted = [name_of(sum_) for sum_ in behind.subs]
         inner = [loop.var for loop in behind.loops if loop.var in written_in([last])]
         if any(counted.count(var) != 1 for var in inner):
@@ -219,7 +219,7 @@ class _Twice:
         return True
 
     def touches(self, access: Access, memory: str) -> bool:
-        return access.kind != "load" and self.trips.aliases.find(access.array) == memory
+        return access.kind != "load" and self.iterations.aliases.find(access.array) == memory
 
     def placed(self, gone: Record, stays: Record, values: dict[str, Sum]) -> tuple[Sum, ...] | None:
         """The subscripts of the record that stays, in those of the other one."""
@@ -245,7 +245,7 @@ class _Change:
 
     def __init__(self, records: Records, found: list[_Pair]) -> None:
         self.records = records
-        self.fresh = Fresh(records.trips.types)
+        self.fresh = Fresh(records.iterations.types)
         self.pairs = {one.gone.buffer: one for one in found}
         self.gone = {id(one.gone.store) for one in found}
 

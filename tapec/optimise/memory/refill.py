@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -68,8 +68,8 @@ class _Refill:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
         self.fresh = Fresh(function.types)
-        self.trips = Trips(function)
-        self.aliases = self.trips.aliases
+        self.iterations = Iterations(function)
+        self.aliases = self.iterations.aliases
         self.changed = {self.aliases.find(name) for stmt in walk(function.body) for name in changed(stmt)}
         names = [name for name, type_ in function.types.items() if is_memory(type_)]
         classes = [self.aliases.find(name) for name in names]
@@ -106,7 +106,7 @@ class _Refill:
         for stmt in loop.body:
             match stmt:
                 case Store(array=array, index=(index,), value=value, accumulate=False) if array in self.alone:
-                    made = self.trips.definition(Name(array))
+                    made = self.iterations.definition(Name(array))
                     if index != Name(loop.var) or not isinstance(made, Op) or made.fn not in ("empty", "zeros"):
                         continue
                     if made.args[1:] != (loop.stop,) or self.type_of(value) != self.fresh.types[array].element:  # type: ignore[union-attr]
@@ -119,7 +119,9 @@ class _Refill:
         return self.fresh.types.get(atom.id) if isinstance(atom, Name) else None
 
     def computing(self, loop: For, value: Atom) -> tuple[Assign, ...] | None:
-        """The statements of a trip that compute a value; None if they are many, or may give something else later."""
+        """The statements of an iteration that compute a value; None if they are many, or may give something else
+        later.
+        """
         own = {s.target: s for s in loop.body if isinstance(s, Assign)}
         wanted = {value.id} if isinstance(value, Name) else set()
         found: list[Assign] = []
@@ -129,7 +131,7 @@ class _Refill:
                 wanted |= set(reads(stmt))
         inside = {id(stmt) for stmt in walk(loop.body)}
         for name in wanted - {loop.var}:
-            defs = self.trips.regions.defs.get(name, [])
+            defs = self.iterations.regions.defs.get(name, [])
             if len(defs) > 1 or (name not in own and any(id(stmt) in inside for stmt in defs)):
                 return None
         loads = [s for s in found if isinstance(s.value, Op) and s.value.fn == "load"]
@@ -153,7 +155,7 @@ class _Refill:
         return found if all(isinstance(s, Assign) and s.value == wanted for s in found) else None
 
     def refilled(self, filling: _Filling, stmt: Stmt) -> Stmt:
-        """The statement with the element computed at the beginning of a trip instead of loaded."""
+        """The statement with the element computed at the beginning of an iteration instead of loaded."""
         if not isinstance(stmt, For) or not self.reading(filling, stmt):
             return stmt
         names: dict[str, Name | Const | Op] = {filling.loop.var: Name(stmt.var)}

@@ -8,10 +8,10 @@
     for i in range(n):                            x_bar[i] = x_bar[i] / s
         x_bar[i] = e[i] / s
 
-Large arrays are fresh memory, which costs more than the arithmetic on it.  A trip reads the element before it fills it,
-and no other trip does.  Refused where another name may have the memory that would be shared, sizes may differ, or
-something outside the block reads the array, as the reverse sweep of a branch does; an array of the user's keeps its
-name, and so its memory.
+Large arrays are fresh memory, which costs more than the arithmetic on it.  An iteration reads the element before it
+fills it, and no other iteration does.  Refused where another name may have the memory that would be shared, sizes may
+differ, or something outside the block reads the array, as the reverse sweep of a branch does; an array of the user's
+keeps its name, and so its memory.
 
 A matrix product is memory of its own, too: an array that is nothing but a copy of it becomes the product itself.
 """
@@ -22,8 +22,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Vocabulary, is_adjoint
 from tapec.optimise.loops.nests import Nests
@@ -58,13 +58,13 @@ def reuse_memory(
 class _Reused:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function, self.listener = function, listener
-        self.trips = Trips(function)
-        self.nests = Nests(self.trips)
+        self.iterations = Iterations(function)
+        self.nests = Nests(self.iterations)
         self.words = Vocabulary(function)
         # how many names have one memory, and what is used otherwise than by element
         self.names: dict[str, int] = {}
         for name, type_ in function.types.items():
-            if is_memory(type_) and name in self.trips.regions.defs:
+            if is_memory(type_) and name in self.iterations.regions.defs:
                 own = self.nests.memory(name)
                 self.names[own] = self.names.get(own, 0) + 1
         self.whole = {name for stmt in walk(function.body) if not _by_element(stmt) for name in reads(stmt)}
@@ -92,7 +92,7 @@ class _Reused:
         array = made.target
         place = next((k for k, stmt in enumerate(block) if stmt is made), None)
         first = None if place is None else self.nests.first(block, place, array)
-        if first is None or len(self.trips.regions.defs[array]) != 1:
+        if first is None or len(self.iterations.regions.defs[array]) != 1:
             return block
         found = self.nests.element(block[first], array, empty.args[1:])
         if found is None:
@@ -113,7 +113,7 @@ class _Reused:
     def stored(self, store: Stmt) -> Expr | None:
         """What a store writes, by its first name."""
         value: Expr | None = store.value if isinstance(store, Store) else None
-        while isinstance(value, Name) and isinstance(made := self.trips.definition(value), Name):
+        while isinstance(value, Name) and isinstance(made := self.iterations.definition(value), Name):
             value = made
         return value
 
@@ -126,8 +126,8 @@ class _Reused:
         return (
             alone
             and (is_adjoint(old) or not self.words.is_users(old))
-            and self.trips.types[old] == self.trips.types[array]
-            and len(self.trips.regions.defs[old]) == 1
+            and self.iterations.types[old] == self.iterations.types[array]
+            and len(self.iterations.regions.defs[old]) == 1
             and len(made) == 1
             and isinstance(made[0], Op)
             and all(map(self.nests.fixed, empty.args[1:]))
@@ -155,13 +155,13 @@ class _Reused:
             case Assign(target=target):
                 return target == array or self.elements_of(stmt.value)
             case Store(index=index):
-                return all(map(self.trips.never_negative, index))
+                return all(map(self.iterations.never_negative, index))
         return False
 
     def elements_of(self, value: Expr) -> bool:
         match value:
             case Op(fn="load", args=(_, *subs)):
-                return all(isinstance(sub, Name | Const) and self.trips.never_negative(sub) for sub in subs)
+                return all(isinstance(sub, Name | Const) and self.iterations.never_negative(sub) for sub in subs)
         return False
 
     def ends(self, block: Block, first: int, body: Block, store: int, load: Assign) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import Assign, Atom, Const, For, Name, Op, Stmt, Store
@@ -28,8 +28,8 @@ class Edge:
 class Rims:
     """Writes the loops that copy; names are `fresh`."""
 
-    def __init__(self, trips: Trips, fresh: Fresh) -> None:
-        self.trips = trips
+    def __init__(self, iterations: Iterations, fresh: Fresh) -> None:
+        self.iterations = iterations
         self.fresh = fresh
 
     def edge(self, low: Affine, high: Affine, limit: Atom, span: Span | None, out: list[Stmt]) -> Edge:
@@ -37,7 +37,7 @@ class Rims:
         first: Atom = Const(0)
         if low != Affine(None, 0):
             first = self.number(Op("min", (self.place(low, span, out), limit)), span, out)
-        whole = self.trips.subscript(limit)
+        whole = self.iterations.subscript(limit)
         if whole is not None and high.base == whole.base and high.offset <= whole.offset:
             if high == whole and first == Const(0):
                 return Edge(first, limit, limit)
@@ -48,7 +48,7 @@ class Rims:
     def rim(self, target: str, source: str, edges: list[Edge], span: Span | None) -> list[Stmt]:
         """Copy the elements outside a box: per axis those before and behind it, within the box along earlier axes.
 
-        The loop along that axis, of few trips, is the outermost.
+        The loop along that axis, of few iterations, is the outermost.
         """
         out: list[Stmt] = []
         for axis, edge in enumerate(edges):
@@ -66,7 +66,7 @@ class Rims:
 
     def copied(self, target: str, source: str, loops: list[tuple[int, Atom, Atom]], span: Span | None) -> list[Stmt]:
         """Copy elements by loops over an axis each, outermost first."""
-        type_ = self.trips.types[source]
+        type_ = self.iterations.types[source]
         assert isinstance(type_, Array)
         variables = {axis: self.fresh("ijkl"[axis % 4], INT64) for axis, _, _ in loops}
         subs = tuple(Name(variables[axis]) for axis in sorted(variables))

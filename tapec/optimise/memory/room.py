@@ -1,20 +1,20 @@
-"""How many trips a loop makes in all, where loops around it run it with other bounds each time.
+"""How many iterations a loop makes in all, where loops around it run it with other bounds each time.
 
     for i in range(n):                  total = 0
         m = start[i + 1] - start[i]     for i in range(n):
         for p in range(m):        ->        m = start[i + 1] - start[i]
             ...                             total += max(m, 0)
 
-What the bounds follow from is computed twice: numbers that the loops do not hand from trip to trip, and elements of
-arrays that they leave alone.
+What the bounds follow from is computed twice: numbers that the loops do not hand from iteration to iteration, and
+elements of arrays that they leave alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.regions import Region
-from tapec.analyses.trips import Trips
 from tapec.errors import Span
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -38,7 +38,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import INT64
-from tapec.transforms.extents import trip_count
+from tapec.transforms.extents import iteration_count
 
 _AGAIN = frozenset(
     {"+", "-", "*", "//", "%", "max", "min", "dim", "load", "<", "<=", ">", ">=", "==", "!=", "not", "and", "or"}
@@ -46,14 +46,14 @@ _AGAIN = frozenset(
 
 
 class Room:
-    """Counts trips of the loops of a function."""
+    """Counts iterations of the loops of a function."""
 
     def __init__(self, function: Function, fresh: Fresh) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = fresh
 
     def of(self, body: Region, outermost: For) -> tuple[Block, Atom] | None:
-        """Statements that stand before a nest of loops, and how many trips one of its loops makes in all."""
+        """Statements that stand before a nest of loops, and how many iterations one of its loops makes in all."""
         if any(isinstance(stmt, Raise) for stmt in walk(outermost.body)):
             return None
         worker = _Counting(self, outermost)
@@ -61,14 +61,14 @@ class Room:
 
 
 class _Counting:
-    """Goes outward from a loop, and writes what counts its trips."""
+    """Goes outward from a loop, and writes what counts its iterations."""
 
     def __init__(self, room: Room, outermost: For) -> None:
-        self.trips = room.trips
+        self.iterations = room.iterations
         self.fresh = room.fresh
         self.outermost = outermost
         self.written = written_in((outermost,))
-        aliases = self.trips.aliases
+        aliases = self.iterations.aliases
         self.changed = {aliases.find(array) for stmt in walk((outermost,)) for array in changed(stmt)}
         # what stands before the loop so far, what it counts, and the names that this follows from
         self.stmts: list[Stmt] = []
@@ -104,12 +104,12 @@ class _Counting:
         return renamed(tuple(self.stmts), self.fresh.anew(sorted(again))), self.amount
 
     def counted(self, loop: For) -> bool:
-        """Whether the bounds of a loop tell how many trips it makes."""
+        """Whether the bounds of a loop tell how many iterations it makes."""
         whole = (isinstance(a, Const) or self.fresh.types[a.id] == INT64 for a in (loop.start, loop.stop))
         return not may_leave(loop.body) and all(whole)
 
     def loop(self, loop: For, differs: bool) -> None:
-        """Take what has been counted once per trip of a loop; it may differ from trip to trip."""
+        """Take what has been counted once per iteration of a loop; it may differ from iteration to iteration."""
         if differs:
             total = self.fresh("total", INT64)
             more = Assign(total, Op("+", (Name(total), self.amount)), self.span)
@@ -118,8 +118,8 @@ class _Counting:
             self.stmts, self.amount = [Assign(total, Const(0), self.span), summed], Name(total)
             self.wanted.discard(loop.var)
         else:
-            trips = self.value(Op("max", (self.flat(trip_count(loop.start, loop.stop, loop.step)), Const(0))))
-            self.amount = trips if self.amount == Const(1) else self.value(Op("*", (trips, self.amount)))
+            iterations = self.value(Op("max", (self.flat(iteration_count(loop.start, loop.stop, loop.step)), Const(0))))
+            self.amount = iterations if self.amount == Const(1) else self.value(Op("*", (iterations, self.amount)))
         self.wanted.update(name for bound in (loop.start, loop.stop) for name in names_in(bound))
 
     def branch(self, stmt: If, taken: bool) -> None:
@@ -152,7 +152,7 @@ class _Counting:
     def again(self, stmt: Assign) -> bool:
         """Whether a statement can be run a second time, before the loops."""
         value = stmt.value
-        if not self.trips.fixed(Name(stmt.target)):
+        if not self.iterations.fixed(Name(stmt.target)):
             return False
         if not isinstance(value, Op):
             return True
@@ -160,7 +160,7 @@ class _Counting:
             return False
         if value.fn in ("load", "dim"):
             array = next(names_in(value))
-            still = value.fn == "dim" or self.trips.aliases.find(array) not in self.changed
+            still = value.fn == "dim" or self.iterations.aliases.find(array) not in self.changed
             return still and array not in self.written
         return True
 

@@ -1,4 +1,4 @@
-"""Turn an array into a number of a trip where each trip finds zero in its element, and leaves zero there.
+"""Turn an array into a number of an iteration where each iteration finds zero in its element, and leaves zero there.
 
     a_bar = np.zeros(n)
     for k in range(m):                            for k in range(m):
@@ -9,7 +9,7 @@
             x_bar[i] += t
 
 So are adjoints of scratch arrays, after the loop that uses an element has been joined with the loop that stored it
-(`loops.neighbours`): what a trip of the reverse sweep adds is taken by the same trip.
+(`loops.neighbours`): what an iteration of the reverse sweep adds is taken by the same iteration.
 
 An array qualifies if one run of statements, without exits, has all that use it: always the same element, which it
 either sets before it reads it, or finds zero, in an array made of zeros, and sets to zero in the end.
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from tapec.analyses.trips import Access, Trips
+from tapec.analyses.iterations import Access, Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.single import single_values
 from tapec.optimise.memory.scalars import replace_small_arrays
@@ -60,28 +60,29 @@ def numbers_of_spent(
 class _Spent:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.types = dict(function.types)
         used = Counter(name for stmt in walk(function.body) for name in {*reads(stmt), *writes(stmt)})
         used.update(function.params)
-        classes = Counter(map(self.trips.aliases.find, used))
+        classes = Counter(map(self.iterations.aliases.find, used))
         # arrays that have one name, what makes them, and how many statements use them
         self.waiting: dict[str, tuple[Op, int]] = {}
         for stmt in walk(function.body):
             match stmt:
                 case Assign(target=name, value=Op(fn="zeros" | "empty") as value):
-                    alone = classes[self.trips.aliases.find(name)] == 1
-                    if alone and self.trips.fixed(Name(name)):
+                    alone = classes[self.iterations.aliases.find(name)] == 1
+                    if alone and self.iterations.fixed(Name(name)):
                         self.waiting[name] = value, used[name] - 1
         self.found: dict[str, Op] = {}
-        # statements, by identity: the first one of a trip that uses an array, with what it uses, and the last ones
+        # statements, by identity: the first one of an iteration that uses an array, with what it uses, and the last
+        # ones
         self.first: dict[int, list[str]] = {}
         self.last: set[int] = set()
 
     def look(self, loop: For) -> None:
-        """Find the arrays of which a trip of a loop spends one element."""
+        """Find the arrays of which an iteration of a loop spends one element."""
         by_array: dict[str, list[Access]] = {}
-        for access in self.trips.accesses(loop.body):
+        for access in self.iterations.accesses(loop.body):
             if access.array in self.waiting:
                 by_array.setdefault(access.array, []).append(access)
         here = {id(stmt) for stmt in loop.body}
@@ -92,7 +93,7 @@ class _Spent:
                 del self.waiting[array]
                 self.found[array] = made
                 if self.listener is not None:
-                    why = "each trip spends one element"
+                    why = "each iteration spends one element"
                     self.listener.decide(loop.span, "spent", "`{0}` became a number", why, Named(array))
                 self.first.setdefault(id(accesses[0].stmt), []).append(array)
                 if accesses[-1].kind == "store":
@@ -103,7 +104,7 @@ class _Spent:
         index = accesses[0].index
         if index is None or any(one.index != index for one in accesses):
             return False
-        if not all(isinstance(sub, Name | Const) and self.trips.fixed(sub) for sub in index):
+        if not all(isinstance(sub, Name | Const) and self.iterations.fixed(sub) for sub in index):
             return False
         last = accesses[-1]
         zero = last.kind == "store" and isinstance(last.stmt, Store) and last.stmt.value == Const(0.0)

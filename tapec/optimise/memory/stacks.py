@@ -1,22 +1,22 @@
-"""Keep lists of numbers that the trips of a loop fill and empty, instead of making them in every trip.
+"""Keep lists of numbers that the iterations of a loop fill and empty, instead of making them in every iteration.
 
     for r in range(n):                            x_stack = [0.0] * 64
         x_stack = [0.0][:0]                       for r in range(n):
         while ...:                                    height = 0
             x_stack.append(x)                         while ...:
         ...                                               if height == len(x_stack):
-        for trip in range(trips - 1, -1, -1):                 x_stack.extend(x_stack)
+        for iteration in range(iterations - 1, -1, -1):                 x_stack.extend(x_stack)
             x = x_stack.pop()              ->             x_stack[height] = x
                                                           height += 1
                                                       ...
-                                                      for trip in range(trips - 1, -1, -1):
+                                                      for iteration in range(iterations - 1, -1, -1):
                                                           height -= 1
                                                           x = x_stack[height]
 
-A list that grows from nothing in every trip, and shrinks again, is moved in memory several times: a tomography took ten
-times its primal, and 3.4 with lists that are kept.  (Arrays that grow take 20: Numba counts references to a name
-that may stand for another array.)  A list that is made once is as fast with `append` and `pop`.  Lists to which the
-same blocks append, and which the same blocks pop, have one height; lists that are used in other ways stay.
+A list that grows from nothing in every iteration, and shrinks again, is moved in memory several times: a tomography
+took ten times its primal, and 3.4 with lists that are kept.  (Arrays that grow take 20: Numba counts references to a
+name that may stand for another array.)  A list that is made once is as fast with `append` and `pop`.  Lists to which
+the same blocks append, and which the same blocks pop, have one height; lists that are used in other ways stay.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Group:
 
 
 def _groups(function: Function) -> list[tuple[NumberList, ...]]:
-    """The lists that trips make anew, those of one height together."""
+    """The lists that iterations make anew, those of one height together."""
     lists = number_lists(function)
     if not lists:
         return []
@@ -113,7 +113,7 @@ class _Writer:
         for stmt in block:
             for name in self.before.get(id(stmt), ()):
                 if self.listener is not None:
-                    why = "every trip fills and empties it"
+                    why = "every iteration fills and empties it"
                     self.listener.decide(_span(stmt), "stacks", "the list `{0}` keeps its memory", why, Named(name))
                 out.append(Assign(name, self.room(name), _span(stmt)))
             out += self.statement(stmt)

@@ -1,4 +1,4 @@
-"""Keep a row for the reverse sweep once, where every trip of a loop would keep the same.
+"""Keep a row for the reverse sweep once, where every iteration of a loop would keep the same.
 
     for i in range(k + 1, n):                 if k + 1 < n:
         for j in range(k + 1, n):                 for j in range(k + 1, n):
@@ -9,8 +9,8 @@
 
 An elimination would write the pivot's row as often as there are rows below it.
 
-Needs a row that no trip of the outer loop stores into, subscripts and bounds that it does not change, and a store into
-memory that nothing else in the loop uses.
+Needs a row that no iteration of the outer loop stores into, subscripts and bounds that it does not change, and a store
+into memory that nothing else in the loop uses.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class _Rows:
         yield map_blocks(stmt, self.block)
 
     def moved(self, outer: For, inner: For) -> Iterator[tuple[Store, For]]:
-        """Stores of an inner loop that all trips of the outer one make alike, and the loop that makes each before."""
+        """Stores of an inner loop that all iterations of the outer one make alike, and the loop that makes each
+        before.
+        """
         changing = {outer.var, *written_in(outer.body)}
         if any(name in changing for bound in (inner.start, inner.stop, inner.step) for name in names_in(bound)):
             return
@@ -99,14 +101,14 @@ class _Rows:
             if alike and self.is_alone(store, outer) and self.stays(load, outer):
                 body = (*(stmt for stmt in inner.body if any(stmt is one for one in needed.values())), load, store)
                 if self.listener is not None:
-                    why = "every trip of {0} would keep the same"
+                    why = "every iteration of {0} would keep the same"
                     self.listener.decide(load.span, "stored_once", "kept once, before the loop", why, outer.span)
                 yield store, self.apart(replace(inner, body=body, independent=False))
 
     def collect(
         self, number: Expr, inner: For, made: dict[str, Assign], changing: set[str], needed: dict[str, Assign]
     ) -> bool:
-        """Whether a subscript is the same for all trips; adds what computes it in one."""
+        """Whether a subscript is the same for all iterations; adds what computes it in one."""
         if not isinstance(number, Name) or number.id == inner.var or number.id not in changing:
             return isinstance(number, Name | Const)
         stmt = made.get(number.id)
@@ -124,7 +126,7 @@ class _Rows:
         return not any(self.known.aliases.find(n) == cls for stmt in others for n in (*reads(stmt), *writes(stmt)))
 
     def stays(self, load: Assign, outer: For) -> bool:
-        """Whether no trip of a loop changes the element that is read."""
+        """Whether no iteration of a loop changes the element that is read."""
         assert isinstance(load.value, Op) and isinstance(load.value.args[0], Name)
         array = load.value.args[0].id
         cls = self.known.aliases.find(array)

@@ -6,14 +6,14 @@
         x_stack.append(x)                     y = x * w
         y = x * w                   ->        kept_stack.append((x, y))
         y_stack.append(y)                     ...
-        ...                               for trip in range(trips - 1, -1, -1):
-    for trip in range(trips - 1, -1, -1):     x, y = kept_stack.pop()
+        ...                               for iteration in range(iterations - 1, -1, -1):
+    for iteration in range(iterations - 1, -1, -1):     x, y = kept_stack.pop()
         x = x_stack.pop()                     ...
         ...
 
-Numba asks of each list whether there is room, and writes its length: four lists of numbers took 15 to 19 ns per trip,
-and one of tuples 7; a list takes as long to compile as ten lines, too.  The numbers of a tuple have one size, so that
-none of its memory is empty.
+Numba asks of each list whether there is room, and writes its length: four lists of numbers took 15 to 19 ns per
+iteration, and one of tuples 7; a list takes as long to compile as ten lines, too.  The numbers of a tuple have one
+size, so that none of its memory is empty.
 
 Late: other passes ask for lists of numbers.
 """

@@ -1,4 +1,4 @@
-"""Let the trips of a loop take turns at two arrays, where each would make one and hand it to the next.
+"""Let the iterations of a loop take turns at two arrays, where each would make one and hand it to the next.
 
                                           turns = np.empty((2, n))
     for t in range(steps):                for t in range(steps):
@@ -7,11 +7,11 @@
             new[i] = old[i] + x[i]                new[i] = old[i] + x[i]
         old = new                             old = new
 
-What a trip has made lasts as long as the next trip: the one after that can have its memory.
+What an iteration has made lasts as long as the next iteration: the one after that can have its memory.
 
-Needs one name alone that hands the array on, set once in every trip, to what that trip has made or to what was there
-before the loop.  No other name for the memory lives longer than the trip that sets it, and neither a list nor the
-caller gets it.  The extents are known before the loop, and are not negative.
+Needs one name alone that hands the array on, set once in every iteration, to what that iteration has made or to what
+was there before the loop.  No other name for the memory lives longer than the iteration that sets it, and neither a
+list nor the caller gets it.  The extents are known before the loop, and are not negative.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.facts import facts
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import ALLOCATIONS, is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -66,7 +66,7 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class _Pair:
-    """An array that a trip makes and hands on."""
+    """An array that an iteration makes and hands on."""
 
     made: Assign
     extents: tuple[Name | Const, ...]
@@ -76,8 +76,8 @@ class _Turns:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
         self.types = function.types
-        self.trips = Trips(function)
-        self.regions = self.trips.regions
+        self.iterations = Iterations(function)
+        self.regions = self.iterations.regions
         self.facts = facts(function)
         self.fresh = Fresh(function.types)
 
@@ -100,7 +100,7 @@ class _Turns:
         type_ = self.types[name]
         assert isinstance(type_, Array) and isinstance(made.value, Op)
         if self.listener is not None:
-            why = "a trip of {1} hands it to the next one, no further"
+            why = "an iteration of {1} hands it to the next one, no further"
             about = Named(name, made.span), loop.span
             self.listener.decide(made.span, "turns", "two arrays take turns at `{0}`", why, *about)
         turns = self.fresh(f"{name}_turns", type_)
@@ -132,7 +132,7 @@ class _Turns:
     # which arrays
 
     def pairs(self, loop: For) -> Iterator[_Pair]:
-        """The arrays of a loop's trips that two can take turns at."""
+        """The arrays of a loop's iterations that two can take turns at."""
         if loop.parallel or loop.slots is not None or loop.step not in (Const(1), Const(-1)):
             return
         inside = written_in(loop.body)
@@ -144,16 +144,16 @@ class _Turns:
                     type_ = self.types[target]
                     known = all(isinstance(one, Name) and inside.isdisjoint(names_in(one)) for one in extents)
                     vector = isinstance(type_, Array) and type_.ndim == 1 and (fn == "empty" or type_.is_float)
-                    if known and vector and self.last_a_trip(loop, stmt):
+                    if known and vector and self.last_an_iteration(loop, stmt):
                         yield _Pair(stmt, tuple(extents))  # type: ignore[arg-type]
 
-    def last_a_trip(self, loop: For, made: Assign) -> bool:
-        """Whether what a trip makes is handed to the next trip, and no further."""
+    def last_an_iteration(self, loop: For, made: Assign) -> bool:
+        """Whether what an iteration makes is handed to the next iteration, and no further."""
         assert isinstance(made.value, Op)
         extents = made.value.args[1:]
-        if not all(self.trips.never_negative(one, made) for one in extents):
+        if not all(self.iterations.never_negative(one, made) for one in extents):
             return False
-        members = self.facts.members[self.trips.aliases.find(made.target)]
+        members = self.facts.members[self.iterations.aliases.find(made.target)]
         if not all(self.types[name] == self.types[made.target] or self.is_view(name) for name in members):
             return False
         if any(self.gets_away(stmt, members) for stmt in walk(self.facts.function.body)):
@@ -161,11 +161,11 @@ class _Turns:
         statements = list(walk(loop.body))
         inside = {id(stmt) for stmt in statements}
         setting = {name: [one for one in self.regions.defs.get(name, ()) if id(one) in inside] for name in members}
-        of_trips = [one for defs in setting.values() for one in defs if _makes(one)]
+        of_iterations = [one for defs in setting.values() for one in defs if _makes(one)]
         handed = [
             name for name, defs in setting.items() if defs and len(defs) < len(self.regions.defs.get(name, ()))
         ]
-        if len(of_trips) != 1 or of_trips[0] is not made or len(handed) != 1:
+        if len(of_iterations) != 1 or of_iterations[0] is not made or len(handed) != 1:
             return False
         (handed_on,) = handed
         if not self.set_once(loop, handed_on, made, setting):
@@ -173,11 +173,11 @@ class _Turns:
         if not all(_knows_what_is_apart(one) for one in statements if isinstance(one, For) and _meets(one, members)):
             return False
         short = [name for name, defs in setting.items() if defs and name != handed_on]
-        return all(self.ends_with_trip(name, setting[name], inside) for name in short)
+        return all(self.ends_with_iteration(name, setting[name], inside) for name in short)
 
     def is_view(self, name: str) -> bool:
         """Whether a name is nothing but a view."""
-        value = self.trips.definition(Name(name))
+        value = self.iterations.definition(Name(name))
         return isinstance(self.types[name], Array) and isinstance(value, Op) and value.fn not in ALLOCATIONS
 
     def gets_away(self, stmt: Stmt, members: set[str]) -> bool:
@@ -191,7 +191,7 @@ class _Turns:
         return False
 
     def set_once(self, loop: For, name: str, made: Assign, setting: dict[str, list[Stmt]]) -> bool:
-        """Whether every trip sets what is handed on once, to what it has made or to what was there before."""
+        """Whether every iteration sets what is handed on once, to what it has made or to what was there before."""
         defs = setting[name]
         if len(defs) != 1 or not any(stmt is defs[0] for stmt in loop.body):
             return False
@@ -210,19 +210,19 @@ class _Turns:
         )
 
     def was_there(self, name: str, made: Assign, setting: dict[str, list[Stmt]]) -> bool:
-        """Whether a name is what a trip has made, or no trip sets it."""
+        """Whether a name is what an iteration has made, or no iteration sets it."""
         defs = setting.get(name, [])
         return all(one is made for one in defs)
 
-    def ends_with_trip(self, name: str, defs: list[Stmt], inside: set[int]) -> bool:
-        """Whether whoever reads a name does so in the trip that has set it, and behind that."""
+    def ends_with_iteration(self, name: str, defs: list[Stmt], inside: set[int]) -> bool:
+        """Whether whoever reads a name does so in the iteration that has set it, and behind that."""
         if len(defs) != len(self.regions.defs.get(name, ())):
             return False
         readers = self.facts.readers.get(name, ())
         return all(id(reader) in inside and self.comes_behind(reader, name, defs) for reader in readers)
 
     def comes_behind(self, reader: Stmt, name: str, defs: list[Stmt]) -> bool:
-        """Whether a statement runs only where one of some others has set a name in the same trip."""
+        """Whether a statement runs only where one of some others has set a name in the same iteration."""
         here, place = self.regions.of[id(reader)], self.regions.place
         before = [one for one in defs if place[id(one)] < place[id(reader)]]
         if any(here.inside(self.regions.of[id(one)]) for one in before):

@@ -76,7 +76,7 @@ class _Factors:
             if isinstance(stmt, Assign) and _calls(stmt, _SOLVE):
                 self.solve(stmt, known, out)
             elif isinstance(stmt, For | Loop):
-                # a trip may come behind another one that has changed the matrix
+                # an iteration may come behind another one that has changed the matrix
                 out.append(map_blocks(stmt, functools.partial(self.block, known=self.holding(known, stmt))))
             elif isinstance(stmt, If):
                 out.append(map_blocks(stmt, functools.partial(self.block, known=known)))

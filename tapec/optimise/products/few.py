@@ -11,9 +11,9 @@
                                               else:
                                                   ...                                               as it was
 
-A call of BLAS costs more than a product of two 3 by 3 matrices, and makes an array; as loops, trips run side by side.
-Nobody knows extents of parameters before the program runs, but they can be asked first, if those of all products in
-loops are theirs.  Each form is differentiated and made fast by itself, as those of `extents.unstretched` are.
+A call of BLAS costs more than a product of two 3 by 3 matrices, and makes an array; as loops, iterations run side by
+side. Nobody knows extents of parameters before the program runs, but they can be asked first, if those of all products
+in loops are theirs.  Each form is differentiated and made fast by itself, as those of `extents.unstretched` are.
 """
 
 from __future__ import annotations

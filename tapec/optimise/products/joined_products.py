@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.names import Fresh
@@ -85,7 +85,7 @@ class _Joined:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function, self.listener = function, listener
         self.fresh = Fresh(function.types)
-        self.nests = Nests(Trips(function))
+        self.nests = Nests(Iterations(function))
         stmts = list(walk(function.body))
         self.writes = Counter(function.params) + Counter(name for stmt in stmts for name in writes(stmt))
         self.reads = Counter(name for stmt in stmts for name in reads(stmt))

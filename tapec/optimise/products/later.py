@@ -1,4 +1,4 @@
-"""Add products of two vectors to a matrix after the loop whose trips need one another, as one product of matrices.
+"""Add products of two vectors to a matrix after the loop whose iterations need one another, as one product of matrices.
 
     for t in range(steps - 1, -1, -1):            for t in range(steps - 1, -1, -1):
         h = ...                                       h = ...
@@ -10,17 +10,17 @@
                 h_bar[k] += z * w[i, k]                       h_bar[k] += z * w[i, k]
                                                   w_bar += np.dot(kept.T, kept_1)
 
-A recurrent network asks for the adjoint of its weights once, at the end: until then each trip keeps the two vectors,
-which are small.  Nothing else in the loop meets the matrix, and nothing in the nest changes the other vector.  Where
-the product is too small for BLAS, or the vectors take more than 128 MB, a trip adds as it stands.  Loops whose trips
-may run in any order are left to other passes.
+A recurrent network asks for the adjoint of its weights once, at the end: until then each iteration keeps the two
+vectors, which are small.  Nothing else in the loop meets the matrix, and nothing in the nest changes the other vector.
+Where the product is too small for BLAS, or the vectors take more than 128 MB, an iteration adds as it stands.  Loops
+whose iterations may run in any order are left to other passes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
@@ -67,7 +67,7 @@ def add_later(
 
 @dataclass(frozen=True)
 class _Update:
-    """An addition in the innermost loop of a nest: a number of a trip and a row times an element of a vector.
+    """An addition in the innermost loop of a nest: a number of an iteration and a row times an element of a vector.
 
     array, index    the matrix, and where in it, in names that are set before the loop but for rows and columns
     own             the first number
@@ -97,7 +97,7 @@ class _Kept:
 class _Later:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.found = False
 
@@ -109,24 +109,30 @@ class _Later:
         return tuple(out)
 
     def loop(self, loop: For) -> list[Stmt] | None:
-        """What takes a loop's place whose trips add products of vectors to matrices."""
+        """What takes a loop's place whose iterations add products of vectors to matrices."""
         down = loop.step == Const(-1) and loop.stop == Const(-1)
         counted = down or (loop.step == Const(1) and loop.start == Const(0))
         ends = loop.start if down else loop.stop
-        if not counted or loop.slots is not None or loop.parallel or may_leave(loop.body) or not self.trips.fixed(ends):
+        if (
+            not counted
+            or loop.slots is not None
+            or loop.parallel
+            or may_leave(loop.body)
+            or not self.iterations.fixed(ends)
+        ):
             return None
         updates = [one for stmt in loop.body if isinstance(stmt, For) for one in self.updates(loop, stmt)]
-        if not updates or self.trips.commute(loop):
+        if not updates or self.iterations.commute(loop):
             return None
         before: list[Stmt] = []
-        trips = moved(self.fresh, ends, 1, updates[0].store, before) if down else ends
-        kept = self.keep(updates, trips, before)
+        iterations = moved(self.fresh, ends, 1, updates[0].store, before) if down else ends
+        kept = self.keep(updates, iterations, before)
         body = tuple(new for stmt in loop.body for new in self.keeping(stmt, loop.var, updates, kept))
         after = [self.product(one, kept[id(one)]) for one in updates]
         self.found = True
         if self.listener is not None:
             for one in updates:
-                why = "where the loops make many trips, what they add to `{0}` is one product, after the loop"
+                why = "where the loops make many iterations, what they add to `{0}` is one product, after the loop"
                 self.listener.decide(one.store.span, "later", "added later", why, Named(one.array))
         return [*before, replace(loop, body=body), *after]
 
@@ -153,30 +159,30 @@ class _Later:
 
     def update(self, store: Store, rows: For, columns: For, inside: set[str]) -> _Update | None:
         """A store read as an addition of such a product."""
-        value, sign = self.trips.definition(store.value), 1
+        value, sign = self.iterations.definition(store.value), 1
         if isinstance(value, Op) and value.fn == "neg":
-            value, sign = self.trips.definition(value.args[0]) if isinstance(value.args[0], Name) else None, -1
+            value, sign = self.iterations.definition(value.args[0]) if isinstance(value.args[0], Name) else None, -1
         match value:
             case Op(fn="*", args=(Name() as first, Name() as second)):
                 pairs = (first, second), (second, first)
             case _:
                 return None
         array, index = self.viewed(store)
-        type_ = self.trips.types[array]
+        type_ = self.iterations.types[array]
         stands = all(isinstance(sub, Const) or sub.id not in inside for sub in index[:-2])
         if index[-2:] != (Name(rows.var), Name(columns.var)) or not stands:
             return None
         if not isinstance(type_, Array) or type_.dtype not in ("float64", "float32"):
             return None
-        if {self.trips.types[name] for name in (first.id, second.id)} != {type_.element}:
+        if {self.iterations.types[name] for name in (first.id, second.id)} != {type_.element}:
             return None
         here = written_in(columns.body)
         for own, factor in pairs:
             turned = sign
-            match self.trips.definition(own):
+            match self.iterations.definition(own):
                 case Op(fn="neg", args=(Name() as same,)) if own.id in here:
                     own, turned = same, -sign
-            if own.id in here or own.id not in inside or not self.trips.fixed(own):
+            if own.id in here or own.id not in inside or not self.iterations.fixed(own):
                 continue
             other = self.element(factor, rows, columns)
             if other is not None:
@@ -185,7 +191,7 @@ class _Later:
 
     def viewed(self, store: Store) -> tuple[str, tuple[Atom, ...]]:
         """The array of a store, and where in it; of a view of some rows, that of the array viewed."""
-        match self.trips.definition(Name(store.array)):
+        match self.iterations.definition(Name(store.array)):
             case Op(fn="view", args=(Name(id=whole), *cuts)):
                 atoms = tuple(cut for cut in cuts if isinstance(cut, Name | Const) and cut != Const(None))
                 if len(atoms) == len(cuts):
@@ -194,28 +200,32 @@ class _Later:
 
     def element(self, factor: Name, rows: For, columns: For) -> Assign | None:
         """What loads a factor, if columns alone tell its values apart, and it might be loaded before the nest."""
-        made = next(iter(self.trips.regions.defs.get(factor.id, ())), None)
+        made = next(iter(self.iterations.regions.defs.get(factor.id, ())), None)
         match made:
-            case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.trips.fixed(factor):
+            case Assign(value=Op(fn="load", args=(Name(id=array), *subs))) if self.iterations.fixed(factor):
                 there = written_in((rows,))
                 names = [name for sub in subs for name in names_in(sub)]
                 own = {array, *names} & there
-                memory = self.trips.aliases.find(array)
-                accesses = self.trips.accesses(rows.body)
-                changed = any(a.kind != "load" and self.trips.aliases.find(a.array) == memory for a in accesses)
+                memory = self.iterations.aliases.find(array)
+                accesses = self.iterations.accesses(rows.body)
+                changed = any(a.kind != "load" and self.iterations.aliases.find(a.array) == memory for a in accesses)
                 return made if own == {columns.var} and names.count(columns.var) == 1 and not changed else None
         return None
 
     def waits(self, one: _Update, loop: For, inside: set[str]) -> bool:
         """Whether the loop only adds to the matrix."""
-        memory = self.trips.aliases.find(one.array)
-        met = [access for access in self.trips.accesses(loop.body) if self.trips.aliases.find(access.array) == memory]
-        whole = one.array not in inside and self.trips.fixed(Name(one.array))
+        memory = self.iterations.aliases.find(one.array)
+        met = [
+            access
+            for access in self.iterations.accesses(loop.body)
+            if self.iterations.aliases.find(access.array) == memory
+        ]
+        whole = one.array not in inside and self.iterations.fixed(Name(one.array))
         return one.store.accumulate and whole and all(access.kind == "add" for access in met)
 
     # writing them
 
-    def keep(self, updates: list[_Update], trips: Atom, out: list[Stmt]) -> dict[int, _Kept]:
+    def keep(self, updates: list[_Update], iterations: Atom, out: list[Stmt]) -> dict[int, _Kept]:
         """Whether, and where, the vectors of each update are kept; `out` gets what makes room for them."""
         found: dict[int, _Kept] = {}
         tests: dict[tuple[Atom, Atom], Name] = {}
@@ -225,7 +235,7 @@ class _Later:
             span = one.store.span
             sizes = one.rows.stop, one.columns.stop
             if sizes not in tests:
-                tests[sizes] = self.large(trips, *sizes, span, out)
+                tests[sizes] = self.large(iterations, *sizes, span, out)
             large = tests[sizes]
             buffers: list[str] = []
             for name, counted in ((one.own.id, one.rows), (one.other.target, one.columns)):
@@ -234,18 +244,18 @@ class _Later:
                     type_ = self.fresh.types[name]
                     assert isinstance(type_, Scalar)
                     made[key] = self.fresh(f"{name}_kept", Array(type_.dtype, 2))
-                    either = (Op("ifelse", (large, size, Const(0))) for size in (trips, counted.stop))
+                    either = (Op("ifelse", (large, size, Const(0))) for size in (iterations, counted.stop))
                     room = [self.computed(size, span, out) for size in either]
                     out.append(Assign(made[key], Op("empty", (Const(type_.dtype), *room)), span))
                 buffers.append(made[key])
             found[id(one)] = _Kept(large, *buffers)
         return found
 
-    def large(self, trips: Atom, rows: Atom, columns: Atom, span: Span | None, out: list[Stmt]) -> Name:
+    def large(self, iterations: Atom, rows: Atom, columns: Atom, span: Span | None, out: list[Stmt]) -> Name:
         """Whether a product is worth a call of BLAS, and memory for its factors."""
-        sizes = trips, rows, columns
+        sizes = iterations, rows, columns
         tests: list[Name] = [self.computed(Op(">=", (size, Const(LEAST))), span, out, BOOL) for size in sizes]
-        left, right = (self.computed(Op("*", (trips, size)), span, out) for size in (rows, columns))
+        left, right = (self.computed(Op("*", (iterations, size)), span, out) for size in (rows, columns))
         work = self.computed(Op("*", (left, columns)), span, out)
         tests.append(self.computed(Op(">=", (work, Const(WORK))), span, out, BOOL))
         tests += [self.computed(Op("<=", (matrix, Const(MOST))), span, out, BOOL) for matrix in (left, right)]
@@ -259,7 +269,7 @@ class _Later:
         out.append(Assign(name, value, span))
         return Name(name)
 
-    def keeping(self, rows: Stmt, trip: str, updates: list[_Update], kept: dict[int, _Kept]) -> list[Stmt]:
+    def keeping(self, rows: Stmt, iteration: str, updates: list[_Update], kept: dict[int, _Kept]) -> list[Stmt]:
         """A statement of the loop, which keeps what it would add, if it did."""
         mine = [one for one in updates if one.rows is rows]
         if not mine or not isinstance(rows, For):
@@ -270,7 +280,7 @@ class _Later:
             where = kept[id(one)]
             if where.right not in done:
                 done.add(where.right)
-                out.append(If(where.large, (self.copied(one, where.right, trip),), (), one.columns.span))
+                out.append(If(where.large, (self.copied(one, where.right, iteration),), (), one.columns.span))
         body: list[Stmt] = []
         for stmt in rows.body:
             waiting = [one for one in mine if one.columns is stmt]
@@ -282,24 +292,24 @@ class _Later:
             for left, own, span in dict.fromkeys((kept[id(one)].left, one.own, one.store.span) for one in waiting):
                 if left not in done:
                     done.add(left)
-                    later.append(Store(left, (Name(trip), Name(rows.var)), own, False, span))
+                    later.append(Store(left, (Name(iteration), Name(rows.var)), own, False, span))
             gone = {id(one.store) for one in waiting}
             rest = tuple(inner for inner in stmt.body if id(inner) not in gone)
-            if any(isinstance(inner, Store) for inner in rest) or self.trips.left_over(stmt, written_in(rest)):
+            if any(isinstance(inner, Store) for inner in rest) or self.iterations.left_over(stmt, written_in(rest)):
                 later.append(replace(stmt, body=rest))
             body.append(If(where.large, tuple(later), (stmt,), stmt.span))
         return [*out, replace(rows, body=tuple(body))]
 
-    def copied(self, one: _Update, buffer: str, trip: str) -> For:
+    def copied(self, one: _Update, buffer: str, iteration: str) -> For:
         """The loop that keeps a vector."""
         span = one.columns.span
         k, value = self.fresh(one.columns.var, INT64), self.fresh("t", self.fresh.types[one.other.target])
         load = Assign(value, substitute(one.other.value, {one.columns.var: Name(k)}), one.other.span)
-        store = Store(buffer, (Name(trip), Name(k)), Name(value), False, span)
+        store = Store(buffer, (Name(iteration), Name(k)), Name(value), False, span)
         return For(k, Const(0), one.columns.stop, Const(1), (load, store), span=span)
 
     def product(self, one: _Update, kept: _Kept) -> If:
-        """What adds the product of all that the trips have kept."""
+        """What adds the product of all that the iterations have kept."""
         span = one.store.span
         type_ = self.fresh.types[one.own.id]
         assert isinstance(type_, Scalar)

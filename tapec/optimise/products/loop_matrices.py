@@ -88,7 +88,7 @@ class Matrices:
         return self.matrices[key]
 
     def itself(self, name: str, rows: str, columns: str, turned: bool) -> str | None:
-        """An array of which a factor is the element of each trip, if that is the whole array."""
+        """An array of which a factor is the element of each iteration, if that is the whole array."""
         match self.own[name]:
             case Assign(value=Op(fn="load", args=(Name(id=array), Name(id=first), Name(id=second)))) as stmt:
                 type_ = self.fresh.types[array]
@@ -100,7 +100,7 @@ class Matrices:
         return None
 
     def is_partial(self, rows: str, columns: str) -> bool:
-        """Whether trips do not get to all elements of a matrix."""
+        """Whether iterations do not get to all elements of a matrix."""
         cut = rows == self.nest.j and self.nest.triangular
         return columns == self.nest.k and (cut or self.begin() != Const(0))
 
@@ -120,7 +120,7 @@ class Matrices:
         return value if made is None or not self.nest.is_pure(made) else self.inlined(made.value, renamed)
 
     def made(self, name: str, rows: str, columns: str, turned: bool = False) -> str:
-        """A new matrix for a factor; zero where no trip gets to."""
+        """A new matrix for a factor; zero where no iteration gets to."""
         array = self.fresh("a", self.matrix(name))
         self.allocate(array, (columns, rows) if turned else (rows, columns), self.is_partial(rows, columns))
         return array
@@ -148,7 +148,7 @@ class Matrices:
         if (rows, columns) == (nest.i, nest.k):
             inner = replace(inner, start=self.begin(), stop=self.end())
         needed = self.computing({*needed_by(body, nest.sums), *reads(inner)}, {rows, columns})
-        # what a trip of the inner loop adds to begins anew in each of them
+        # what an iteration of the inner loop adds to begins anew in each of them
         around = tuple(stmt for stmt in needed if nest.counted[stmt.target] <= {rows} and stmt.target not in nest.sums)
         within = tuple(stmt for stmt in needed if not any(stmt is one for one in around))
         if not {stmt.target for stmt in within}.isdisjoint(reads(inner)):

@@ -13,7 +13,7 @@
             z[i, j] = s
 
 `Nest` reads such a nest and says what its terms are.  Refused where anything else happens in it, or where the order of
-its trips may matter.
+its iterations may matter.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Trips
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -73,8 +73,8 @@ class Nest:
     changed          the memory that the nest stores into
     """
 
-    def __init__(self, loop: For, trips: Trips) -> None:
-        self.trips = trips
+    def __init__(self, loop: For, iterations: Iterations) -> None:
+        self.iterations = iterations
         self.outer, self.middle, self.inner = loop, *_inside(loop)
         self.i, self.j, self.k = (one.var for one in (self.outer, self.middle, self.inner))
         self.head: Block = loop.body[:-1]
@@ -83,7 +83,7 @@ class Nest:
         self.after: Block = self.middle.body[place + 1 :]
         self.inside = written_in((loop,))
         self.check_loops()
-        self.changed = {trips.aliases.find(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)}
+        self.changed = {iterations.aliases.find(stmt.array) for stmt in walk(loop.body) if isinstance(stmt, Store)}
         self.check_memory()
         self.counted: dict[str, Counters] = {var: frozenset({var}) for var in (self.i, self.j, self.k)}
         self.terms: list[Term] = []
@@ -98,7 +98,7 @@ class Nest:
     def check_loops(self) -> None:
         """Refuse loops that do not count from zero to a fixed number, or the third one to or from the second's."""
         for loop in (self.outer, self.middle, self.inner):
-            if loop.step != Const(1) or loop.parallel or loop.slots is not None or not self.trips.commute(loop):
+            if loop.step != Const(1) or loop.parallel or loop.slots is not None or not self.iterations.commute(loop):
                 raise Refused
         for loop in (self.outer, self.middle):
             if loop.start != Const(0) or not self.is_outside(loop.stop):
@@ -112,26 +112,26 @@ class Nest:
             if not isinstance(stmt, Assign | Store) or (isinstance(stmt, Assign) and self.is_array(stmt.target)):
                 raise Refused
         own = self.inside - {self.outer.var}
-        if any(isinstance(stmt, Store) for stmt in self.head) or self.trips.left_over(self.outer, own):
+        if any(isinstance(stmt, Store) for stmt in self.head) or self.iterations.left_over(self.outer, own):
             raise Refused
 
     def bound(self, end: Expr) -> tuple[bool, int] | None:
         """Whether the third loop's end follows the second one's variable, and at what distance."""
         if isinstance(end, Name | Const) and self.is_outside(end):
             return False, 0
-        found = self.trips.subscript(end)
+        found = self.iterations.subscript(end)
         return (True, found.offset) if found is not None and found.base == self.middle.var else None
 
     @property
     def triangular(self) -> bool:
-        """Whether the third loop's trips depend on the second loop's."""
+        """Whether the third loop's iterations depend on the second loop's."""
         return not (self.is_outside(self.inner.start) and self.is_outside(self.inner.stop))
 
     def is_outside(self, atom: Expr) -> bool:
         return isinstance(atom, Const) or (isinstance(atom, Name) and atom.id not in self.inside)
 
     def is_array(self, name: str) -> bool:
-        return is_memory(self.trips.types.get(name))
+        return is_memory(self.iterations.types.get(name))
 
     # memory
 
@@ -139,9 +139,9 @@ class Nest:
         """Refuse memory that is read or overwritten in one part of the nest and changed in another one."""
         parts: dict[str, set[tuple[int, str]]] = {}
         for part, block in enumerate(((*self.head, *self.before), self.inner.body, self.after)):
-            for access in self.trips.accesses(block):
+            for access in self.iterations.accesses(block):
                 kind = "whole" if access.index is None else access.kind
-                parts.setdefault(self.trips.aliases.find(access.array), set()).add((part, kind))
+                parts.setdefault(self.iterations.aliases.find(access.array), set()).add((part, kind))
         for memory in self.changed:
             kinds = {kind for _, kind in parts[memory]}
             where = {part for part, _ in parts[memory]}
@@ -152,7 +152,7 @@ class Nest:
         """Whether a statement computes the same wherever in the nest it stands."""
         match stmt:
             case Assign(value=Op(fn="load", args=(Name(id=array), *_))):
-                return self.trips.aliases.find(array) not in self.changed
+                return self.iterations.aliases.find(array) not in self.changed
             case Assign(value=Op(fn=fn, args=args)):
                 return fn == "dim" or not any(isinstance(arg, Name) and self.is_array(arg.id) for arg in args)
         return isinstance(stmt, Assign)
@@ -184,7 +184,7 @@ class Nest:
                     self.read_value(stmt)
         if carried != set(self.sums) or not self.terms or not all(term.uses for term in self.terms):
             raise Refused
-        # nobody else may read what a trip computes
+        # nobody else may read what an iteration computes
         for stmt in self.after:
             if not (set_there - carried).isdisjoint(reads(stmt)):
                 raise Refused
@@ -202,7 +202,7 @@ class Nest:
             case _:
                 raise Refused
         shared = one & other
-        kinds = {self.trips.types[name] for name in (first, second, stmt.target)}
+        kinds = {self.iterations.types[name] for name in (first, second, stmt.target)}
         (kind, *others) = kinds
         if len(one) != 2 or len(other) != 2 or len(shared) != 1:
             raise Refused
@@ -230,7 +230,7 @@ class Nest:
         term = self.multiples[names[0]]
         if any(term.over in self.counted.get(name, ()) for name in rest):
             raise Refused
-        if self.trips.types[stmt.target] != self.trips.types[term.made.target]:
+        if self.iterations.types[stmt.target] != self.iterations.types[term.made.target]:
             raise Refused
         self.multiples[stmt.target] = term
         term.uses.append(stmt)
@@ -258,7 +258,10 @@ class Nest:
         set_before = sum(total in writes(one) for one in self.before)
         if term is None or term.over != self.k or total in self.sums or set_before != 1:
             raise Refused
-        if len(self.trips.regions.defs[total]) != 2 or self.trips.types[total] != self.trips.types[added]:
+        if (
+            len(self.iterations.regions.defs[total]) != 2
+            or self.iterations.types[total] != self.iterations.types[added]
+        ):
             raise Refused
         if any(stmt.target in reads(one) and one.target != total for one in self.assignments()):
             raise Refused

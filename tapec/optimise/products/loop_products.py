@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
@@ -47,7 +47,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, INT64, Array
 
-# what BLAS is worth its calls and copies for: trips of each loop, and of all
+# what BLAS is worth its calls and copies for: iterations of each loop, and of all
 LEAST, WORK = 8, 16384
 # elements of a matrix that a nest without one may be given
 MOST = 2**24
@@ -71,8 +71,8 @@ def multiply_matrices(
 class _Products:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
-        self.nests = Nests(self.trips)
+        self.iterations = Iterations(function)
+        self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
         self.any = False
 
@@ -86,13 +86,13 @@ class _Products:
     def product(self, loop: For) -> list[Stmt] | None:
         """What takes the place of a nest that multiplies matrices."""
         try:
-            nest = Nest(loop, self.trips)
+            nest = Nest(loop, self.iterations)
             new = _Form(nest, self.nests, self.fresh).statements()
         except Refused:
             return None
         self.any = True
         if self.listener is not None:
-            why = "where its loops make many trips, the nest is a product of matrices"
+            why = "where its loops make many iterations, the nest is a product of matrices"
             self.listener.decide(loop.span, "loop_products", "is left to BLAS", why)
         return new
 

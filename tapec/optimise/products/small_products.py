@@ -10,9 +10,9 @@ A library's call costs more than such a product, and takes memory where numbers 
 Of two vectors, which may be large, any extents will do: a loop of sums runs on vectors as the library does, and what
 else is done with the elements can be done in it.  Of slices (`np.dot(a[i, :j], a[j, :j])`) they are the array's.
 
-So they will of a matrix and a vector in a loop that leaves the matrix alone: trips that run side by side multiply it
-by many vectors at once.  Where trips need one another, the loops go along the matrix's rows in memory, be they its rows
-or its columns.
+So they will of a matrix and a vector in a loop that leaves the matrix alone: iterations that run side by side multiply
+it by many vectors at once.  Where iterations need one another, the loops go along the matrix's rows in memory, be they
+its rows or its columns.
 
     y = np.dot(w, x)          ->         y = np.empty(w.shape[0])
                                          for i in range(w.shape[0]):
@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.same_extents import Extents
@@ -74,7 +74,7 @@ class Products:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
         self.program = function
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         made = [stmt for stmt in walk(function.body) if isinstance(stmt, Assign)]
         counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
@@ -143,7 +143,7 @@ class Products:
         return isinstance(type_, Array) and type_.ndim == 1 and type_.dtype == "float64"
 
     def is_steady(self, array: str) -> bool:
-        """Whether a name stands for a matrix in rows or columns that is the same in all trips of a loop."""
+        """Whether a name stands for a matrix in rows or columns that is the same in all iterations of a loop."""
         type_ = self.fresh.types[array]
         if not isinstance(type_, Array) or (type_.ndim, type_.dtype) != (2, "float64") or type_.layout == "A":
             return False
@@ -193,7 +193,7 @@ class Products:
         yield from self.compared(stmt, present, Name(asked), "matrix * vector" if first else "vector * matrix")
         i, k = (Name(self.fresh(name, INT64)) for name in "ik")
         if self.listener is not None:
-            why = "the matrix is the same in all trips, which are multiplied side by side, or along its rows"
+            why = "the matrix is the same in all iterations, which are multiplied side by side, or along its rows"
             self.listener.decide(stmt.span, "small_products", "the product is written out", why)
         match self.definitions.get(matrix):
             case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
@@ -207,7 +207,7 @@ class Products:
         type_ = self.fresh.types[matrix]
         assert isinstance(type_, Array)
         in_rows = index == (i, k) and type_.layout == "C" or index == (k, i) and type_.layout == "F"
-        if in_rows or isinstance(self.innermost, For) and self.trips.commute(self.innermost):
+        if in_rows or isinstance(self.innermost, For) and self.iterations.commute(self.innermost):
             total = self.fresh("s", FLOAT64)
             added = Assign(total, Op("+", (Name(total), Name(term))), stmt.span)
             row = For(k.id, Const(0), Name(summed), Const(1), (taken, loaded, product, added), span=stmt.span)

@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.dead import drop_dead
 from tapec.optimise.clean.names import Fresh
@@ -73,8 +73,8 @@ class _Use:
 class _Summed:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function, self.listener = function, listener
-        self.trips = Trips(function)
-        self.nests = Nests(self.trips)
+        self.iterations = Iterations(function)
+        self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
         # for each memory the statements that name it
         self.naming: dict[str, list[Stmt]] = defaultdict(list)
@@ -114,12 +114,12 @@ class _Summed:
         if not isinstance(made, Assign) or not isinstance(made.value, Op) or not is_product(made):
             return None
         product = made.target
-        factors = [self.trips.types.get(arg.id) for arg in made.value.args if isinstance(arg, Name)]
+        factors = [self.iterations.types.get(arg.id) for arg in made.value.args if isinstance(arg, Name)]
         where = self.nests.first(block, place, product)
         if where is None or not all(isinstance(type_, Array) and type_.ndim == 2 for type_ in factors):
             return None
         rows = block[where]
-        if not isinstance(rows, For) or len(rows.body) != 1 or len(self.trips.regions.defs[product]) != 1:
+        if not isinstance(rows, For) or len(rows.body) != 1 or len(self.iterations.regions.defs[product]) != 1:
             return None
         (columns,) = rows.body
         if not isinstance(columns, For) or not self.all_rows(rows, product) or not self.alone(rows, product):
@@ -135,7 +135,7 @@ class _Summed:
         inside = {id(stmt) for stmt in walk((rows,))}
         others = [stmt for stmt in self.naming[self.nests.memory(product)] if id(stmt) not in inside]
         names = written_in(rows.body)
-        return len(others) == 1 and not self.trips.left_over(rows, names)
+        return len(others) == 1 and not self.iterations.left_over(rows, names)
 
     def adds(self, rows: For, columns: For, product: str) -> bool:
         """Whether the inner loop adds multiples of its row's element to elements that are the same for all rows."""
@@ -144,7 +144,7 @@ class _Summed:
             return False
         own = self.nests.memory(product)
         multiples: set[str] = set()
-        # what a trip leaves to the next one is not the same for all rows
+        # what an iteration leaves to the next one is not the same for all rows
         carried = written_in(columns.body)
         for stmt in columns.body:
             if not carried.isdisjoint(reads(stmt)):
@@ -157,7 +157,7 @@ class _Summed:
             elif rows.var in reads(stmt) or own in self.nests.named(stmt):
                 return False
             elif isinstance(stmt, Assign):
-                if not _on_numbers(stmt.value, self.trips.types.get):
+                if not _on_numbers(stmt.value, self.iterations.types.get):
                     return False
                 factors = [name for name in reads(stmt) if name in multiples]
                 if factors and not _multiple(stmt.value, multiples):

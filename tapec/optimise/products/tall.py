@@ -15,8 +15,8 @@
                                                   ...                         as before
 
 Loops along short rows hardly run on vectors, and OpenBLAS multiplies such matrices at half its speed.  Done for
-matrices that a trip makes for itself, whose elements nests of loops go through row by row; which form runs is found
-out when the extents are known.  Matrices that come from before the loop, and are read in those nests, are copied.
+matrices that an iteration makes for itself, whose elements nests of loops go through row by row; which form runs is
+found out when the extents are known.  Matrices that come from before the loop, and are read in those nests, are copied.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import ALLOCATIONS, VIEWS, is_memory
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
@@ -84,10 +84,10 @@ def turn_tall(
 class _Tall:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.function, self.listener = function, listener
-        self.trips = Trips(function)
-        self.nests = Nests(self.trips)
+        self.iterations = Iterations(function)
+        self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
-        self.interchange = Interchange(self.trips, self.fresh)
+        self.interchange = Interchange(self.iterations, self.fresh)
         self.any = False
         # for each memory its names, and the statements with them
         self.members: dict[str, set[str]] = defaultdict(set)
@@ -127,7 +127,7 @@ class _Tall:
 
     def is_candidate(self, made: Assign, loop: For | Loop) -> bool:
         """Whether a statement makes a matrix that has no names but its own and those of transposes."""
-        type_ = self.trips.types[made.target]
+        type_ = self.iterations.types[made.target]
         if not isinstance(type_, Array) or type_.ndim != 2 or type_.dtype not in ("float64", "float32"):
             return False
         allocates = isinstance(made.value, Op) and made.value.fn in ALLOCATIONS
@@ -209,12 +209,12 @@ class _Tall:
 
     def mentions(self, sub: Expr, names: set[Name]) -> bool:
         """Whether a subscript is computed from any of some loops' variables."""
-        made = self.trips.definition(sub) if isinstance(sub, Name) else None
+        made = self.iterations.definition(sub) if isinstance(sub, Name) else None
         return sub in names or (isinstance(made, Op) and any(self.mentions(arg, names) for arg in made.args))
 
     def comes_in(self, array: str, loop: For | Loop) -> bool:
         """Whether a matrix is made before a loop, and the loop only reads it."""
-        type_ = self.trips.types[array]
+        type_ = self.iterations.types[array]
         own = self.nests.memory(array)
         changing = any(own in self.nests.named(stmt) and not _only_reads(stmt) for stmt in walk(loop.body))
         plain = isinstance(type_, Array) and type_.ndim == 2 and self.nests.fixed(Name(array))
@@ -224,8 +224,8 @@ class _Tall:
         """Whether something can be computed before a loop."""
         match extent:
             case Name(id=name):
-                home = self.trips.regions.home.get(name)
-                (body,) = self.trips.regions.body[id(loop)]
+                home = self.iterations.regions.home.get(name)
+                (body,) = self.iterations.regions.body[id(loop)]
                 return name in self.function.params or (home is not None and not home.inside(body))
             case Op(args=args):
                 return all(self.is_before(arg, loop) for arg in args)
@@ -279,7 +279,7 @@ class _Tall:
         yield If(test, (*copies, replace(loop, body=made.block(loop.body))), (loop,), span)
 
     def type_of(self, array: str) -> Array:
-        type_ = self.trips.types[array]
+        type_ = self.iterations.types[array]
         assert isinstance(type_, Array)
         return Array(type_.dtype, 2)
 

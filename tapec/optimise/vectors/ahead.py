@@ -1,4 +1,4 @@
-"""Compute elementary functions before a loop whose trips need one another, where the functions need none of that.
+"""Compute elementary functions before a loop whose iterations need one another, where the functions need none of that.
 
     for t in range(n):                          for t in range(n):
         e = math.exp(c * x[t])                      e_kept[t] = math.exp(c * x[t])
@@ -9,8 +9,8 @@
 The first of these loops runs on vectors, the second one never would have.  Steps of a random path, with exponentials of
 normal numbers, are such loops.
 
-For innermost loops that make all their trips.  A function's argument is computed in each trip from what the loop
-leaves alone.
+For innermost loops that make all their iterations.  A function's argument is computed in each iteration from what the
+loop leaves alone.
 """
 
 from __future__ import annotations
@@ -77,17 +77,17 @@ class _Ahead(LoopPass):
         if any(isinstance(stmt, For | Loop | Call) for stmt in walk(loop.body)):
             return None
         calls, needed = self.calls(loop)
-        if not calls or self.trips.dependence.minimum(Affine(loop.var, 0)) < 0 or self.trips.commute(loop):
+        if not calls or self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or self.iterations.commute(loop):
             return None
-        extent = extent_of(self.trips, loop, around[0])
+        extent = extent_of(self.iterations, loop, around[0])
         if extent is None:
             return None
         if self.listener is not None:
-            why = "they need nothing of the trips before, and run on vectors then"
+            why = "they need nothing of the iterations before, and run on vectors then"
             self.listener.decide(loop.span, "ahead", "elementary functions are computed before", why)
         self.any = True
         size = self.outside.computed(extent, loop)
-        if not self.trips.never_negative(size):
+        if not self.iterations.never_negative(size):
             size = self.outside.computed(Op("max", (size, Const(0))), loop)
         buffers = {}
         for call in calls:
@@ -116,11 +116,13 @@ class _Ahead(LoopPass):
     # what can be computed before
 
     def calls(self, loop: For) -> tuple[list[Assign], list[Assign]]:
-        """The functions whose arguments need nothing of other trips, and all statements that compute them, in order."""
+        """The functions whose arguments need nothing of other iterations, and all statements that compute them, in
+        order.
+        """
         inner = list(walk(loop.body))
         written = {name for stmt in inner for name in writes(stmt)} | {loop.var}
         stored = {stmt.array for stmt in inner if isinstance(stmt, Store)}
-        # by name: what computes it in each trip, in order
+        # by name: what computes it in each iteration, in order
         made: dict[str, list[Assign]] = {loop.var: []}
         found: list[Assign] = []
         for stmt in loop.body:
@@ -140,11 +142,11 @@ class _Ahead(LoopPass):
 
     def is_pure(self, stmt: Assign, stored: set[str]) -> bool:
         """Whether a statement computes a number that has no other value, from numbers and elements that stay."""
-        if is_memory(self.fresh.types[stmt.target]) or not self.trips.fixed(Name(stmt.target)):
+        if is_memory(self.fresh.types[stmt.target]) or not self.iterations.fixed(Name(stmt.target)):
             return False
         match stmt.value:
             case Op(fn="load", args=(Name(id=array), *_)):
-                return not any(self.trips.may_share(array, other) for other in stored)
+                return not any(self.iterations.may_share(array, other) for other in stored)
             case Op(fn=fn):
                 numbers = not any(is_memory(self.fresh.types[name]) for name in reads(stmt))
                 return numbers and fn != "pop" and not fn.startswith("np.random")

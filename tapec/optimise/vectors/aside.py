@@ -1,4 +1,4 @@
-"""Compute elementary functions between inner loops in a loop of their own, for some trips at a time.
+"""Compute elementary functions between inner loops in a loop of their own, for some iterations at a time.
 
     for i in range(n):                              for first in range(0, n, 32):
         z = b                                           lanes = min(32, n - first)
@@ -10,11 +10,11 @@
                                                         for lane in range(lanes):
                                                             s = s + math.exp(z_lanes[lane])
 
-LLVM runs innermost loops on vectors only: a function that a trip calls beside its loops is one of the C library.  The
-inner loops stay as they are, since they run on vectors themselves, along rows: as lanes (`lanes.py`) they would
-gather.  Of a few trips at a time, rows that are read again are still in the cache.
+LLVM runs innermost loops on vectors only: a function that an iteration calls beside its loops is one of the C library.
+The inner loops stay as they are, since they run on vectors themselves, along rows: as lanes (`lanes.py`) they would
+gather.  Of a few iterations at a time, rows that are read again are still in the cache.
 
-The trips must commute, and make no memory.
+The iterations must commute, and make no memory.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.lanes import Lanes
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.vectors.lane_gain import few
@@ -32,39 +32,39 @@ from tapec.optimise.vectors.packed import Packed
 from tapec.optimise.vectors.selected import calls_functions, can_select
 from tapec.syntax.core import Block, Const, For, Function, If, Loop, Stmt, map_blocks, walk, writes
 
-# trips at a time
-_TRIPS = Const(32)
+# iterations at a time
+_ITERATIONS = Const(32)
 
 
 def call_aside(
     function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such loops in parts; see the module.  Afterwards a name may have several values."""
-    trips = Trips(function)
+    iterations = Iterations(function)
     fresh = Fresh(function.types)
 
     def block(stmts: Block) -> Block:
         return tuple(new for stmt in stmts for new in statement(stmt))
 
     def statement(stmt: Stmt) -> Iterable[Stmt]:
-        lanes = _apart(stmt, trips) if isinstance(stmt, For) else None
+        lanes = _apart(stmt, iterations) if isinstance(stmt, For) else None
         if lanes is None:
             return (map_blocks(stmt, block),)
         if listener is not None:
-            why = "between its inner loops, for 32 trips at a time: they run on vectors then"
+            why = "between its inner loops, for 32 iterations at a time: they run on vectors then"
             listener.decide(stmt.span, "aside", "elementary functions have a loop of their own", why)
-        return Rewriting(lanes, Packed(lanes, fresh), fresh, _TRIPS, _is_cut).loop()
+        return Rewriting(lanes, Packed(lanes, fresh), fresh, _ITERATIONS, _is_cut).loop()
 
     return replace(function, body=block(function.body), types=fresh.types)
 
 
-def _apart(loop: For, trips: Trips) -> Lanes | None:
-    """What differs between the trips of a loop, if functions are called between loops inside."""
-    if loop.step != Const(1) or loop.slots is not None or few(loop, trips) or not any(map(_calls, loop.body)):
+def _apart(loop: For, iterations: Iterations) -> Lanes | None:
+    """What differs between the iterations of a loop, if functions are called between loops inside."""
+    if loop.step != Const(1) or loop.slots is not None or few(loop, iterations) or not any(map(_calls, loop.body)):
         return None
-    if any(isinstance(stmt, For) and stmt.parallel for stmt in walk((loop,))) or not trips.commute(loop):
+    if any(isinstance(stmt, For) and stmt.parallel for stmt in walk((loop,))) or not iterations.commute(loop):
         return None
-    lanes = Lanes(loop, trips, whole=True)
+    lanes = Lanes(loop, iterations, whole=True)
     if any(lanes.widened(name) for stmt in walk(loop.body) for name in writes(stmt)):
         return None
     return lanes if lanes.separate() else None

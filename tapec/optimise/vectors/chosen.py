@@ -1,4 +1,4 @@
-"""Let loops run on vectors whose number of trips is a choice.
+"""Let loops run on vectors whose iteration count is a choice.
 
     n = m if m - 1 > 1 else 0                 n = tapec_runtime.unforeseen(m if m - 1 > 1 else 0)
     for i in range(n):                 ->     for i in range(n):

@@ -1,4 +1,4 @@
-"""Tell LLVM of loops whose trips work on elements of their own.
+"""Tell LLVM of loops whose iterations work on elements of their own.
 
     for i in range(1, n):                          for i in tapec_runtime.independent(range(1, n)):
         x_bar[i] += y[i] * t[i - 1]        ->          x_bar[i] += y[i] * t[i - 1]
@@ -7,10 +7,12 @@
 Without that, LLVM compares the ranges of all arrays before each run of such a loop, which takes as long as a short row
 itself, and does not vectorise a loop that would need too many comparisons; see `tapec_runtime.independence`.
 
-Needs a proof: of the arrays that a trip stores into, nothing but elements at a subscript that is another one in each
-trip.  A sum in an element that several trips add to is a refusal, other than in `analyses.trips`; sums in variables are
-not, since those are no memory.  Trips must go along rows: LLVM gathers other elements as soon as it may.  Loops that
-need few comparisons stay as they are.
+Needs a proof: of the arrays that an iteration stores into, nothing but elements at a subscript that is another one in
+each
+iteration.  A sum in an element that several iterations add to is a refusal, other than in `analyses.iterations`; sums
+            in variables are
+not, since those are no memory.  Iterations must go along rows: LLVM gathers other elements as soon as it may.  Loops
+that need few comparisons stay as they are.
 
 Expects one name per value, as `optimise.clean.single` leaves it.
 """
@@ -19,8 +21,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.memory import is_memory
-from tapec.analyses.trips import Access, Trips
 from tapec.journal import Listener
 from tapec.optimise.vectors.unsigned import counts, stays
 from tapec.syntax.core import (
@@ -39,11 +41,11 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.linear import Sum
 
-# comparisons that LLVM may make before a loop that runs once, and before one that runs in each trip of another one
+# comparisons that LLVM may make before a loop that runs once, and before one that runs in each iteration of another one
 _ONCE = 20
 _REPEATED = 1
 _SHORT = 8
-# so many elements that a trip comes to are neighbours
+# so many elements that an iteration comes to are neighbours
 _NEIGHBOURS = 4
 
 
@@ -57,7 +59,7 @@ def tell_independent(
 
 class _Independent:
     def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.listener = listener
 
     def block(self, block: Block, few: int) -> Block:
@@ -67,23 +69,25 @@ class _Independent:
         if not isinstance(stmt, For) or any(isinstance(inner, For | Loop) for inner in walk(stmt.body)):
             inside = _REPEATED if isinstance(stmt, For | Loop) else few
             return map_blocks(stmt, lambda block: self.block(block, inside))
-        if stmt.parallel or stmt.slots is not None or _is_short(stmt) or not self.trips.free_of_effects(stmt.body):
+        if stmt.parallel or stmt.slots is not None or _is_short(stmt) or not self.iterations.free_of_effects(stmt.body):
             return stmt
-        if any(is_memory(self.trips.types.get(name)) for inner in walk(stmt.body) for name in writes(inner)):
+        if any(is_memory(self.iterations.types.get(name)) for inner in walk(stmt.body) for name in writes(inner)):
             return stmt
         if not self.along_rows(stmt):
             return stmt
-        groups = self.trips.groups(stmt.body)
-        if comparisons(groups, stmt, self.trips) <= few or not all(self.apart(stmt, group) for group in groups):
+        groups = self.iterations.groups(stmt.body)
+        if comparisons(groups, stmt, self.iterations) <= few or not all(self.apart(stmt, group) for group in groups):
             return stmt
         if self.listener is not None:
-            why = "runs without looking for overlaps of its arrays: no trip touches what another one stores"
+            why = "runs without looking for overlaps of its arrays: no iteration touches what another one stores"
             self.listener.decide(stmt.span, "independent", why)
         return replace(stmt, independent=True)
 
     def apart(self, loop: For, group: list[Access]) -> bool:
-        """Whether no trip of a loop touches an element that another one stores, of arrays that may share memory."""
-        if all(access.kind == "load" for access in group) or self.trips.elements_apart(loop, group):
+        """Whether no iteration of a loop touches an element that another one stores, of arrays that may share
+        memory.
+        """
+        if all(access.kind == "load" for access in group) or self.iterations.elements_apart(loop, group):
             return True
         if len({access.array for access in group}) > 1 or any(access.index is None for access in group):
             return False
@@ -91,21 +95,23 @@ class _Independent:
         return any(len(set(subs)) == 1 and self.another(subs[0], loop) for subs in axes)
 
     def another(self, sub: Expr, loop: For) -> bool:
-        """Whether a subscript is another element in each trip: as an unsigned number, or one that is never negative."""
-        number = self.trips.signed(sub)
-        return counts(number, loop, self.trips) and (
-            number != sub or (isinstance(sub, Name) and self.trips.never_negative(sub))
+        """Whether a subscript is another element in each iteration: as an unsigned number, or one that is never
+        negative.
+        """
+        number = self.iterations.signed(sub)
+        return counts(number, loop, self.iterations) and (
+            number != sub or (isinstance(sub, Name) and self.iterations.never_negative(sub))
         )
 
     def along_rows(self, loop: For) -> bool:
-        """Whether trips go along rows, by subscripts that are not negative: LLVM would gather others."""
-        accesses = list(self.trips.accesses(loop.body))
+        """Whether iterations go along rows, by subscripts that are not negative: LLVM would gather others."""
+        accesses = list(self.iterations.accesses(loop.body))
         apart: list[Access] = []
         for access in accesses:
             *outer, last = access.index or (Const(0),)
-            if not all(stays(sub, loop, self.trips) for sub in outer):
+            if not all(stays(sub, loop, self.iterations) for sub in outer):
                 return False
-            if stays(last, loop, self.trips):
+            if stays(last, loop, self.iterations):
                 continue
             along = self.another(last, loop)
             if not along and not self.interleaved(access, accesses, loop):
@@ -117,24 +123,25 @@ class _Independent:
     def in_order(self, accesses: list[Access], apart: list[Access]) -> bool:
         """Whether neighbours, which LLVM may load before and store after what stands between, are touched in any order.
 
-        It asks what trips do to each other, which it is told is nothing, and not what a trip does to itself.
+        It asks what iterations do to each other, which it is told is nothing, and not what an iteration does to itself.
         """
         for place, later in enumerate(accesses):
             for earlier in accesses[:place]:
-                if earlier.kind == "load" or not self.trips.may_share(earlier.array, later.array):
+                if earlier.kind == "load" or not self.iterations.may_share(earlier.array, later.array):
                     continue
                 if not any(one is other for one in (earlier, later) for other in apart):
                     continue
                 if earlier.array != later.array or earlier.index is None or later.index is None:
                     return False
-                if not self.trips.different(earlier.index, later.index, later.stmt):
+                if not self.iterations.different(earlier.index, later.index, later.stmt):
                     return False
         return True
 
     def interleaved(self, access: Access, accesses: list[Access], loop: For) -> bool:
-        """Whether a trip comes to all of a few neighbours, `y[3 * i]` to `y[3 * i + 2]`, or loads several of them.
+        """Whether an iteration comes to all of a few neighbours, `y[3 * i]` to `y[3 * i + 2]`, or loads several of
+        them.
 
-        LLVM loads and stores such neighbours of several trips as vectors, and takes those apart.
+        LLVM loads and stores such neighbours of several iterations as vectors, and takes those apart.
         """
         own = self.stride(access, loop)
         if own is None:
@@ -150,13 +157,13 @@ class _Independent:
 
     def stride(self, access: Access, loop: For) -> Sum | None:
         """The last subscript of an element, if that is a few times a loop's variable and what stays in the loop."""
-        integers = self.trips.dependence.integers
-        (here,) = self.trips.regions.body[id(loop)]
+        integers = self.iterations.dependence.integers
+        (here,) = self.iterations.regions.body[id(loop)]
         sum_ = integers.sum(access.index[-1]) if access.index else None
         if sum_ is None or not 2 <= sum_.factor(loop.var) <= _NEIGHBOURS or not integers.never_negative(sum_, here):
             return None
         rest = sum_.plus(Sum.of(loop.var), -sum_.factor(loop.var))
-        return sum_ if all(stays(Name(name), loop, self.trips) for name in rest.names()) else None
+        return sum_ if all(stays(Name(name), loop, self.iterations) for name in rest.names()) else None
 
 
 def _leading(access: Access) -> tuple[Expr, ...]:
@@ -164,17 +171,17 @@ def _leading(access: Access) -> tuple[Expr, ...]:
 
 
 def _is_short(loop: For) -> bool:
-    """Whether a loop makes so few trips that LLVM had better write them out."""
+    """Whether a loop makes so few iterations that LLVM had better write them out."""
     counted = literal_range(loop)
     return counted is not None and len(counted) <= _SHORT
 
 
-def comparisons(groups: list[list[Access]], loop: For, trips: Trips) -> int:
+def comparisons(groups: list[list[Access]], loop: For, iterations: Iterations) -> int:
     """How many ranges of memory LLVM would compare with each other; elements along a loop are one range."""
     read: set[tuple[str, tuple[Expr, ...]]] = set()
     written: set[tuple[str, tuple[Expr, ...]]] = set()
     for access in (access for group in groups for access in group):
-        along = [trips.subscript(sub) for sub in access.index or ()]
+        along = [iterations.subscript(sub) for sub in access.index or ()]
         across = tuple(
             sub
             for sub, affine in zip(access.index or (), along, strict=True)

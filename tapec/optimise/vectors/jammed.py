@@ -1,4 +1,4 @@
-"""Run four trips of a loop around lanes at once, so that what they share stays in a register.
+"""Run four iterations of a loop around lanes at once, so that what they share stays in a register.
 
     for k in range(n):                            for k in range(0, n // 4 * 4, 4):
         w = weights[k]                                w = weights[k]
@@ -13,13 +13,13 @@
                                                   for k in range(n // 4 * 4, n):
                                                       ...
 
-Each trip alone loads what all of them read, and stores what they hand on, which takes longer than the arithmetic, if
-not than elementary functions (unroll and jam: Callahan, Carr and Kennedy, Improving register allocation for subscripted
-variables, PLDI 1990).
+Each iteration alone loads what all of them read, and stores what they hand on, which takes longer than the arithmetic,
+if not than elementary functions (unroll and jam: Callahan, Carr and Kennedy, Improving register allocation for
+subscripted variables, PLDI 1990).
 
 The body is numbers, one loop over lanes, and stores of what the lanes have added up; none of them with branches or
-loops inside.  What lanes store are elements of the lane's own (`s[..., lane]`), and nothing else that a trip reads is
-stored in another, so that a lane need not wait for the others.
+loops inside.  What lanes store are elements of the lane's own (`s[..., lane]`), and nothing else that an iteration
+reads is stored in another, so that a lane need not wait for the others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import Aliases
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
@@ -59,8 +59,8 @@ from tapec.syntax.core import (
 from tapec.syntax.renaming import renamed, replaced
 from tapec.syntax.types import INT64, Scalar
 
-# trips at once, and statements of a lane that are worth it: more fill the registers
-_TRIPS = 4
+# iterations at once, and statements of a lane that are worth it: more fill the registers
+_ITERATIONS = 4
 _STATEMENTS = 16
 _T = TypeVar("_T")
 
@@ -68,7 +68,7 @@ _T = TypeVar("_T")
 def jam_lanes(
     function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
-    """The function with such loops, four trips at once; see the module."""
+    """The function with such loops, four iterations at once; see the module."""
     worker = _Jammed(function)
     if not any(worker.parts(stmt) is not None for stmt in walk(function.body)):
         return function
@@ -80,9 +80,9 @@ def jam_lanes(
 
 @dataclass(frozen=True)
 class _Parts:
-    """The parts of a trip: numbers, the loop over lanes, and what is stored behind it.
+    """The parts of an iteration: numbers, the loop over lanes, and what is stored behind it.
 
-    added  names that all trips add to, lane by lane
+    added  names that all iterations add to, lane by lane
     """
 
     loop: For
@@ -93,7 +93,7 @@ class _Parts:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The names that each trip sets for itself."""
+        """The names that each iteration sets for itself."""
         found = {stmt.target for stmt in (*self.numbers, *self.lanes.body) if isinstance(stmt, Assign)}
         return frozenset(found - self.added)
 
@@ -103,11 +103,11 @@ class _Jammed:
         self.function = function
         self.listener = listener
         self.fresh = Fresh(function.types)
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
 
     @property
     def aliases(self) -> Aliases:
-        return self.trips.aliases
+        return self.iterations.aliases
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -119,20 +119,20 @@ class _Jammed:
         else:
             if self.listener is not None:
                 why = "what they share stays in a register"
-                self.listener.decide(parts.loop.span, "jammed", "four trips at once", why)
+                self.listener.decide(parts.loop.span, "jammed", "four iterations at once", why)
             yield from self.jammed(parts)
 
     # which loops
 
     def parts(self, loop: Stmt) -> _Parts | None:
-        """The parts of a loop's trip, if several can run at once and share something."""
+        """The parts of a loop's iteration, if several can run at once and share something."""
         if not isinstance(loop, For) or loop.step not in (Const(1), Const(-1)):
             return None
         if loop.parallel or loop.slots is not None:
             return None
         counted = literal_range(loop)
         inner = [place for place, stmt in enumerate(loop.body) if isinstance(stmt, For)]
-        if (counted is not None and len(counted) < _TRIPS) or len(inner) != 1:
+        if (counted is not None and len(counted) < _ITERATIONS) or len(inner) != 1:
             return None
         lanes = loop.body[inner[0]]
         numbers, stores = loop.body[: inner[0]], loop.body[inner[0] + 1 :]
@@ -147,11 +147,11 @@ class _Jammed:
         inside = parts.own | parts.added | {loop.var, lanes.var}
         if not known or mentions(lanes.stop, inside) or {loop.var, lanes.var} & (parts.own | parts.added):
             return None
-        possible = self.trips.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_apart(parts)
+        possible = self.iterations.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_apart(parts)
         return parts if possible and self.shares(parts) else None
 
     def shares(self, parts: _Parts) -> bool:
-        """Whether all trips load an element that is the same for them, and store it again."""
+        """Whether all iterations load an element that is the same for them, and store it again."""
         changing = parts.own | {parts.loop.var}
         stored = {element_of(stmt) for stmt in parts.lanes.body if isinstance(stmt, Store)}
         loaded = [element_of(stmt) for stmt in parts.lanes.body if isinstance(stmt, Assign)]
@@ -159,7 +159,9 @@ class _Jammed:
         return any(one in stored for one in shared)
 
     def is_set_first(self, parts: _Parts) -> bool:
-        """Whether a trip reads no number that the one before has left, nor a lane or a store one of another lane."""
+        """Whether an iteration reads no number that the one before has left, nor a lane or a store one of another
+        lane.
+        """
         known: set[str] = set()
         for stmt in (*parts.numbers, *parts.lanes.body):
             if not parts.own.intersection(reads(stmt)) <= known:
@@ -198,22 +200,22 @@ class _Jammed:
         forward = loop.step == Const(1)
         ends = (loop.stop, loop.start) if forward else (loop.start, loop.stop)
         sign = "+" if forward else "-"
-        trips, some, groups, whole, middle = (Name(self.fresh("n", INT64)) for _ in range(5))
-        yield Assign(trips.id, Op("-", ends), span)
-        yield Assign(some.id, Op("max", (trips, Const(0))), span)
-        yield Assign(groups.id, Op("//", (some, Const(_TRIPS))), span)
-        yield Assign(whole.id, Op("*", (groups, Const(_TRIPS))), span)
+        iterations, some, groups, whole, middle = (Name(self.fresh("n", INT64)) for _ in range(5))
+        yield Assign(iterations.id, Op("-", ends), span)
+        yield Assign(some.id, Op("max", (iterations, Const(0))), span)
+        yield Assign(groups.id, Op("//", (some, Const(_ITERATIONS))), span)
+        yield Assign(whole.id, Op("*", (groups, Const(_ITERATIONS))), span)
         yield Assign(middle.id, Op(sign, (loop.start, whole)), span)
         head, body, tail = list(parts.numbers), list(parts.lanes.body), list(parts.stores)
-        for k in range(1, _TRIPS):
-            trip = self.fresh(loop.var, INT64)
-            names = self.fresh.anew(sorted(parts.own)) | {loop.var: trip}
-            head.append(Assign(trip, Op(sign, (Name(loop.var), Const(k))), span))
+        for k in range(1, _ITERATIONS):
+            iteration = self.fresh(loop.var, INT64)
+            names = self.fresh.anew(sorted(parts.own)) | {loop.var: iteration}
+            head.append(Assign(iteration, Op(sign, (Name(loop.var), Const(k))), span))
             head += renamed(parts.numbers, names)
             body += renamed(parts.lanes.body, names)
             tail += renamed(parts.stores, names)
         together = replace(parts.lanes, body=tuple(self.in_registers(body)))
-        step = Const(_TRIPS if forward else -_TRIPS)
+        step = Const(_ITERATIONS if forward else -_ITERATIONS)
         yield replace(loop, stop=middle, step=step, body=(*head, together, *tail))
         names = self.fresh.anew(sorted((*parts.own, loop.var, parts.lanes.var)))
         yield from renamed((replace(loop, start=middle),), names)
@@ -253,7 +255,7 @@ class _Jammed:
 
 
 def _added(lanes: For, numbers: Block, stores: Block) -> Iterator[str]:
-    """The names that lanes add to, and do nothing else with, which no trip sets before."""
+    """The names that lanes add to, and do nothing else with, which no iteration sets before."""
     targets = {stmt.target for stmt in lanes.body if isinstance(stmt, Assign)}
     outside = {name for stmt in (*numbers, *stores) for name in (*reads(stmt), *writes(stmt))}
     for name in sorted(targets - outside):

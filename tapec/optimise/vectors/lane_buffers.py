@@ -1,4 +1,5 @@
-"""Keep what the trips of a loop store for later with the axis of the trips last, so that they can run side by side.
+"""Keep what the iterations of a loop store for later with the axis of the iterations last, so that they can run side by
+side.
 
     kept = np.empty((n, m))                   kept_columns = np.empty((m, n))
     for i in range(n):                        for i in range(n):
@@ -7,7 +8,7 @@
             s = s * x[i] + y[j]                       s = s * x[i] + y[j]
 
 Lanes (`lanes.py`) touch neighbours then, where each of them would touch a row of its own.  Done for matrices of the
-function's own, and arrays of matrices, whose elements are asked for by the number of the trip and something else,
+function's own, and arrays of matrices, whose elements are asked for by the number of the iteration and something else,
 everywhere, if all loops that do so run in lanes thereby.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.memory.columnwise import Matrices, Turned
 from tapec.syntax.core import (
@@ -35,7 +36,7 @@ from tapec.syntax.core import (
 )
 
 # whether a loop of a function runs in lanes
-Runs = Callable[[For, Trips, Fresh], bool]
+Runs = Callable[[For, Iterations, Fresh], bool]
 # axes of a buffer: more than values of nested loops have
 _MOST = 8
 _Access = tuple[str, tuple[Expr, ...], tuple[For, ...]]
@@ -50,25 +51,25 @@ def with_lanes_last(function: Function, runs: Runs) -> Function:
     loops: dict[str, set[str]] = {}
     for array, index, around in _accesses(function.body, ()):
         if array in own:
-            trip = _trip(index, around)
-            if trip is None:
+            iteration = _iteration(index, around)
+            if iteration is None:
                 own.discard(array)
             else:
-                loops.setdefault(array, set()).add(trip)
+                loops.setdefault(array, set()).add(iteration)
     own = {name for name in own if name in loops and not _has_lines(function, name)}
-    trips = {var for name in own for var in loops[name]}
-    if not own or _in_lanes(function, trips, runs):
+    iterations = {var for name in own for var in loops[name]}
+    if not own or _in_lanes(function, iterations, runs):
         return function
     fresh = Fresh(function.types)
     names = {name: fresh(f"{name}_columns", function.types[name]) for name in sorted(own)}
     turned = replace(function, body=Turned(names, fresh.types).block(function.body), types=fresh.types)
-    return turned if _in_lanes(turned, trips, runs) else function
+    return turned if _in_lanes(turned, iterations, runs) else function
 
 
-def _in_lanes(function: Function, trips: set[str], runs: Runs) -> bool:
+def _in_lanes(function: Function, iterations: set[str], runs: Runs) -> bool:
     """Whether all the loops with some variables run in lanes."""
-    found, fresh = Trips(function), Fresh(function.types)
-    loops = [stmt for stmt in walk(function.body) if isinstance(stmt, For) and stmt.var in trips]
+    found, fresh = Iterations(function), Fresh(function.types)
+    loops = [stmt for stmt in walk(function.body) if isinstance(stmt, For) and stmt.var in iterations]
     return all(runs(loop, found, fresh) for loop in loops)
 
 
@@ -82,8 +83,8 @@ def _accesses(block: Block, around: tuple[For, ...]) -> Iterator[_Access]:
             yield from _accesses(inner, (*around, stmt) if isinstance(stmt, For) else around)
 
 
-def _trip(index: tuple[Expr, ...], around: tuple[For, ...]) -> str | None:
-    """The variable of the loop whose trips have the rows, if loops inside it go through each."""
+def _iteration(index: tuple[Expr, ...], around: tuple[For, ...]) -> str | None:
+    """The variable of the loop whose iterations have the rows, if loops inside it go through each."""
     row, column = index[-2:]
     if not isinstance(row, Name) or row.id in names_in(column):
         return None

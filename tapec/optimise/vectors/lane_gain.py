@@ -1,4 +1,4 @@
-"""Whether trips side by side are worth it: what decides is what the innermost loops of a trip do.
+"""Whether iterations side by side are worth it: what decides is what the innermost loops of an iteration do.
 
     for i in range(n):
         for j in range(k):
@@ -7,24 +7,24 @@
 
 As lanes, they must read and write neighbours: `w[j, c]` is the same for all, and a copy of `x` can have the lanes
 last, since all `j` read it again.  Alone, a loop over `c` would not run on vectors, or hardly, if it is short, if its
-elements lie apart, or if its trips need one another.  How long it is only the run knows; where it could be long, and
-works on memory of the trip, which is larger by a lane's width, it stays as it is; unless another loop of that length
-takes elements apart.
+elements lie apart, or if its iterations need one another.  How long it is only the run knows; where it could be long,
+and works on memory of the iteration, which is larger by a lane's width, it stays as it is; unless another loop of that
+length takes elements apart.
 
-Where the trips of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more than
-it takes to copy what the loop reads, once.  Of few trips a copy would be mostly empty, and copies of long loops leave
-the cache: the loop gets a second form for them.
+Where the iterations of an innermost loop wait for one another (paths of a random walk, step by step), lanes gain more
+than it takes to copy what the loop reads, once.  Of few iterations a copy would be mostly empty, and copies of long
+loops leave the cache: the loop gets a second form for them.
 
 Where elementary functions are called in loops that would run on vectors by themselves, what decides is how long those
-are: `short_loops` says which numbers of trips have to be small.  Vectors leave most of a short loop over.
+are: `short_loops` says which iteration counts have to be small.  Vectors leave most of a short loop over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tapec.analyses.iterations import Access, Iterations
 from tapec.analyses.lanes import Lanes
-from tapec.analyses.trips import Access, Trips
 from tapec.optimise.vectors.elementary import VECTORISED
 from tapec.optimise.vectors.packed import Packed
 from tapec.syntax.core import (
@@ -45,9 +45,9 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array
 
-# fewer trips than this do not fill vectors
+# fewer iterations than this do not fill vectors
 _FEW = 16
-# trips that do not fill a vector of 512 bits
+# iterations that do not fill a vector of 512 bits
 _SHORT = 8
 # elementary functions that cost more than to move an element or two
 CALLED = frozenset(VECTORISED) - {"np.maximum", "np.minimum", "**", "np.power", "np.pow"}
@@ -55,23 +55,23 @@ CALLED = frozenset(VECTORISED) - {"np.maximum", "np.minimum", "**", "np.power", 
 _APART = 3
 
 
-def few(loop: For, trips: Trips) -> bool:
-    """Whether a loop is known to make too few trips for lanes, or has no loop inside that they could help."""
+def few(loop: For, iterations: Iterations) -> bool:
+    """Whether a loop is known to make too few iterations for lanes, or has no loop inside that they could help."""
     counted = literal_range(loop)
     if (counted is not None and len(counted) < _FEW) or not any(isinstance(stmt, For) for stmt in walk(loop.body)):
         return True
-    return loop.start == Const(0) and trips.is_few(loop.stop)
+    return loop.start == Const(0) and iterations.is_few(loop.stop)
 
 
 def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
-    """Whether the innermost loops of a trip run faster in lanes; see the module.
+    """Whether the innermost loops of an iteration run faster in lanes; see the module.
 
-    with_copies  what a loop whose trips wait for one another reads may be copied for it alone
+    with_copies  what a loop whose iterations wait for one another reads may be copied for it alone
     """
     loops = list(_nested(lanes.loop.body, 1))
     depth = max(level for _, level in loops)
     slow = False
-    # bounds of loops that take elements apart, and of those over memory of the trip that would run on vectors
+    # bounds of loops that take elements apart, and of those over memory of the iteration that would run on vectors
     apart, along = set(), set()
     copying = 0
     for loop, level in loops:
@@ -79,8 +79,8 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
             continue
         if not isinstance(loop, For) or id(loop) in lanes.controls:
             return False
-        accesses = list(lanes.trips.accesses(loop.body))
-        waits = not lanes.trips.commute(loop)
+        accesses = list(lanes.iterations.accesses(loop.body))
+        waits = not lanes.iterations.commute(loop)
         apart_ones = [access for access in accesses if not _neighbours(lanes, packed, access)]
         if apart_ones and not (with_copies and waits and all(packed.copied(access.stmt) for access in apart_ones)):
             return False
@@ -98,7 +98,7 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
 
 
 def copied_stops(lanes: Lanes, packed: Packed) -> set[str]:
-    """Names of the numbers of trips that must not be large for copies to be worth it; none if they are not anyway."""
+    """Names of the iteration counts that must not be large for copies to be worth it; none if they are not anyway."""
     if not gains(lanes, packed, with_copies=True):
         return set()
     inside = written_in(lanes.loop.body)
@@ -108,7 +108,7 @@ def copied_stops(lanes: Lanes, packed: Packed) -> set[str]:
 
 
 def short_loops(lanes: Lanes) -> set[str]:
-    """Names of the numbers of trips that have to be small for lanes to gain, where nothing else has to; or none."""
+    """Names of the iteration counts that have to be small for lanes to gain, where nothing else has to; or none."""
     loops = [loop for loop, _ in _nested(lanes.loop.body, 1)]
     inside = written_in(lanes.loop.body)
     stops: set[str] = set()
@@ -121,7 +121,7 @@ def short_loops(lanes: Lanes) -> set[str]:
         stops.add(loop.stop.id)
         made = [stmt.value for stmt in walk(loop.body) if isinstance(stmt, Assign)]
         calls += sum(isinstance(value, Op) and value.fn in CALLED for value in made)
-        apart += sum(not _neighbours(lanes, None, access) for access in lanes.trips.accesses(loop.body))
+        apart += sum(not _neighbours(lanes, None, access) for access in lanes.iterations.accesses(loop.body))
     # what only goes from element to element, and one loop alone, run along rows
     handed_on = len(loops) > 1 and any(_hands_on(lanes, loop) for loop in loops)
     few_lanes = lanes.loop.stop in {Name(stop) for stop in stops}
@@ -129,9 +129,9 @@ def short_loops(lanes: Lanes) -> set[str]:
 
 
 def _hands_on(lanes: Lanes, loop: For | Loop) -> bool:
-    """Whether a trip of a loop goes on with a number that the one before has left."""
+    """Whether an iteration of a loop goes on with a number that the one before has left."""
     inside = set(map(id, walk((loop,))))
-    defs = lanes.trips.regions.defs
+    defs = lanes.iterations.regions.defs
     return any(id(stmt) not in inside for name in written_in(loop.body) for stmt in defs.get(name, ()))
 
 
@@ -158,20 +158,20 @@ def _neighbours(lanes: Lanes, packed: Packed | None, access: Access) -> bool:
     differing = [k for k, sub in enumerate(index) if mentions(sub, lanes.names)]
     if lanes.widened(array) or not differing:
         return not differing
-    type_ = lanes.trips.types[array]
+    type_ = lanes.iterations.types[array]
     assert isinstance(type_, Array)
     last = 0 if type_.layout == "F" else type_.ndim - 1
     return differing == [last] and _step(lanes, index[last], lanes.loop.var, lanes.names) == 1
 
 
 def _bounds_differ(lanes: Lanes, loop: For) -> bool:
-    """Whether a loop makes other numbers of trips in other trips of the loop around."""
+    """Whether a loop makes other iteration counts in other iterations of the loop around."""
     inside = written_in(lanes.loop.body)
     return any(name in inside for bound in (loop.start, loop.stop) for name in names_in(bound))
 
 
 def _is_short(loop: For) -> bool:
-    """Whether a loop is known to make too few trips for vectors."""
+    """Whether a loop is known to make too few iterations for vectors."""
     counted = literal_range(loop)
     return counted is not None and len(counted) <= _SHORT
 
@@ -184,7 +184,7 @@ def _strides(lanes: Lanes, loop: For, accesses: list[Access]) -> bool:
             continue
         found = lanes.element(access.array, access.index)
         assert found is not None
-        type_ = lanes.trips.types[found[0]]
+        type_ = lanes.iterations.types[found[0]]
         assert isinstance(type_, Array)
         for k, sub in enumerate(found[1]):
             apart = k != (0 if type_.layout == "F" else type_.ndim - 1)
@@ -200,7 +200,7 @@ def _step(lanes: Lanes, sub: Expr, var: str, moving: set[str]) -> int | None:
         return 1
     if not mentions(sub, moving):
         return 0
-    made = lanes.trips.definition(sub) if isinstance(sub, Name) else None
+    made = lanes.iterations.definition(sub) if isinstance(sub, Name) else None
     if not isinstance(made, Op) or made.fn not in ("+", "-") or len(made.args) != 2:
         return None
     first, second = (_step(lanes, arg, var, moving) for arg in made.args)

@@ -1,4 +1,4 @@
-"""Run many trips of a loop side by side, so that its inner loops run on vectors.
+"""Run many iterations of a loop side by side, so that its inner loops run on vectors.
 
     for i in range(n):                             for first in range(0, n, 64):
         image = np.empty(d)                            lanes = min(64, n - first)
@@ -11,10 +11,10 @@
                                                        for lane in range(lanes):
                                                            total = total + image[0, lane]
 
-LLVM runs innermost loops on vectors only.  Where those are short, or need one trip after the other, the trips of a
-loop around them do not: each is a lane of a vector.  The loop's trips must commute; loops inside must take the same
-way in all of them, or they stay whole in a lane (`analyses/lanes.py`).  What a trip makes for itself gets an axis of
-lanes, the last one; what lanes add to one element is added up in a variable, lane by lane.
+LLVM runs innermost loops on vectors only.  Where those are short, or need one iteration after the other, the iterations
+of a loop around them do not: each is a lane of a vector.  The loop's iterations must commute; loops inside must take
+the same way in all of them, or they stay whole in a lane (`analyses/lanes.py`).  What an iteration makes for itself
+gets an axis of lanes, the last one; what lanes add to one element is added up in a variable, lane by lane.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.lanes import Lanes
 from tapec.analyses.memory import Aliases
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.forms import for_answers
@@ -59,7 +59,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, UINT64, Array, Scalar
 
-# trips side by side
+# iterations side by side
 _LANES = Const(64)
 
 
@@ -74,47 +74,47 @@ def in_lanes(
     shapes  those of parameters, for which alone the function is made; None for any
     """
     function = with_lanes_last(function, lambda *loop: planned(*loop) is not None)
-    trips = Trips(function)
+    iterations = Iterations(function)
     fresh = Fresh(function.types)
     uses = Uses(function)
-    lengths = Lengths(trips, shapes)
+    lengths = Lengths(iterations, shapes)
 
     def block(stmts: Block) -> Block:
         return tuple(new for stmt in stmts for new in statement(stmt))
 
     def statement(stmt: Stmt) -> Iterable[Stmt]:
-        lanes = _possible(stmt, trips)
+        lanes = _possible(stmt, iterations)
         packed = None if lanes is None else Packed(lanes, fresh)
         if lanes is None or packed is None:
             refused(stmt, lanes)
             return (map_blocks(stmt, block),)
         if gains(lanes, packed):
-            tell(stmt, "64 trips side by side")
+            tell(stmt, "64 iterations side by side")
             return Rewriting(lanes, packed, fresh).loop()
         copies = Packed(lanes, fresh, once=True)
         if stops := copied_stops(lanes, copies):
-            tell(stmt, "64 trips side by side where there are many")
+            tell(stmt, "64 iterations side by side where there are many")
             return short(lanes, copies, stops, CACHED)
         if stops := short_loops(lanes):
-            tell(stmt, "64 trips side by side where its inner loops are short")
+            tell(stmt, "64 iterations side by side where its inner loops are short")
             return short(lanes, packed, stops, SHORT)
         refused(stmt, lanes)
         return (map_blocks(stmt, block),)
 
     def refused(stmt: Stmt, lanes: Lanes | None) -> None:
-        if listener is not None and isinstance(stmt, For) and _would_help(stmt, trips):
-            why = _obstacle(stmt, trips) if lanes is None else ("they would gain nothing",)
-            listener.decide(stmt.span, "lanes", "its trips do not run side by side", *why)
+        if listener is not None and isinstance(stmt, For) and _would_help(stmt, iterations):
+            why = _obstacle(stmt, iterations) if lanes is None else ("they would gain nothing",)
+            listener.decide(stmt.span, "lanes", "its iterations do not run side by side", *why)
 
     def tell(stmt: Stmt, what: str) -> None:
         if listener is not None:
-            why = "they run on vectors where its inner loops do not; what a trip keeps takes 64 times the room"
+            why = "they run on vectors where its inner loops do not; what an iteration keeps takes 64 times the room"
             listener.decide(stmt.span, "lanes", what, why)
 
     def short(lanes: Lanes, packed: Packed, stops: set[str], most: Const) -> Iterable[Stmt]:
         types = dict(fresh.types)
         made = Rewriting(lanes, packed, fresh).loop()
-        # what a trip makes has another rank in lanes
+        # what an iteration makes has another rank in lanes
         own = fresh.anew(uses.only_in(lanes.loop))
         fresh.types |= {name: types[name] for name in own}
         return where_short(lanes.loop, made, map_blocks(lanes.loop, block), stops, most, own, fresh, lengths)
@@ -123,40 +123,40 @@ def in_lanes(
     return for_answers(made, lengths.answers, constants) if lengths.answers else made
 
 
-def planned(stmt: Stmt, trips: Trips, fresh: Fresh) -> Rewriting | None:
+def planned(stmt: Stmt, iterations: Iterations, fresh: Fresh) -> Rewriting | None:
     """How a loop runs in lanes, if it can, and gains by it."""
-    lanes = _possible(stmt, trips)
+    lanes = _possible(stmt, iterations)
     if lanes is None:
         return None
     packed = Packed(lanes, fresh)
     return Rewriting(lanes, packed, fresh) if gains(lanes, packed) else None
 
 
-def _possible(stmt: Stmt, trips: Trips) -> Lanes | None:
-    """What differs between the trips of a loop that can run in lanes."""
-    if not isinstance(stmt, For) or stmt.step != Const(1) or stmt.slots is not None or few(stmt, trips):
+def _possible(stmt: Stmt, iterations: Iterations) -> Lanes | None:
+    """What differs between the iterations of a loop that can run in lanes."""
+    if not isinstance(stmt, For) or stmt.step != Const(1) or stmt.slots is not None or few(stmt, iterations):
         return None
     # threads would share the lanes of what each of them has for itself
     if any(isinstance(inner, For) and inner.parallel for inner in walk((stmt,))):
         return None
-    if not trips.commute(stmt):
+    if not iterations.commute(stmt):
         return None
-    lanes = Lanes(stmt, trips)
+    lanes = Lanes(stmt, iterations)
     return lanes if lanes.separate() else None
 
 
-def _would_help(loop: For, trips: Trips) -> bool:
+def _would_help(loop: For, iterations: Iterations) -> bool:
     """Whether a loop has innermost loops that may not run on vectors."""
     inner = [stmt for stmt, _ in innermost(loop.body)]
-    return not few(loop, trips) and any(obstacle(one, trips) is not None for one in inner)
+    return not few(loop, iterations) and any(obstacle(one, iterations) is not None for one in inner)
 
 
-def _obstacle(loop: For, trips: Trips) -> Obstacle:
-    """What keeps a loop's trips from running side by side."""
-    found = obstacle(loop, trips)
-    if found is None and not trips.commute(loop):
+def _obstacle(loop: For, iterations: Iterations) -> Obstacle:
+    """What keeps a loop's iterations from running side by side."""
+    found = obstacle(loop, iterations)
+    if found is None and not iterations.commute(loop):
         return ("a function is called, which may do anything",)
-    return found or ("inner loops, or what they work on, differ from trip to trip",)
+    return found or ("inner loops, or what they work on, differ from iteration to iteration",)
 
 
 @dataclass
@@ -173,7 +173,9 @@ class _Run:
 
 
 class Rewriting:
-    """One loop, on its way into lanes: so many trips side by side, each step of theirs, or what `apart` cuts off."""
+    """One loop, on its way into lanes: so many iterations side by side, each step of theirs, or what `apart` cuts
+    off.
+    """
 
     def __init__(
         self,
@@ -195,7 +197,7 @@ class Rewriting:
         var = lanes.loop.var
         self.first = fresh(f"{var}_first", INT64)
         self.count = fresh("lanes", INT64)
-        # the extent of the last axis of memory: a loop of three trips needs no more
+        # the extent of the last axis of memory: a loop of three iterations needs no more
         self.room = fresh("room", INT64)
 
     def loop(self) -> list[Stmt]:
@@ -203,7 +205,7 @@ class Rewriting:
         body = self.outer(loop.body)
         for run in self.runs.values():
             for name in dict.fromkeys(name for s in walk(run.body) for name in (*self.reads(s), *writes(s))):
-                # what a run finds is from the trip before of a loop around it, or from another run
+                # what a run finds is from the iteration before of a loop around it, or from another run
                 found = not self.lanes.whole and self.reads_first(name, run.body) is True
                 self.places[name] = self.places.get(name, 0) + (2 if found else 1)
         for name, number in self.places.items():
@@ -211,7 +213,7 @@ class Rewriting:
                 type_ = self.fresh.types[name]
                 assert isinstance(type_, Scalar)
                 self.kept[name] = self.fresh(f"{name}_lanes", Array(type_.dtype, 1))
-        for name, type_ in self.lanes.trips.types.items():
+        for name, type_ in self.lanes.iterations.types.items():
             if isinstance(type_, Array) and self.lanes.widened(name):
                 self.fresh.types[name] = replace(type_, ndim=type_.ndim + 1)
         before = self.sized(loop) if any(self.room in reads(stmt) for stmt in walk(body)) else []
@@ -234,11 +236,11 @@ class Rewriting:
 
     def sized(self, loop: For) -> list[Stmt]:
         """Set the number of lanes that the loop's memory has room for."""
-        trips, lanes = self.fresh("n", INT64), self.fresh("n", INT64)
+        iterations, lanes = self.fresh("n", INT64), self.fresh("n", INT64)
         return [
-            Assign(trips, Op("-", (loop.stop, loop.start)), loop.span),
-            Assign(lanes, Op("min", (Name(trips), self.width)), loop.span),
-            # no trips, no lanes
+            Assign(iterations, Op("-", (loop.stop, loop.start)), loop.span),
+            Assign(lanes, Op("min", (Name(iterations), self.width)), loop.span),
+            # no iterations, no lanes
             Assign(self.room, Op("max", (Name(lanes), Const(0))), loop.span),
         ]
 
@@ -263,7 +265,7 @@ class Rewriting:
                 run.body.append(stmt)
                 continue
             alike = not any(self.lanes.differs(s) for s in walk((stmt,)))
-            if run.body and (not alike or run.touches(stmt, self.lanes.trips.aliases)):
+            if run.body and (not alike or run.touches(stmt, self.lanes.iterations.aliases)):
                 out.append(self.placed(run))
                 run = _Run()
             out.append(self.widened(stmt) if alike else map_blocks(stmt, self.outer))
@@ -329,8 +331,8 @@ class Rewriting:
         writer = _Lane(self, lane)
         body = writer.block(tuple(run.body), top=True)
         head: list[Stmt] = []
-        if writer.trip in {name for s in walk(body) for name in reads(s)}:
-            head.append(Assign(writer.trip, Op("+", (Name(self.first), Name(lane))), loop.span))
+        if writer.iteration in {name for s in walk(body) for name in reads(s)}:
+            head.append(Assign(writer.iteration, Op("+", (Name(self.first), Name(lane))), loop.span))
         tail: list[Stmt] = []
         for name, buffer in self.kept.items():
             own = writer.names.get(name)
@@ -351,8 +353,8 @@ class _Lane:
         self.whole = whole
         self.lanes = whole.lanes
         self.lane = Name(lane)
-        self.trip = whole.fresh(self.lanes.loop.var, INT64)
-        self.names: dict[str, str] = {self.lanes.loop.var: self.trip}
+        self.iteration = whole.fresh(self.lanes.loop.var, INT64)
+        self.names: dict[str, str] = {self.lanes.loop.var: self.iteration}
         self.sums: dict[tuple[str, tuple[Expr, ...]], str] = {}
         self.before: list[Stmt] = []
         self.after: list[Stmt] = []
@@ -420,7 +422,7 @@ class _Lane:
     def counted(self, sub: Expr, new: Atom) -> Atom:
         """A subscript that differs between lanes; without a sign if it is not negative, which vectors need to know."""
         assert isinstance(sub, Name | Const)
-        if isinstance(sub, Const) or sub.id not in self.lanes.names or not self.lanes.trips.never_negative(sub):
+        if isinstance(sub, Const) or sub.id not in self.lanes.names or not self.lanes.iterations.never_negative(sub):
             return new
         self.casts.append(Assign(name := self.whole.fresh("n", UINT64), Op("cast.uint64", (new,))))
         return Name(name)

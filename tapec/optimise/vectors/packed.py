@@ -10,9 +10,9 @@
                                                                   s += x_lanes[c, lane]
 
 Vectors would have to gather such elements one by one.  Copied are arrays that the loop does not change, where
-loops of the trip run through their other axes, and the trip reads them more than once.  An array that the loop only
-adds to, each trip to elements of its own and more than once, is added to at the end of a block, and until then what is
-added is added up in an array of zeros with the axis of lanes last.
+loops of the iteration run through their other axes, and the iteration reads them more than once.  An array that the
+loop only adds to, each iteration to elements of its own and more than once, is added to at the end of a block, and
+until then what is added is added up in an array of zeros with the axis of lanes last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tapec.syntax.types import INT64, UINT64, Array
 
 @dataclass(frozen=True)
 class _Copy:
-    """Which part of an array is copied: `stops` are the extents of its axes other than `axis`, that of the trips.
+    """Which part of an array is copied: `stops` are the extents of its axes other than `axis`, that of the iterations.
 
     With `added`, the copy begins as zeros and is added to the array at the end.
     """
@@ -53,16 +53,16 @@ class Made:
 class Packed:
     """The copies of one loop: statements that make them, and where an access then finds its element.
 
-    once  whether what a trip reads only once is copied, too
+    once  whether what an iteration reads only once is copied, too
     """
 
     def __init__(self, lanes: Lanes, fresh: Fresh, once: bool = False) -> None:
         self.lanes = lanes
         self.fresh = fresh
-        # the accesses to each copy, and whether one of them is repeated in a trip
+        # the accesses to each copy, and whether one of them is repeated in an iteration
         self._accesses: dict[_Copy, list[Assign | Store]] = {}
         self._repeated: set[_Copy] = set()
-        groups = lanes.trips.groups(lanes.loop.body)
+        groups = lanes.iterations.groups(lanes.loop.body)
         kinds = [(group, {one.kind for one in group}) for group in groups]
         self._changed = {one.array for group, kind in kinds if kind != {"load"} for one in group}
         self._added = {one.array for group, kind in kinds if kind == {"add"} for one in group}
@@ -89,7 +89,7 @@ class Packed:
         return id(access) in self.of
 
     def repeated(self, access: Stmt) -> bool:
-        """Whether an access finds its element in a copy, and each trip makes it again and again."""
+        """Whether an access finds its element in a copy, and each iteration makes it again and again."""
         return self.of.get(id(access)) in self._repeated
 
     def made(self, first: str, lanes: str, width: Atom) -> Iterator[Made]:
@@ -147,15 +147,15 @@ class Packed:
 
     def _counted(self, loop: For) -> Expr | None:
         """How far a loop counts from zero or more on, in names that are set before the loop in lanes."""
-        if loop.step not in (Const(1), Const(-1)) or self.lanes.trips.dependence.minimum(Affine(loop.var, 0)) < 0:
+        if loop.step not in (Const(1), Const(-1)) or self.lanes.iterations.dependence.minimum(Affine(loop.var, 0)) < 0:
             return None
-        return extent_of(self.lanes.trips, loop, self.lanes.loop)
+        return extent_of(self.lanes.iterations, loop, self.lanes.loop)
 
     def _extent(self, copy: _Copy, number: int, before: list[Stmt]) -> Atom:
         """How much of an axis is copied: what its loop runs through, if the array has as much."""
         axis = number + (number >= copy.axis)
         stop, extent = copy.stops[number], Op("dim", (Name(copy.array), Const(axis)))
-        if isinstance(stop, Name) and self.lanes.trips.definition(stop) == extent:
+        if isinstance(stop, Name) and self.lanes.iterations.definition(stop) == extent:
             return stop
         whole, wanted, least, most = (Name(self.fresh("n", INT64)) for _ in range(4))
         before.append(Assign(whole.id, extent))
@@ -173,11 +173,11 @@ class Packed:
             if copy.added:
                 value = Name(self.fresh("t", type_.element))
                 return [Assign(value.id, zero_of(type_.element)), Store(name, (*counters, lane), value)]
-            trip = Name(self.fresh(self.lanes.loop.var, INT64))
+            iteration = Name(self.fresh(self.lanes.loop.var, INT64))
             value = Name(self.fresh("t", type_.element))
-            index = (*counters[: copy.axis], trip, *counters[copy.axis :])
+            index = (*counters[: copy.axis], iteration, *counters[copy.axis :])
             return [
-                Assign(trip.id, Op("+", (Name(first), lane))),
+                Assign(iteration.id, Op("+", (Name(first), lane))),
                 Assign(value.id, Op("load", (Name(copy.array), *index))),
                 Store(name, (*counters, lane), value),
             ]
@@ -190,15 +190,15 @@ class Packed:
         assert isinstance(type_, Array)
 
         def body(counters: list[Name], lane: Name) -> list[Stmt]:
-            trip = Name(self.fresh(self.lanes.loop.var, INT64))
+            iteration = Name(self.fresh(self.lanes.loop.var, INT64))
             value = Name(self.fresh("t", type_.element))
-            out: list[Stmt] = [Assign(trip.id, Op("+", (Name(first), lane)))]
-            if self.lanes.trips.never_negative(Name(self.lanes.loop.var)):
+            out: list[Stmt] = [Assign(iteration.id, Op("+", (Name(first), lane)))]
+            if self.lanes.iterations.never_negative(Name(self.lanes.loop.var)):
                 # vectors need to know that it is not
-                out.append(Assign(unsigned := self.fresh("n", UINT64), Op("cast.uint64", (trip,))))
-                trip = Name(unsigned)
+                out.append(Assign(unsigned := self.fresh("n", UINT64), Op("cast.uint64", (iteration,))))
+                iteration = Name(unsigned)
             out.append(Assign(value.id, Op("load", (Name(name), *counters, lane))))
-            index = (*counters[: copy.axis], trip, *counters[copy.axis :])
+            index = (*counters[: copy.axis], iteration, *counters[copy.axis :])
             return [*out, Store(copy.array, index, value, accumulate=True)]
 
         return self._loops(copy, extents, lanes, body)

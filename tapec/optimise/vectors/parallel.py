@@ -1,4 +1,4 @@
-"""Run loops on threads whose trips can run in any order.
+"""Run loops on threads whose iterations can run in any order.
 
     for i in range(n):                    chunks = ...                         as the extents say
         s = s + f(x[i])                   s_parts = np.empty(chunks)
@@ -15,9 +15,9 @@
                                               w_bar += w_parts[chunk]
 
 An innermost loop counts from 0 and works on views, its chunk's parts of the arrays.
-What trips add to, each chunk adds up for itself, and the chunks' sums are added in their order.  Chunks depend on
+What iterations add to, each chunk adds up for itself, and the chunks' sums are added in their order.  Chunks depend on
 extents alone, so that the result has the same bits on any number of threads.  The outermost loops that allow it are
-taken; `analyses/trips.py` has the proof, and what it cannot prove stays as it is, `prange` of the source included.
+taken; `analyses/iterations.py` has the proof, and what it cannot prove stays as it is, `prange` of the source included.
 So does all of a function in which loops bind a name to arrays of several extents (`analyses/rebound.py`).
 """
 
@@ -26,8 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.rebound import rebound
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -52,7 +52,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Array, Scalar
 
-# chunks of a loop at most; trips of a short body, and elements of a sum, that are worth a chunk
+# chunks of a loop at most; iterations of a short body, and elements of a sum, that are worth a chunk
 _CHUNKS = 16
 _SHORT = 512
 _LONG = 8
@@ -85,7 +85,7 @@ def on_threads(function: Function, in_order: bool = False, listener: Listener | 
 
 @dataclass(frozen=True)
 class _Sums:
-    """What the trips of a loop add to: variables, and arrays element by element."""
+    """What the iterations of a loop add to: variables, and arrays element by element."""
 
     names: tuple[str, ...]
     arrays: tuple[str, ...]
@@ -93,7 +93,7 @@ class _Sums:
 
 class _Threads:
     def __init__(self, function: Function, in_order: bool, listener: Listener | None) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.in_order = in_order
         self.listener = listener
@@ -128,7 +128,7 @@ class _Threads:
     # the proof
 
     def sums(self, loop: For) -> _Sums | None:
-        """What trips add to, if a loop can run on threads."""
+        """What iterations add to, if a loop can run on threads."""
         if self.rebound is not None:
             array = isinstance(self.fresh.types[self.rebound], Array)
             several = "arrays of several extents" if array else "several extents"
@@ -137,23 +137,25 @@ class _Threads:
             return self.refuse("it counts neither up nor down by one")
         if self.few(loop):
             return self.refuse("it is short")
-        if not self.trips.free_of_effects(loop.body):
-            return self.refuse("a trip may raise, leave the loop, print, or call what does not run on threads")
-        if not self.trips.commute(loop):
-            return self.refuse("it is not proved that its trips can run in any order")
+        if not self.iterations.free_of_effects(loop.body):
+            return self.refuse("an iteration may raise, leave the loop, print, or call what does not run on threads")
+        if not self.iterations.commute(loop):
+            return self.refuse("it is not proved that its iterations can run in any order")
         inside = {id(stmt) for stmt in walk(loop.body)}
         names = [
             name
             for name in dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt))
-            if any(id(stmt) not in inside for stmt in self.trips.regions.defs[name])
+            if any(id(stmt) not in inside for stmt in self.iterations.regions.defs[name])
         ]
         arrays = self.added(loop)
         if arrays is None:
             return None
         if self.in_order and (names or arrays):
-            return self.refuse("its trips add to `{0}`, and the order of sums is to stay", Named((*names, *arrays)[0]))
+            return self.refuse(
+                "its iterations add to `{0}`, and the order of sums is to stay", Named((*names, *arrays)[0])
+            )
         if loop.step != Const(1) and (names or arrays):
-            return self.refuse("its trips add up downwards")
+            return self.refuse("its iterations add up downwards")
         return _Sums(tuple(names), tuple(arrays))
 
     def few(self, loop: For) -> bool:
@@ -164,17 +166,17 @@ class _Threads:
         return isinstance(start, int) and isinstance(stop, int) and abs(stop - start) < 2 * _SHORT
 
     def added(self, loop: For) -> list[str] | None:
-        """The arrays to whose elements several trips may add."""
+        """The arrays to whose elements several iterations may add."""
         found: list[str] = []
         inside = written_in(loop.body)
-        for group in self.trips.groups(loop.body):
-            if {access.kind for access in group} != {"add"} or self.trips.elements_apart(loop, group):
+        for group in self.iterations.groups(loop.body):
+            if {access.kind for access in group} != {"add"} or self.iterations.elements_apart(loop, group):
                 continue
             names = {access.array for access in group}
-            if not self.trips.own(group[0].array, loop.body):
+            if not self.iterations.own(group[0].array, loop.body):
                 if len(names) != 1 or names & inside:
                     name = min(names)
-                    self.refuse("its trips add to elements of `{0}` by several names", Named(name))
+                    self.refuse("its iterations add to elements of `{0}` by several names", Named(name))
                     return None
                 found += names
         return found
@@ -192,9 +194,9 @@ class _Threads:
         first, stop = loop.start, loop.stop
         if loop.step != Const(1):
             first, stop = let("t", Op("+", (stop, Const(1))), out), let("t", Op("+", (first, Const(1))), out)
-        trips = let("n", Op("max", (let("t", Op("-", (stop, first)), out), Const(0))), out)
+        iterations = let("n", Op("max", (let("t", Op("-", (stop, first)), out), Const(0))), out)
         shapes = {name: self.shape(name, loop, out) for name in sums.arrays}
-        most = self.most(loop, trips, shapes, out)
+        most = self.most(loop, iterations, shapes, out)
         chunks = let("chunks", Op("max", (let("t", Op("min", (most, Const(_CHUNKS))), out), Const(1))), out)
         added = (*sums.names, *sums.arrays)
         parts = {name: self.parts(name, chunks, shapes.get(name, ()), loop, out) for name in added}
@@ -202,8 +204,8 @@ class _Threads:
         counter = self.fresh("chunk", INT64)
         # Numba counts chunks without a sign
         chunk = let("part", Op("cast.int64", (Name(counter),)), body)
-        low = self.bound(chunk, trips, chunks, first, loop, body)
-        high = self.bound(let("t", Op("+", (chunk, Const(1))), body), trips, chunks, first, loop, body)
+        low = self.bound(chunk, iterations, chunks, first, loop, body)
+        high = self.bound(let("t", Op("+", (chunk, Const(1))), body), iterations, chunks, first, loop, body)
         own = {}
         for name in sums.names:
             type_ = self.fresh.types[name]
@@ -237,7 +239,7 @@ class _Threads:
         """
         found: dict[str, str] = {}
         innermost = not any(isinstance(stmt, For | Loop) for stmt in walk(loop.body))
-        if not innermost or not self.trips.never_negative(Name(loop.var)):
+        if not innermost or not self.iterations.never_negative(Name(loop.var)):
             return found
         inside = written_in(loop.body)
         for stmt in walk(loop.body):
@@ -258,7 +260,7 @@ class _Threads:
             out.append(Assign(dims[-1], Op("dim", (Name(name), Const(axis))), loop.span))
         return tuple(map(Name, dims))
 
-    def most(self, loop: For, trips: Atom, shapes: dict[str, tuple[Atom, ...]], out: list[Stmt]) -> Atom:
+    def most(self, loop: For, iterations: Atom, shapes: dict[str, tuple[Atom, ...]], out: list[Stmt]) -> Atom:
         """How many chunks are worth their sums and their start."""
 
         def let(value: Expr) -> Atom:
@@ -267,8 +269,8 @@ class _Threads:
             return Name(name)
 
         long = any(isinstance(stmt, For | Loop) for stmt in walk(loop.body))
-        found = trips if long else let(Op("//", (trips, Const(_SHORT))))
-        work = let(Op("*", (trips, Const(_LONG)))) if long and shapes else trips
+        found = iterations if long else let(Op("//", (iterations, Const(_SHORT))))
+        work = let(Op("*", (iterations, Const(_LONG)))) if long and shapes else iterations
         for shape in shapes.values():
             size: Atom = Const(1)
             for extent in shape:
@@ -286,10 +288,10 @@ class _Threads:
         out.append(Assign(made, Op(fn, (Const(type_.dtype), chunks, *shape)), loop.span))
         return made
 
-    def bound(self, chunk: Atom, trips: Atom, chunks: Atom, first: Atom, loop: For, out: list[Stmt]) -> Atom:
+    def bound(self, chunk: Atom, iterations: Atom, chunks: Atom, first: Atom, loop: For, out: list[Stmt]) -> Atom:
         """Where a chunk begins."""
         steps = (
-            lambda _: Op("*", (chunk, trips)),
+            lambda _: Op("*", (chunk, iterations)),
             lambda last: Op("//", (last, chunks)),
             lambda last: Op("+", (first, last)),
         )

@@ -6,16 +6,16 @@
         grid[cell] += q[p]                     grid[np.uint64(cell)] += q[p]
 
 In loops, remainders are mostly taken of subscripts around a ring, few of which are outside.  A division takes longer
-than all the rest of such a trip.  A remainder by an extent is not negative: Numba need not ask whether a subscript
-counts from the end.  (An extent of 0 has raised an error before.)
+than all the rest of such an iteration.  A remainder by an extent is not negative: Numba need not ask whether a
+subscript counts from the end.  (An extent of 0 has raised an error before.)
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import ALLOCATIONS
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -48,7 +48,7 @@ def cheap_remainders(
 class _Remainders:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
     def block(self, block: Block, inside: bool = False) -> Block:
@@ -74,7 +74,7 @@ class _Remainders:
         """Whether a remainder is one of 64 bits that LLVM has no better way for than a division."""
         assert isinstance(stmt.value, Op)
         known = isinstance(stmt.value.args[1], Const)
-        return not known and all(self.trips.types[name] == INT64 for name in (stmt.target, *reads(stmt)))
+        return not known and all(self.iterations.types[name] == INT64 for name in (stmt.target, *reads(stmt)))
 
     def casts(self, array: str, index: tuple[Expr, ...], stmt: Stmt) -> tuple[list[Stmt], tuple[Expr, ...]]:
         """Subscripts, those that are remainders by an extent without a sign, and what makes them so."""
@@ -90,15 +90,15 @@ class _Remainders:
 
     def from_start(self, array: str, sub: Name) -> bool:
         """Whether a subscript is a remainder by an extent."""
-        made = self.trips.definition(sub)
-        if not isinstance(self.trips.types[array], Array) or not isinstance(made, Op) or made.fn != "%":
+        made = self.iterations.definition(sub)
+        if not isinstance(self.iterations.types[array], Array) or not isinstance(made, Op) or made.fn != "%":
             return False
         divisor = made.args[1]
-        return isinstance(divisor, Name | Const) and self.trips.fixed(divisor) and self.is_extent(divisor, array)
+        return isinstance(divisor, Name | Const) and self.iterations.fixed(divisor) and self.is_extent(divisor, array)
 
     def is_extent(self, number: Atom, array: str) -> bool:
         """Whether a number with one value can be an extent: of any array, or it is one that `array` was made with."""
-        if self.trips.never_negative(number):
+        if self.iterations.never_negative(number):
             return True
-        made = self.trips.definition(Name(array))
+        made = self.iterations.definition(Name(array))
         return isinstance(made, Op) and made.fn in ALLOCATIONS and number in made.args[1:]

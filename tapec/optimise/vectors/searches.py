@@ -9,15 +9,15 @@
 
 Numba's search branches at every step, and the next number is rarely found on the same way.  A search is a chain of
 steps that wait for one another; those of other numbers fit in between.  They are searched before the loop if each of
-its trips searches for the element of its number in an array that the loop leaves alone, as it does the table, and the
-loop is not inside another one.
+its iterations searches for the element of its number in an array that the loop leaves alone, as it does the table, and
+the loop is not inside another one.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -63,7 +63,7 @@ def search_tables(
 class _Searches:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
     def block(self, block: Block, inside: bool) -> Block:
@@ -85,19 +85,21 @@ class _Searches:
             return loop
         set_inside = written_in((loop,))
         changed = {
-            self.trips.aliases.find(access.array) for access in self.trips.accesses(loop.body) if access.kind != "load"
+            self.iterations.aliases.find(access.array)
+            for access in self.iterations.accesses(loop.body)
+            if access.kind != "load"
         }
         body: list[Stmt] = []
         for stmt in loop.body:
             arrays = self.arrays(stmt, Name(loop.var))
             if arrays is None or any(
-                array.id in set_inside or self.trips.aliases.find(array.id) in changed for array in arrays
+                array.id in set_inside or self.iterations.aliases.find(array.id) in changed for array in arrays
             ):
                 body.append(stmt)
                 continue
             assert isinstance(stmt, Assign) and isinstance(stmt.value, Op)
             if self.listener is not None:
-                why = "every trip of {1} searches it for another number"
+                why = "every iteration of {1} searches it for another number"
                 about = Named(arrays[0].id), loop.span
                 self.listener.decide(stmt.span, "searches", "`{0}` is searched before the loop", why, *about)
             found = self.fresh("found", Array("int64", 1))
@@ -106,14 +108,16 @@ class _Searches:
             body.append(replace(stmt, value=Op("load", (Name(found), Name(loop.var)))))
         return replace(loop, body=tuple(body))
 
-    def arrays(self, stmt: Stmt, trip: Atom) -> tuple[Name, Name] | None:
-        """The table that a statement searches, and the array whose element of the trip's number it searches for."""
+    def arrays(self, stmt: Stmt, iteration: Atom) -> tuple[Name, Name] | None:
+        """The table that a statement searches, and the array whose element of the iteration's number it searches
+        for.
+        """
         if not isinstance(stmt, Assign) or _searched(stmt.value, self.fresh.types) == stmt.value:
             return None
         assert isinstance(stmt.value, Op)
         table, number = stmt.value.args
-        match self.trips.definition(number) if isinstance(number, Name) else None:
-            case Op(fn="load", args=(Name() as numbers, sub)) if sub == trip and isinstance(table, Name):
+        match self.iterations.definition(number) if isinstance(number, Name) else None:
+            case Op(fn="load", args=(Name() as numbers, sub)) if sub == iteration and isinstance(table, Name):
                 return table, numbers
         return None
 

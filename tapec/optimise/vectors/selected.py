@@ -9,9 +9,9 @@
 A branch that goes now this way, now that way costs more than a few operations, and stores in branches keep what a
 stencil's adjoint scatters from being gathered (`distribute`).  A zero that is added changes at most the sign of a zero.
 
-For innermost loops whose trips may run in any order, along rows.  The sides of a branch may hold few operations, such
-as raise nothing, and loads of elements that the arrays have for certain; they add to elements of arrays, or both set
-the same one, or add to a variable.
+For innermost loops whose iterations may run in any order, along rows.  The sides of a branch may hold few operations,
+such as raise nothing, and loads of elements that the arrays have for certain; they add to elements of arrays, or both
+set the same one, or add to a variable.
 
 Late, with functions in vectors (`select_functions`), sides may call elementary functions, too, which LLVM would not
 compute on vectors in a branch; and divide by what is positive for certain.
@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.extents.sliced import Slices
 from tapec.optimise.vectors.elementary import VECTORISED
@@ -119,7 +119,7 @@ class _Selected(Slices):
     def __init__(self, function: Function, listener: Listener | None, functions: bool = False) -> None:
         super().__init__(function)
         self.functions = functions
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.listener = listener
         # by name: what sets or reads it
         self.uses: dict[str, list[Stmt]] = {}
@@ -152,14 +152,14 @@ class _Selected(Slices):
             worth = 0 < calls <= _CALLS
         else:
             worth = any(isinstance(stmt, Store) for stmt in walk(branches))
-        if not worth or not self.trips.commute(loop):
+        if not worth or not self.iterations.commute(loop):
             return False
-        return all(self.along_row(access.index, loop) for access in self.trips.accesses(loop.body))
+        return all(self.along_row(access.index, loop) for access in self.iterations.accesses(loop.body))
 
     def along_row(self, index: tuple[Expr, ...] | None, loop: For) -> bool:
-        *outer, last = map(self.trips.signed, index or (Const(0),))
-        still = all(stays(sub, loop, self.trips) for sub in outer)
-        return still and (stays(last, loop, self.trips) or counts(last, loop, self.trips))
+        *outer, last = map(self.iterations.signed, index or (Const(0),))
+        still = all(stays(sub, loop, self.iterations) for sub in outer)
+        return still and (stays(last, loop, self.iterations) or counts(last, loop, self.iterations))
 
     # branches
 
@@ -242,7 +242,7 @@ class _Selected(Slices):
         if self.type_of(number) != FLOAT64:
             return
         yield number, Const(0.0)
-        match self.trips.definition(number):
+        match self.iterations.definition(number):
             case Op(fn="+", args=(one, other)):
                 yield one, other
                 yield other, one
@@ -322,7 +322,9 @@ class _Selected(Slices):
             own = {inner.target} if isinstance(inner, Assign) else set()
             if read & before.merged.keys() or not before.sums.keys().isdisjoint(read | own):
                 return True
-            if any(self.trips.may_share(name, array) for name in read for array in stored if name in self.fresh.types):
+            if any(
+                self.iterations.may_share(name, array) for name in read for array in stored if name in self.fresh.types
+            ):
                 return True
         return False
 
@@ -345,7 +347,7 @@ class _Selected(Slices):
         """Whether a number is more than zero, or nan, for certain; perhaps zero with `or_zero`."""
         if isinstance(number, Const):
             return isinstance(number.value, float) and (number.value > 0.0 or (or_zero and number.value == 0.0))
-        match self.trips.definition(number) if isinstance(number, Name) else None:
+        match self.iterations.definition(number) if isinstance(number, Name) else None:
             case Op(fn="math.exp" | "np.exp"):
                 return or_zero
             case Op(fn="+", args=(one, other)):

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.extents.forms import FORMULA, Answer
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, reads, walk, writes
@@ -59,8 +59,8 @@ class Lengths:
     answers  what was asked of extents of parameters, for the shapes
     """
 
-    def __init__(self, trips: Trips, shapes: Mapping[str, tuple[int, ...]] | None) -> None:
-        self.trips = trips
+    def __init__(self, iterations: Iterations, shapes: Mapping[str, tuple[int, ...]] | None) -> None:
+        self.iterations = iterations
         self.shapes = shapes
         self.answers: list[Answer] = []
 
@@ -82,11 +82,11 @@ class Lengths:
     def formula(self, expr: Expr) -> Expr | None:
         """A number as a formula of extents of parameters; None if it is none."""
         assert self.shapes is not None
-        match self.trips.definition(expr) if isinstance(expr, Name) else expr:
+        match self.iterations.definition(expr) if isinstance(expr, Name) else expr:
             case Const(value=int()) as value:
                 return value
             case Op(fn="dim", args=(Name(id=array), Const())) as value:
-                return value if array in self.shapes and self.trips.fixed(Name(array)) else None
+                return value if array in self.shapes and self.iterations.fixed(Name(array)) else None
             case Op(fn=fn, args=args) if fn in FORMULA:
                 parts = [self.formula(arg) for arg in args]
                 known = tuple(part for part in parts if part is not None)
@@ -104,10 +104,10 @@ def where_short(
     fresh: Fresh,
     lengths: Lengths,
 ) -> Iterator[Stmt]:
-    """The loop in lanes where its loops up to `stops` make at most so many trips, and otherwise as it was.
+    """The loop in lanes where its loops up to `stops` make at most so many iterations, and otherwise as it was.
 
     in_lanes  the loop in lanes
-    most      trips of the loops inside
+    most      iterations of the loops inside
     own       name -> its name in lanes
     lengths   which of the two it is, if that is known
     """
@@ -122,10 +122,10 @@ def where_short(
     if holds:
         yield from body
         return
-    trips = Name(fresh("n", INT64))
-    yield Assign(trips.id, many, span)
+    iterations = Name(fresh("n", INT64))
+    yield Assign(iterations.id, many, span)
     test: Name | None = None
-    for one in (*limits, Op(">=", (trips, _LANES))):
+    for one in (*limits, Op(">=", (iterations, _LANES))):
         answer = Name(fresh("t", BOOL))
         yield Assign(answer.id, one, span)
         if test is not None:

@@ -12,7 +12,7 @@
 LLVM runs a loop on vectors only if few comparisons tell at run time that its arrays are apart.  A loop with
 many arrays stays scalar, and so do the functions in it, which cost most.  In a loop over one buffer they do not.
 
-The trips of the loop must commute: then it does not matter how far one has come when another begins, and a body
+The iterations of the loop must commute: then it does not matter how far one has come when another begins, and a body
 may be cut between any two statements.  Accesses to memory that may be the same keep their order.
 """
 
@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.dependence import Affine
+from tapec.analyses.iterations import Access
 from tapec.analyses.memory import VIEWS, is_memory
-from tapec.analyses.trips import Access
 from tapec.journal import Listener
 from tapec.optimise.extents.ranges import extent_of
 from tapec.optimise.loops.outside import Around, LoopPass
@@ -88,7 +88,7 @@ class _Stages(LoopPass):
         if any(isinstance(one, For) and one.parallel for one in around):
             return None
         plan = self.planned(loop)
-        extent = None if plan is None else extent_of(self.trips, loop, around[0])
+        extent = None if plan is None else extent_of(self.iterations, loop, around[0])
         if plan is None or extent is None:
             return None
         if self.listener is not None:
@@ -100,16 +100,16 @@ class _Stages(LoopPass):
 
     def planned(self, loop: For) -> _Plan | None:
         """The stages of a loop that cannot run on vectors, but calls functions that can."""
-        trips = self.trips
+        iterations = self.iterations
         if loop.step not in (Const(1), Const(-1)):
             return None
         if not all(isinstance(s, Assign | Store) for s in loop.body) or not any(map(_called, loop.body)):
             return None
         if any(isinstance(s, Assign) and (self.makes_memory(s) or self.single_precision(s)) for s in loop.body):
             return None
-        if trips.dependence.minimum(Affine(loop.var, 0)) < 0 or not trips.commute(loop):
+        if iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or not iterations.commute(loop):
             return None
-        groups = trips.groups(loop.body)
+        groups = iterations.groups(loop.body)
         if _comparisons(groups) <= _COMPARISONS:
             return None
         return self.levelled(loop, groups)
@@ -126,11 +126,11 @@ class _Stages(LoopPass):
 
     def stands(self, name: str) -> bool:
         """Whether a name has one value, or is a loop's variable: what a view is made of."""
-        return len(self.trips.regions.defs.get(name, ())) <= 1
+        return len(self.iterations.regions.defs.get(name, ())) <= 1
 
     def levelled(self, loop: For, groups: list[list[Access]]) -> _Plan | None:
         """The earliest stage of each statement; None if all stand in one."""
-        defs = self.trips.regions.defs
+        defs = self.iterations.regions.defs
         inside = {id(stmt) for stmt in loop.body}
         plan = _Plan(loop, {}, groups)
         for stmt in loop.body:
@@ -138,7 +138,7 @@ class _Stages(LoopPass):
                 plan.made[stmt.target] = stmt
         # the statements of sums stay together, in their order
         carried = {s.target for s in loop.body if isinstance(s, Assign) and s.target not in plan.made}
-        sums = {name for one in carried for name in self.trips.sum_of(one, inside) or ()}
+        sums = {name for one in carried for name in self.iterations.sum_of(one, inside) or ()}
         access = {id(one.stmt): (group, one) for group in groups for one in group}
         last = 0
         for stmt in loop.body:

@@ -9,7 +9,8 @@
 
 Where sums may be reordered, LLVM writes the inner loop out and takes several `b` at a time.  It then gathers elements
 that are rows apart, which takes three times as long as one `b` after the other, whose elements stand side by side.
-A loop is kept from that if it loads four elements or more of other rows in each trip, and does little else with them.
+A loop is kept from that if it loads four elements or more of other rows in each iteration, and does little else with
+them.
 
     for p in range(n, m):                     for p in range(n, m):
         s += v[p] * x[k[p]]           ->          s += v[p] * x[tapec_runtime.unforeseen(k[p])]
@@ -134,7 +135,7 @@ class _Strided:
 
 
 def sums(loop: For, types: dict[str, Type]) -> bool:
-    """Whether a trip hands floats on to the next one."""
+    """Whether an iteration hands floats on to the next one."""
     first: dict[str, bool] = {}
     for stmt in walk(loop.body):
         if isinstance(stmt, Assign):
@@ -147,7 +148,7 @@ def sums(loop: For, types: dict[str, Type]) -> bool:
 
 
 def _moves(sub: Expr, moving: set[str]) -> bool:
-    """Whether a subscript is another one in other trips."""
+    """Whether a subscript is another one in other iterations."""
     return not moving.isdisjoint(names_in(sub))
 
 

@@ -1,4 +1,4 @@
-"""Compute once, in a table, what trips of a nest compute again and again from a sum of their loops' variables.
+"""Compute once, in a table, what iterations of a nest compute again and again from a sum of their loops' variables.
 
     for j in range(m):                        t_set = np.empty(...)
         for i in range(j + 1):                for k in range(...):
@@ -10,14 +10,15 @@
                                                       ...
 
 A power, an exponential or the like takes ten times as long as a load, and so does its derivative, of which the reverse
-sweep now takes as many as the table has elements.  Before the nest, a loop over the trips of its outer loop finds the
-least and the greatest of the sums that they ask for.  With `2 * i - j` the table has two rows, of even and of odd sums,
-so that the inner loop goes along a row.
+sweep now takes as many as the table has elements.  Before the nest, a loop over the iterations of its outer loop finds
+the least and the greatest of the sums that they ask for.  With `2 * i - j` the table has two rows, of even and of odd
+sums, so that the inner loop goes along a row.
 
 The inner loop counts up by one, and stands in the outer one's body, as the function in its own; both make all their
-trips.  The function's argument is a line in the sum, with numbers that stay the same in the nest.  Between the least
-and the greatest sum it is then finite where it is at both ends, and so is its derivative: elements that no trip asks
-for have an adjoint of zero, and do no harm.
+iterations.  The function's argument is a line in the sum, with numbers that stay the same in the nest.  Between the
+             least
+and the greatest sum it is then finite where it is at both ends, and so is its derivative: elements that no iteration
+asks for have an adjoint of zero, and do no harm.
 
 Expects one name per value, as `optimise.clean.single` leaves it; afterwards a name may have several values.
 """
@@ -27,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
@@ -119,7 +120,7 @@ class _Plan:
 
 class _Tables:
     def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.listener = listener
 
@@ -151,8 +152,8 @@ class _Tables:
         """A loop and one in its body, if the least and the greatest of sums in them can be found before."""
         if not isinstance(inner, For) or inner.step != Const(1):
             return None
-        trips = literal_range(outer)
-        if trips is not None and len(trips) <= _FACTOR:
+        iterations = literal_range(outer)
+        if iterations is not None and len(iterations) <= _FACTOR:
             return None
         if any(loop.parallel or loop.slots is not None or may_leave(loop.body) for loop in (outer, inner)):
             return None
@@ -171,7 +172,7 @@ class _Tables:
             return None
         if number.id not in unknown:
             return Sum.of(number.id)
-        match self.trips.definition(number):
+        match self.iterations.definition(number):
             case (Name() | Const()) as copied:
                 return self.sum(copied, unknown)
             case Op(fn="+" | "-" as fn, args=(first, second)):
@@ -193,7 +194,11 @@ class _Tables:
 
     def plan(self, stmt: Assign, made: dict[str, Assign], nest: _Nest) -> _Plan | None:
         """How a value is tabled; None if it depends on more than one sum, or changes too fast with the loops."""
-        if not _is_wanted(stmt) or self.fresh.types[stmt.target] != FLOAT64 or not self.trips.fixed(Name(stmt.target)):
+        if (
+            not _is_wanted(stmt)
+            or self.fresh.types[stmt.target] != FLOAT64
+            or not self.iterations.fixed(Name(stmt.target))
+        ):
             return None
         assert isinstance(stmt.value, Op)
         *base, argument = stmt.value.args
@@ -228,7 +233,7 @@ class _Tables:
         stmt = made.get(number.id)
         if stmt is None or not isinstance(stmt.value, Op) or self.fresh.types[number.id] != FLOAT64:
             return None
-        if stmt.value.fn not in _LINEAR or not self.trips.fixed(number):
+        if stmt.value.fn not in _LINEAR or not self.iterations.fixed(number):
             return None
         parts = [self.line(arg, made, nest) for arg in stmt.value.args]
         found = _joined(parts)
@@ -246,12 +251,14 @@ class _Tables:
 
     def told(self, stmt: Assign, outer: For) -> None:
         if self.listener is not None:
-            why = "trips of {1} ask for the same numbers again"
+            why = "iterations of {1} ask for the same numbers again"
             assert isinstance(stmt.value, Op)
             self.listener.decide(stmt.span, "tabled", "`{0}` is looked up in a table", why, stmt.value.fn, outer.span)
 
     def tabled(self, plan: _Plan, nest: _Nest, before: list[Stmt], outside: list[Stmt]) -> list[Stmt]:
-        """What takes a value's place; `before` grows by what makes the table, `outside` by what finds a trip's row."""
+        """What takes a value's place; `before` grows by what makes the table, `outside` by what finds an iteration's
+        row.
+        """
         outer, inner, stmt = nest.outer, nest.inner, plan.made[-1]
         self.told(stmt, outer)
         # counted upwards along the inner loop, whichever way the sum goes
@@ -264,7 +271,7 @@ class _Tables:
         span = let.int("-", last, first)
         width = let.int("+", let.int("//", span, Const(step)), Const(1))
         table = self.fresh("t_set", Array("float64", 1))
-        # no trip, no element
+        # no iteration, no element
         size = let.int("*", width, Const(step)) if step > 1 else width
         before.append(Assign(table, Op("empty", (Const("float64"), let.int("max", size, Const(0)))), stmt.span))
         before += self.filled(plan, sign, step, (first, span, width), table, nest)
@@ -283,16 +290,16 @@ class _Tables:
         return [*inside, replace(stmt, value=Op("load", (Name(along), at)))]
 
     def begun(self, moving: Sum, nest: _Nest) -> Sum:
-        """The sum in the first trip of the inner loop."""
+        """The sum in the first iteration of the inner loop."""
         step = moving.factor(nest.inner.var)
         return moving.plus(Sum.of(nest.inner.var), -step).plus(nest.start, step)
 
     def ends(self, begun: Sum, step: int, nest: _Nest, let: _Let) -> tuple[Atom, Atom]:
-        """The least and the greatest sum that a trip asks for; the least is larger if there is no trip."""
+        """The least and the greatest sum that an iteration asks for; the least is larger if there is no iteration."""
         first, last = (self.fresh("n", INT64) for _ in range(2))
         let.out.extend((Assign(first, Const(0), let.span), Assign(last, Const(-1), let.span)))
-        trip: list[Stmt] = []
-        inner = _Let(self.fresh, trip, let.span)
+        iteration: list[Stmt] = []
+        inner = _Let(self.fresh, iteration, let.span)
         var = self.fresh(nest.outer.var, INT64)
         here: dict[str, Atom] = {nest.outer.var: Name(var)}
         more = inner.sum(nest.stop.plus(nest.start, -1).plus(Sum(number=-1)), here)
@@ -302,9 +309,9 @@ class _Tables:
         least = inner.value(Op("ifelse", (none, low, inner.int("min", low, Name(first)))), INT64)
         most = inner.value(Op("ifelse", (none, high, inner.int("max", high, Name(last)))), INT64)
         some = inner.value(Op(">=", (more, Const(0))), BOOL)
-        trip.append(If(some, (Assign(first, least, let.span), Assign(last, most, let.span)), span=let.span))
+        iteration.append(If(some, (Assign(first, least, let.span), Assign(last, most, let.span)), span=let.span))
         outer = nest.outer
-        let.out.append(For(var, outer.start, outer.stop, outer.step, tuple(trip), span=let.span))
+        let.out.append(For(var, outer.start, outer.stop, outer.step, tuple(iteration), span=let.span))
         return Name(first), Name(last)
 
     def filled(
@@ -337,8 +344,8 @@ class _Tables:
             return [For(k, Const(0), width, Const(1), tuple(out), span=stmt.span)]
         count: list[Stmt] = []
         let = _Let(self.fresh, count, stmt.span)
-        trips = let.int("+", let.int("//", let.int("-", span, Name(row)), Const(step)), Const(1))
-        count.append(For(k, Const(0), trips, Const(1), tuple(out), span=stmt.span))
+        iterations = let.int("+", let.int("//", let.int("-", span, Name(row)), Const(step)), Const(1))
+        count.append(For(k, Const(0), iterations, Const(1), tuple(out), span=stmt.span))
         return [For(row, Const(0), Const(step), Const(1), tuple(count), span=stmt.span)]
 
 

@@ -1,4 +1,4 @@
-"""Subscripts without a sign where LLVM would look for one in every trip.
+"""Subscripts without a sign where LLVM would look for one in every iteration.
 
     for j in range(k + 1, n):               for j in range(k + 1, n):
         x[j] -= y[j] * z          ->            x[np.uint64(j)] -= y[np.uint64(j)] * z
@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.syntax.core import (
@@ -52,7 +52,7 @@ def drop_signs(
 class _Signs:
     def __init__(self, function: Function, listener: Listener | None) -> None:
         self.listener = listener
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
     def block(self, block: Block, loop: For | None) -> Block:
@@ -78,17 +78,17 @@ class _Signs:
 
     def asked(self, sub: Expr, loop: For | None, stmt: Stmt) -> bool:
         """Whether a subscript counts with a loop and is not negative, which LLVM does not see."""
-        if loop is None or not isinstance(sub, Name) or not counts(sub, loop, self.trips):
+        if loop is None or not isinstance(sub, Name) or not counts(sub, loop, self.iterations):
             return False
-        return not self.plain(sub) and self.trips.never_negative(sub, stmt)
+        return not self.plain(sub) and self.iterations.never_negative(sub, stmt)
 
     def plain(self, sub: Name) -> bool:
         """Whether a subscript is known to LLVM not to be negative.
 
         That is so where its loop begins with zero or one, and for the variable itself where it ends with a number.
         """
-        affine = self.trips.subscript(sub)
-        loop = None if affine is None or affine.base is None else self.trips.dependence.loops.get(affine.base)
+        affine = self.iterations.subscript(sub)
+        loop = None if affine is None or affine.base is None else self.iterations.dependence.loops.get(affine.base)
         if loop is None:
             return False
         if loop.step == Const(-1):
@@ -96,26 +96,28 @@ class _Signs:
         return loop.start in (Const(0), Const(1))
 
 
-def counts(sub: Expr, loop: For, trips: Trips) -> bool:
+def counts(sub: Expr, loop: For, iterations: Iterations) -> bool:
     """Whether a subscript is a loop's variable, or that and what stays the same in the loop."""
     if sub == Name(loop.var):
         return True
-    made = trips.definition(sub) if isinstance(sub, Name) else None
+    made = iterations.definition(sub) if isinstance(sub, Name) else None
     if not isinstance(made, Op) or made.fn not in ("+", "-") or len(made.args) != 2:
         return False
     first, second = made.args
-    if counts(first, loop, trips) and stays(second, loop, trips):
+    if counts(first, loop, iterations) and stays(second, loop, iterations):
         return True
-    return made.fn == "+" and stays(first, loop, trips) and counts(second, loop, trips)
+    return made.fn == "+" and stays(first, loop, iterations) and counts(second, loop, iterations)
 
 
-def stays(number: Expr, loop: For, trips: Trips) -> bool:
-    """Whether an integer is the same in all trips of a loop."""
+def stays(number: Expr, loop: For, iterations: Iterations) -> bool:
+    """Whether an integer is the same in all iterations of a loop."""
     if not isinstance(number, Name):
         return isinstance(number, Const)
     if number.id == loop.var:
         return False
     if not any(number.id in writes(inner) for inner in walk(loop.body)):
         return True
-    made = trips.definition(number)
-    return isinstance(made, Op) and made.fn in ("+", "-", "*") and all(stays(arg, loop, trips) for arg in made.args)
+    made = iterations.definition(number)
+    return (
+        isinstance(made, Op) and made.fn in ("+", "-", "*") and all(stays(arg, loop, iterations) for arg in made.args)
+    )

@@ -1,6 +1,6 @@
 """Tell a listener which innermost loops can run on vectors, and what keeps the others from it.
 
-LLVM vectorises a loop if its trips can run in any order and nothing ends it early.  Whether it does also
+LLVM vectorises a loop if its iterations can run in any order and nothing ends it early.  Whether it does also
 depends on what it costs on the processor; this is what the program allows.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
@@ -35,9 +35,9 @@ Obstacle = tuple[str, *tuple[Span | Named | None, ...]]
 
 def tell_vectors(function: Function, listener: Listener) -> None:
     """Tell of each innermost loop of a generated function; see the module."""
-    trips = Trips(function)
+    iterations = Iterations(function)
     for loop, sweep in innermost(function.body):
-        why = obstacle(loop, trips)
+        why = obstacle(loop, iterations)
         if why is None:
             listener.decide(loop.span, "vectors", f"{sweep}can run on vectors")
         else:
@@ -56,10 +56,10 @@ def innermost(block: Block, sweep: str = "") -> Iterator[tuple[For | Loop, str]]
                 yield from innermost(inner, sweep)
 
 
-def obstacle(loop: For | Loop, trips: Trips) -> Obstacle | None:
+def obstacle(loop: For | Loop, iterations: Iterations) -> Obstacle | None:
     """What keeps a loop from running on vectors, and what that is about; None if nothing does."""
     if isinstance(loop, Loop):
-        return ("how many trips it makes is not known before they have run",)
+        return ("how many iterations it makes is not known before they have run",)
     for stmt in walk(loop.body):
         if isinstance(stmt, Break | Raise):
             return "{0} may end it", stmt.span
@@ -67,13 +67,13 @@ def obstacle(loop: For | Loop, trips: Trips) -> Obstacle | None:
             return "{0} keeps an order: a list, a call or a print", stmt.span or loop.span
         if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn.startswith("np.random"):
             return "{0} draws random numbers, one after another", stmt.span
-    carried = trips.handed_on(loop)
+    carried = iterations.handed_on(loop)
     if carried is not None:
-        return "each trip needs `{0}` of the one before", Named(carried, trips.regions.line_of(carried))
-    meeting = trips.meeting(loop)
+        return "each iteration needs `{0}` of the one before", Named(carried, iterations.regions.line_of(carried))
+    meeting = iterations.meeting(loop)
     if meeting is not None:
-        why = "it is not proved that {0} touches no element of `{1}` that another trip touches"
-        return why, meeting.stmt.span, Named(meeting.array, trips.regions.line_of(meeting.array))
+        why = "it is not proved that {0} touches no element of `{1}` that another iteration touches"
+        return why, meeting.stmt.span, Named(meeting.array, iterations.regions.line_of(meeting.array))
     return None
 
 

@@ -1,7 +1,7 @@
 """Ask for the widest vectors that the processor has, where loops are long.
 
-Where LLVM could take vectors of 512 bits, it takes half of that.  Loops of few trips lose by the whole width, since
-more of their trips are left over for the loop behind that takes one at a time; long ones gain a fifth.
+Where LLVM could take vectors of 512 bits, it takes half of that.  Loops of few iterations lose by the whole width,
+since more of their iterations are left over for the loop behind that takes one at a time; long ones gain a fifth.
 
 Long are loops over lanes, and over what has one axis or was given as a number; axes of matrices are coordinates,
 states or classes more often than not.  All that may run on vectors must be long, but for loops that run once, those in
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.syntax.core import (
     Assign,
@@ -36,7 +36,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Scalar
 
-# trips of a loop that LLVM writes out
+# iterations of a loop that LLVM writes out
 _SHORT = 16
 
 
@@ -48,14 +48,14 @@ def widen(
     if not lengths or not all(long for long, _ in lengths):
         return function
     if listener is not None:
-        why = "loops that may run on vectors make many trips, this one above all"
+        why = "loops that may run on vectors make many iterations, this one above all"
         listener.decide(lengths[0][1].span, "wide", "vectors of 512 bits are asked for", why)
     return replace(function, wide=True)
 
 
 class _Widths:
     def __init__(self, function: Function) -> None:
-        self.trips = Trips(function)
+        self.iterations = Iterations(function)
 
     def lengths(self, block: Block, repeated: bool) -> Iterator[tuple[bool, Stmt]]:
         """Of the loops that take the time, and may run on vectors, whether they are long."""
@@ -79,7 +79,7 @@ class _Widths:
         return any(isinstance(stmt, For) and self.is_lanes(stmt.stop) for stmt in walk(block))
 
     def is_lanes(self, number: Atom) -> bool:
-        match self.trips.definition(number):
+        match self.iterations.definition(number):
             case Op(fn="min", args=(_, Const())):
                 return True
         return False
@@ -92,21 +92,21 @@ class _Widths:
         )
 
     def is_float(self, stmt: Assign) -> bool:
-        type_ = self.trips.types.get(stmt.target)
+        type_ = self.iterations.types.get(stmt.target)
         return isinstance(type_, Scalar) and type_.is_float
 
     def runs_on_vectors(self, loop: For) -> bool:
-        """Whether LLVM may take several trips at a time, and does not write them out."""
-        trips = literal_range(loop)
-        if (trips is not None and len(trips) <= _SHORT) or not self.trips.free_of_effects(loop.body):
+        """Whether LLVM may take several iterations at a time, and does not write them out."""
+        iterations = literal_range(loop)
+        if (iterations is not None and len(iterations) <= _SHORT) or not self.iterations.free_of_effects(loop.body):
             return False
         inside = {id(stmt) for stmt in walk(loop.body)}
         needed: dict[str, set[str]] = {}
         for stmt in walk(loop.body):
             for name in writes(stmt):
                 needed.setdefault(name, set()).update(reads(stmt))
-        carried = [name for name in needed if any(id(one) not in inside for one in self.trips.regions.defs[name])]
-        return all(self.trips.sum_of(name, inside) is not None or not _recurs(name, needed) for name in carried)
+        carried = [name for name in needed if any(id(one) not in inside for one in self.iterations.regions.defs[name])]
+        return all(self.iterations.sum_of(name, inside) is not None or not _recurs(name, needed) for name in carried)
 
     def counts_many(self, number: Expr) -> bool:
         """Whether a bound is made of numbers, of parameters and of the extents of vectors."""
@@ -114,18 +114,18 @@ class _Widths:
             case Const():
                 return True
             case Op(fn="dim", args=(Name(id=array), _)):
-                type_ = self.trips.types[array]
+                type_ = self.iterations.types[array]
                 return isinstance(type_, Array) and type_.ndim == 1
             case Op(args=args):
                 return all(map(self.counts_many, args))
-        value = self.trips.definition(number)
+        value = self.iterations.definition(number)
         if value is None:
-            return number.id in self.trips.regions.params and not self.trips.regions.defs.get(number.id)
+            return number.id in self.iterations.regions.params and not self.iterations.regions.defs.get(number.id)
         return self.counts_many(value)
 
 
 def _recurs(name: str, needed: dict[str, set[str]]) -> bool:
-    """Whether a trip computes a name from what the trip before has made of it."""
+    """Whether an iteration computes a name from what the iteration before has made of it."""
     pending, seen = list(needed[name]), set[str]()
     while pending:
         one = pending.pop()

@@ -1,4 +1,4 @@
-"""Write short loops out that the trips of a loop run side by side: what they add up stays in the lane.
+"""Write short loops out that the iterations of a loop run side by side: what they add up stays in the lane.
 
     for lane in range(lanes):                 for lane in range(lanes):
         x_lanes[lane] = 0.0                       x = 0.0 + p[0, lane] * w[0]
@@ -9,8 +9,9 @@
             x_lanes[lane] = x
     ...
 
-Each trip of an inner loop is a loop over lanes of its own (`lanes.py`), which loads and stores what the lanes hand on.
-Only innermost loops of few trips, known beforehand, without branches, that hand a number on from trip to trip.
+Each iteration of an inner loop is a loop over lanes of its own (`lanes.py`), which loads and stores what the lanes hand
+on. Only innermost loops of few iterations, known beforehand, without branches, that hand a number on from iteration to
+iteration.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.analyses.trips import Trips
+from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener
 from tapec.optimise.clean.names import Fresh
 from tapec.optimise.clean.single import single_values
-from tapec.optimise.loops.unroll import TRIPS
+from tapec.optimise.loops.unroll import ITERATIONS
 from tapec.optimise.vectors.lanes import planned
 from tapec.syntax.core import Assign, Block, Const, For, Function, Stmt, Store, literal_range, map_blocks, walk, writes
 
-# statements of all trips up to which a loop is written out
+# statements of all iterations up to which a loop is written out
 _STATEMENTS = 120
 
 
@@ -34,15 +35,15 @@ def write_out_short(
     function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
 ) -> Function:
     """The function with such loops written out, one name per value; see the module."""
-    if not any(_trips(stmt) for stmt in walk(function.body)):
+    if not any(_iterations(stmt) for stmt in walk(function.body)):
         return function
-    trips, fresh = Trips(function), Fresh(function.types)
+    iterations, fresh = Iterations(function), Fresh(function.types)
 
     def block(stmts: Block) -> Block:
         return tuple(map(statement, stmts))
 
     def statement(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, For) and planned(stmt, trips, fresh) is not None:
+        if isinstance(stmt, For) and planned(stmt, iterations, fresh) is not None:
             return map_blocks(stmt, written_out)
         return map_blocks(stmt, block)
 
@@ -50,7 +51,7 @@ def write_out_short(
         return tuple(new for stmt in stmts for new in statements(stmt))
 
     def statements(stmt: Stmt) -> Iterator[Stmt]:
-        values = _trips(stmt)
+        values = _iterations(stmt)
         if values is None or not hands_on(stmt):
             yield map_blocks(stmt, written_out)
             return
@@ -66,17 +67,17 @@ def write_out_short(
         assert isinstance(loop, For)
         inside = set(map(id, loop.body))
         names = (name for stmt in loop.body for name in writes(stmt))
-        return any(id(made) not in inside for name in names for made in trips.regions.defs.get(name, ()))
+        return any(id(made) not in inside for name in names for made in iterations.regions.defs.get(name, ()))
 
     body = block(function.body)
     return function if body == function.body else single_values(replace(function, body=body), constants)
 
 
-def _trips(stmt: Stmt) -> range | None:
+def _iterations(stmt: Stmt) -> range | None:
     """What the variable of a loop counts through, if it is one to write out."""
     if not isinstance(stmt, For) or stmt.slots is not None:
         return None
     values = literal_range(stmt)
-    if values is None or len(values) > TRIPS or len(values) * len(stmt.body) > _STATEMENTS:
+    if values is None or len(values) > ITERATIONS or len(values) * len(stmt.body) > _STATEMENTS:
         return None
     return values if all(isinstance(inner, Assign | Store) for inner in stmt.body) else None

@@ -14,7 +14,7 @@ int main()
         threads.emplace_back([&wrong, k] {
             std::vector<double> x(100, 0.1 * k), v(100, 1.0), product(100);
             const std::int64_t shape[1] = {100};
-            for (int trip = 0; trip < 20; trip++)
+            for (int iteration = 0; iteration < 20; iteration++)
                 if (oscillator_hvp(x.data(), shape, nullptr, v.data(), shape, nullptr, product.data()) != cases_OK)
                     return;
             // the second derivative of exp(-x) cos(x)

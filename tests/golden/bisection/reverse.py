@@ -9,14 +9,14 @@ def bisection_value_and_grad(a, lo, hi):
     """The value of `bisection` and its gradient with respect to `a`."""
     # forward sweep
     # for _ in range(60):
-    trips = 0
+    iterations = 0
     exit_1 = 0
     weight = 1.0
     weight_store = np.empty(60)
     t_store = np.empty(60)
     for k in range(60):
         weight_store[k] = weight
-        trips += 1
+        iterations += 1
         mid = 0.5 * (lo + hi)
         f = mid * mid * mid - a
         # if abs(f) < 1e-3:
@@ -37,7 +37,7 @@ def bisection_value_and_grad(a, lo, hi):
     weight_bar = lo
     a_bar = 0.0
     leaving = exit_1 != 0
-    for k in range(trips - 1, -1, -1):
+    for k in range(iterations - 1, -1, -1):
         weight_1 = weight_store[k]
         # if abs(f) < 1e-3:
         if leaving:

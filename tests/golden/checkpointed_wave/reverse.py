@@ -28,13 +28,13 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     old_bar = old_bar_2
     now_bar_1 = np.zeros(n)
     now_bar = now_bar_1
-    trips_saved = np.empty(slots, dtype=np.int64)
+    iterations_saved = np.empty(slots, dtype=np.int64)
     new_1_saved = np.empty((slots, n))
     now_saved = np.empty((slots, n))
     old_saved = np.empty((slots, n))
     for k in range(steps):
         if k == place:
-            trips_saved[depth] = k
+            iterations_saved[depth] = k
             for i in range(new.shape[0]):
                 new_1_saved[depth, i] = new[i]
             for i in range(now.shape[0]):
@@ -69,7 +69,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
     # for _ in tapec.checkpointed(range(steps), slots=3):
     for k in range(steps - 1, -1, -1):
         t_3 = depth - 1
-        first = trips_saved[t_3]
+        first = iterations_saved[t_3]
         for i in range(new.shape[0]):
             new[i] = new_1_saved[t_3, i]
         for i in range(now.shape[0]):
@@ -79,7 +79,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
         place_1 = tapec_runtime.next_checkpoint(first, k + 1, slots - depth)
         for again in range(first, k):
             if again == place_1:
-                trips_saved[depth] = again
+                iterations_saved[depth] = again
                 for i in range(new.shape[0]):
                     new_1_saved[depth, i] = new[i]
                 for i in range(now.shape[0]):
@@ -100,7 +100,7 @@ def checkpointed_wave_value_and_grad(start, speed, steps):
             old = now
             now = new_1
         t_7 = depth - 1
-        if trips_saved[t_7] != k:
+        if iterations_saved[t_7] != k:
             t_7 = depth
         # for i in range(1, now.shape[0] - 1):
         for i in range(n - 2, 0, -1):

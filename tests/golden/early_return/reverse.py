@@ -12,19 +12,19 @@ def early_return_value_and_grad(x):
     # for i in range(x.size):
     result = 0.0
     s = 0.0
-    trips = 0
+    iterations = 0
     left = False
     exit_1_store = np.empty(n, dtype=np.int64)
-    trips_1_store = np.empty(n, dtype=np.int64)
+    iterations_1_store = np.empty(n, dtype=np.int64)
     s_store = np.empty((n, max(0, n - 1)))
     for i in range(n):
-        trips += 1
+        iterations += 1
         # for j in range(i):
-        trips_1 = 0
+        iterations_1 = 0
         left = False
         exit_1 = 0
         for j in range(i):
-            trips_1 += 1
+            iterations_1 += 1
             s += x[i] * x[j]
             s_store[i, j] = s
             if s > 1.0:
@@ -34,7 +34,7 @@ def early_return_value_and_grad(x):
                 exit_1 = 1
                 break
         exit_1_store[i] = exit_1
-        trips_1_store[i] = trips_1
+        iterations_1_store[i] = iterations_1
         # for j in range(i):
         if left:
             break
@@ -51,9 +51,9 @@ def early_return_value_and_grad(x):
         return_bar = 0.0
         s_bar = 1.0
     x_bar = np.zeros(n)
-    for i in range(trips - 1, -1, -1):
+    for i in range(iterations - 1, -1, -1):
         # for j in range(i):
-        t = trips_1_store[i] - 1
+        t = iterations_1_store[i] - 1
         x_bar_sum = 0.0
         leaving = exit_1_store[i] != 0
         for j in range(t, -1, -1):

@@ -16,19 +16,19 @@ def nested_while_value_and_grad(x):
     for i in range(n):
         # while abs(v) > 0.1:
         height = 0
-        trips = 0
+        iterations = 0
         v = x[i]
         while abs(v) > 0.1:
             if height == len(v_stack):
                 v_stack.extend(v_stack)
             v_stack[height] = v
             height += 1
-            trips += 1
+            iterations += 1
             v = 0.5 * v * v
             s += v
         # while abs(v) > 0.1:
         v_bar = 0.0
-        for trip in range(trips - 1, -1, -1):
+        for iteration in range(iterations - 1, -1, -1):
             height -= 1
             v = v_stack[height]
             # s += v

@@ -9,12 +9,12 @@ def newton_root_value_and_grad(x):
     # forward sweep
     # while err > 1e-10:
     y_stack = [0.0][:0]
-    trips = 0
+    iterations = 0
     err = 1.0
     y = x
     while err > 1e-10:
         y_stack.append(y)
-        trips += 1
+        iterations += 1
         z = 0.5 * (y + x / y)
         err = abs(z - y)
         y = z
@@ -23,7 +23,7 @@ def newton_root_value_and_grad(x):
     # while err > 1e-10:
     y_bar = 1.0
     x_bar = 0.0
-    for trip in range(trips - 1, -1, -1):
+    for iteration in range(iterations - 1, -1, -1):
         y_1 = y_stack.pop()
         # z = 0.5 * (y + x / y)
         t = 0.5 * y_bar

@@ -41,16 +41,16 @@ def option_tree_value_and_grad(spot, strike, steps):
     t_4_store = np.empty((t_2, t_3))
     hold_store = np.empty((t_2, t_3))
     for k in range(steps, 0, -1):
-        trip = steps - k
+        iteration = steps - k
         # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
         n_8 = -k - n_1
         t_row = t_set[n_8 % 2 * n_6 + n_8 // 2:]
         for i in range(k):
             hold = 0.49 * (values[i] + values[i + 1])
-            hold_store[trip, i] = hold
+            hold_store[iteration, i] = hold
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
             t_4 = t_row[i]
-            t_4_store[trip, i] = t_4
+            t_4_store[iteration, i] = t_4
             values[i] = max(hold, strike - spot * t_4)
 
     # reverse sweep
@@ -60,12 +60,12 @@ def option_tree_value_and_grad(spot, strike, steps):
     # for k in range(steps, 0, -1):
     spot_bar = 0.0
     for k in range(1, steps + 1):
-        trip_1 = steps - k
+        iteration_1 = steps - k
         # for i in range(k):
         values_bar_carried = 0.0
         for i in tapec_runtime.independent(range(k)):
-            hold = hold_store[trip_1, i]
-            t_5 = t_4_store[trip_1, i]
+            hold = hold_store[iteration_1, i]
+            t_5 = t_4_store[iteration_1, i]
             # values[i] = max(hold, strike - spot * up ** (2 * i - k + 1))
             t_6 = strike - spot * t_5
             t_7 = values_bar[i]

@@ -1,4 +1,6 @@
-"""Arrays that trips make and keep: rows of one array where a loop counts its trips, and on lists elsewhere."""
+"""Arrays that iterations make and keep: rows of one array where a loop counts its iterations, and on lists
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.memory.rows_of_trips import keep_in_rows
+from tapec.optimise.memory.rows_of_iterations import keep_in_rows
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
@@ -75,13 +77,13 @@ def test_a_row_stands_for_each_array():
 @pytest.mark.parametrize(
     "parts",
     [
-        # not in every trip, or not all of them
+        # not in every iteration, or not all of them
         {"put": "if s > 0.0:\n            P_stack.append(P)"},
         {"between": "if s > 9.0:\n            break"},
         {"start": "1"},
         {"end": "0"},
         {"behind": "2"},
-        # an extent that may be negative, or is another one in each trip
+        # an extent that may be negative, or is another one in each iteration
         {"extent": "n"},
         {"extent": "k"},
         # the list is asked for more, or has another name
@@ -128,7 +130,7 @@ def left_early(a, x, steps):
 
 
 def twice_deep(a, x, steps):
-    """The inner loop runs once for each trip of the outer one."""
+    """The inner loop runs once for each iteration of the outer one."""
     total = 0.0
     for _ in range(2):
         y = x
@@ -160,4 +162,4 @@ def test_a_filter_keeps_its_steps_in_rows():
     text = tapec.emit(filtered, (0, 1, 2), signature=signature)
     assert re.findall(r"(\w+) = \w+_rows\[k\]", text)
     told = str(tapec.explain(filtered, (0, 1, 2), signature=signature))
-    assert "row of one array for all trips" in told
+    assert "row of one array for all iterations" in told

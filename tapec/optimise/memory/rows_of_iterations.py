@@ -1,4 +1,4 @@
-"""Arrays that the trips of a counted loop make, and keep on a list, are rows of one array.
+"""Arrays that the iterations of a counted loop make, and keep on a list, are rows of one array.
 
     p_stack = [np.empty((0, 0))][:0]          p_rows = np.empty((max(n, 0), m, m))
     for t in range(n):                        for t in range(n):
@@ -11,9 +11,10 @@
 
 To make an array, to keep it on a list and to let go of it take as long as some forty operations, and a list as long to
 compile as ten lines.  The memory is the same; it is there at once.  Both loops run once, the second one through the
-trips of the first; extents are known before, and not negative; the array is no result, which would keep all the rows.
+iterations of the first; extents are known before, and not negative; the array is no result, which would keep all the
+rows.
 
-Late: other passes take arrays that trips make for separate ones.
+Late: other passes take arrays that iterations make for separate ones.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
+from tapec.analyses.iterations import Iterations
 from tapec.analyses.memory import is_memory
 from tapec.analyses.regions import Regions
-from tapec.analyses.trips import Trips
 from tapec.journal import Listener, Named
 from tapec.optimise.clean.fold import nonnegative
 from tapec.optimise.clean.names import Fresh
@@ -78,8 +79,8 @@ def keep_in_rows(
         for stmt, loop in ((one.made, filling), (one.taken, emptying)):
             new[id(stmt)] = [replace(stmt, value=Op("view", (Name(store), Name(loop.var))))]
         if listener is not None:
-            what, why = "`{0}` is a row of one array for all trips", "the trips are counted before the loop"
-            listener.decide(one.made.span, "rows_of_trips", what, why, Named(one.made.target, one.made.span))
+            what, why = "`{0}` is a row of one array for all iterations", "the iterations are counted before the loop"
+            listener.decide(one.made.span, "rows_of_iterations", what, why, Named(one.made.target, one.made.span))
 
     def block(stmts: Block) -> Block:
         return tuple(map_blocks(made, block) for stmt in stmts for made in new.get(id(stmt), (stmt,)))
@@ -93,7 +94,7 @@ class Rows:
     def __init__(self, function: Function) -> None:
         known = facts(function)
         self.where: Regions = known.regions
-        self.nests = Nests(Trips(function))
+        self.nests = Nests(Iterations(function))
         self.aliases = known.aliases
         results = [value for stmt in walk(function.body) if isinstance(stmt, Return) for value in stmt.values]
         named = (value.id for value in results if isinstance(value, Name) and is_memory(function.types[value.id]))
@@ -118,7 +119,7 @@ class Rows:
         return None if self.aliases.find(one.made.target) in self.results else (filling, emptying)
 
     def is_reverse(self, loop: For, other: For) -> bool:
-        """Whether a loop counts down through the trips of another one."""
+        """Whether a loop counts down through the iterations of another one."""
         if loop.step != Const(-1) or loop.stop != Const(-1) or not self.nests.fixed(other.stop):
             return False
         if isinstance(other.stop, Const):

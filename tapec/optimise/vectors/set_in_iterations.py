@@ -1,4 +1,5 @@
-"""Give names a first value in the trips of a loop on threads, where a trip may read them unset for all Numba knows.
+"""Give names a first value in the iterations of a loop on threads, where an iteration may read them unset for all Numba
+knows.
 
     for chunk in numba.prange(chunks):          for chunk in numba.prange(chunks):
         for k in range(n):                          y = 0.0
@@ -9,7 +10,7 @@
                                                             s += 1.0 / y
 
 What is read where a branch alone has set it counts as a value from outside the loop, to Numba 0.68, and what is
-computed of such values alone as the same in all trips: `1.0 / y` was computed before the loop, of nothing.
+computed of such values alone as the same in all iterations: `1.0 / y` was computed before the loop, of nothing.
 
 Last of the passes, on the names that remain.
 """
@@ -23,7 +24,7 @@ from tapec.syntax.core import Assign, Block, Expr, For, Function, Op, Stmt, map_
 from tapec.syntax.types import Array
 
 
-def set_in_trips(function: Function) -> Function:
+def set_in_iterations(function: Function) -> Function:
     """The function with first values in such loops; see the module."""
 
     def block(stmts: Block) -> Block:
@@ -39,7 +40,7 @@ def _on_threads(stmt: Stmt) -> bool:
 def _with_first(stmt: Stmt, function: Function) -> Stmt:
     assert isinstance(stmt, For)
     worker = _Read()
-    # what no trip sets comes from before the loop
+    # what no iteration sets comes from before the loop
     own = written_in(stmt.body)
     worker.block(stmt.body, worker.names.mask([name for name in function.types if name not in own]))
     first = tuple(Assign(name, _first(function, name)) for name in worker.unset)

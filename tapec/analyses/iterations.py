@@ -1,11 +1,11 @@
-"""What ties the trips of a loop together.
+"""What ties the iterations of a loop together.
 
-Trips may run in any order if each works on elements of its own, apart from sums that all of them
-add to.  A sum is a variable that a trip only adds to, or an element that it only accumulates into:
+Iterations may run in any order if each works on elements of its own, apart from sums that all of them
+add to.  A sum is a variable that an iteration only adds to, or an element that it only accumulates into:
 
     for i in range(n):
         total = total + w[i] * x[i]       a sum in a variable
-        x_bar[i] = w[i] * y_bar           an element of this trip alone
+        x_bar[i] = w[i] * y_bar           an element of this iteration alone
         w_bar[k[i]] += x[i] * y_bar       a sum in an element
 
 Expects one name per value, as `optimise.clean.single` leaves it.
@@ -63,7 +63,7 @@ class Access:
     kind: str  # "load", "store" or "add"
 
 
-class Trips:
+class Iterations:
     """Questions about the loops of one function."""
 
     def __init__(self, function: Function) -> None:
@@ -89,7 +89,7 @@ class Trips:
     # order
 
     def commute(self, loop: For) -> bool:
-        """Whether the trips of a loop can run in any order, up to the order of summation."""
+        """Whether the iterations of a loop can run in any order, up to the order of summation."""
         known = self._facts.commuting.get(id(loop))
         if known is None:
             known = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
@@ -99,7 +99,7 @@ class Trips:
         return known
 
     def share_nothing(self, loop: For) -> bool:
-        """Whether the trips of a loop can run in any order, and no two of them add to the same element."""
+        """Whether the iterations of a loop can run in any order, and no two of them add to the same element."""
         anyhow = self.free_of_effects(loop.body) and self.handed_on(loop) is None
         return anyhow and self.meeting(loop, adding=True) is None
 
@@ -116,7 +116,7 @@ class Trips:
         return True
 
     def handed_on(self, loop: For) -> str | None:
-        """A variable that leaves a trip and is no sum; None if there is none."""
+        """A variable that leaves an iteration and is no sum; None if there is none."""
         inside = {id(stmt) for stmt in walk((loop,))}
         written = dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt))
         if self._read_outside(loop.var, inside):
@@ -134,7 +134,9 @@ class Trips:
         return next(partial, None)
 
     def left_over(self, loop: For, names: set[str]) -> bool:
-        """Whether any of the names, which a loop's trips set, is read outside the loop or handed on by a trip."""
+        """Whether any of the names, which a loop's iterations set, is read outside the loop or handed on by an
+        iteration.
+        """
         inside = {id(stmt) for stmt in walk(loop.body)}
         return any(
             self._read_outside(name, inside) or not self._only_inside(name, inside) for name in names
@@ -149,7 +151,7 @@ class Trips:
     def sum_of(self, name: str, inside: set[int]) -> set[str] | None:
         """The names that hold partial sums of `name` in a loop; None if it is more than added to.
 
-        Two sums that trips exchange are not sums: which one a trip adds to depends on the trips before.
+        Two sums that iterations exchange are not sums: which one an iteration adds to depends on the iterations before.
         """
         type_ = self.types[name]
         found, pending = {name}, [name]
@@ -181,9 +183,9 @@ class Trips:
         return first != second and (first or value.fn == "+")
 
     def meeting(self, loop: For, adding: bool = False) -> Access | None:
-        """An access to elements that another trip reads or overwrites, too; None if there is none.
+        """An access to elements that another iteration reads or overwrites, too; None if there is none.
 
-        adding  whether trips meet, too, that only add to an element
+        adding  whether iterations meet, too, that only add to an element
         """
         harmless = ({"load"},) if adding else ({"load"}, {"add"})
         made = self._made_in(loop.body)
@@ -222,7 +224,7 @@ class Trips:
         return first == second or self._facts.buffers.get(first, 0) != self._facts.buffers.get(second, -1)
 
     def new_apart(self, first: Access, second: Access, written: frozenset[str]) -> bool:
-        """Whether an array is new in a trip of a loop around two accesses, and the other one is not.
+        """Whether an array is new in an iteration of a loop around two accesses, and the other one is not.
 
         written  names that are set where the two may meet
         """
@@ -231,11 +233,11 @@ class Trips:
             return False
         places = [self.regions.of.get(id(access.stmt)) for access in (first, second)]
         for new, old in (arrays, arrays[::-1]):
-            passed, trip = self._facts.passed_on.get(new), self._facts.renewed.get(new)
+            passed, iteration = self._facts.passed_on.get(new), self._facts.renewed.get(new)
             if passed is not None and passed.carried == old:
-                trip = passed.trip
-            inside = trip is not None and all(place is not None and place.inside(trip) for place in places)
-            if trip is not None and inside and begun_with(old, trip, self.regions):
+                iteration = passed.iteration
+            inside = iteration is not None and all(place is not None and place.inside(iteration) for place in places)
+            if iteration is not None and inside and begun_with(old, iteration, self.regions):
                 return True
         return False
 
@@ -247,7 +249,7 @@ class Trips:
         return array
 
     def _made_in(self, body: Block) -> frozenset[str]:
-        """Classes of which every name is set inside `body`: each trip has memory of its own."""
+        """Classes of which every name is set inside `body`: each iteration has memory of its own."""
         known = self._facts.made.get(id(body))
         if known is not None and known[0] is body:
             return known[1]
@@ -258,7 +260,7 @@ class Trips:
         return found
 
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
-        """Whether no trip touches an element that another one stores, of one array or of views of it."""
+        """Whether no iteration touches an element that another one stores, of one array or of views of it."""
         indexed = [(one.array, one.index) for one in group if one.index is not None]
         written = written_in(loop.body)
         names = {array for array, _ in indexed}
@@ -272,7 +274,7 @@ class Trips:
             return False
         if len(arrays) != 1 and not all(map(self._whole, arrays)):
             return False
-        # an element is met by others, and by itself in other trips
+        # an element is met by others, and by itself in other iterations
         pairs = {
             (tuple(subs), tuple(others))
             for place, (one, (_, subs)) in enumerate(zip(group, elements, strict=True))
@@ -293,7 +295,7 @@ class Trips:
         return True
 
     def _apart(self, loop: For, subs: tuple[Sum | None, ...], others: tuple[Sum | None, ...]) -> bool:
-        """Whether subscripts differ in different trips, on one axis at least, and none counts from the end."""
+        """Whether subscripts differ in different iterations, on one axis at least, and none counts from the end."""
         integers = self.dependence.integers
         (here,) = self.regions.body.get(id(loop), (None,))
         for one, other in zip(subs, others, strict=True):

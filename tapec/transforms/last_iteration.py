@@ -1,4 +1,5 @@
-"""Arrays that trips of a checkpointed loop set anew, without reading what an earlier trip left: of the last one only.
+"""Arrays that iterations of a checkpointed loop set anew, without reading what an earlier iteration left: of the last
+one only.
 
     for t in checkpointed(range(n)):            for t in checkpointed(range(n)):
         z_1 = ...                                   z_1 = ...
@@ -35,8 +36,8 @@ from tapec.syntax.types import BOOL, INT64, Array
 from tapec.transforms.emitter import Emitter
 
 
-def of_last_trip(function: Function) -> Function:
-    """The function with such arrays set by the last trips alone; see the module."""
+def of_last_iteration(function: Function) -> Function:
+    """The function with such arrays set by the last iterations alone; see the module."""
     if not has_checkpoints(function.body):
         return function
     types = dict(function.types)
@@ -55,7 +56,7 @@ def _block(block: Block, out: Emitter) -> Block:
 
 
 def _ending(body: Block) -> Block:
-    """What ends a trip: names take what the next one begins with."""
+    """What ends an iteration: names take what the next one begins with."""
     first = len(body)
     while first > 0 and isinstance(last := body[first - 1], Assign) and isinstance(last.value, Name | Const):
         first -= 1
@@ -63,7 +64,7 @@ def _ending(body: Block) -> Block:
 
 
 def _late(loop: For, out: Emitter) -> tuple[Assign, ...]:
-    """The copies at the end of a trip that only what follows the loop reads."""
+    """The copies at the end of an iteration that only what follows the loop reads."""
     used = {name for stmt in walk(loop.body) for name in (*reads(stmt), *changed(stmt))}
     ending = _ending(loop.body)
     carried = {name for stmt in ending for name in writes(stmt)}
@@ -96,7 +97,7 @@ def _once(copy: Assign, loop: For) -> bool:
 def _guarded(loop: For, late: tuple[Assign, ...], out: Emitter) -> list[Stmt]:
     before = out.child()
     before.span = loop.span
-    last = before.let("last_trip", Op("-", (loop.stop, Const(1))), INT64)
+    last = before.let("last_iteration", Op("-", (loop.stop, Const(1))), INT64)
     inner, kept, ends = out.child(), out.child(), out.child()
     inner.span = kept.span = loop.span
     test = inner.let("t", Op("==", (Name(loop.var), last)), BOOL)

@@ -1,4 +1,6 @@
-"""Inner loops of a loop whose trips nobody knows beforehand keep their values in a buffer per trip, on a stack."""
+"""Inner loops of a loop whose iterations nobody knows beforehand keep their values in a buffer per iteration, on a
+stack.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from tests.sampling import sampled
 
 def relaxed(u, f, limit):
     u = u.copy()
-    error, trips = 1.0, 0
-    while error > 1e-3 and trips < limit:
+    error, iterations = 1.0, 0
+    while error > 1e-3 and iterations < limit:
         error = 0.0
         for i in range(1, u.shape[0] - 1):
             new = 0.5 * (u[i - 1] + u[i + 1]) - f[i]
             error += (new - u[i]) ** 2
             u[i] = new * np.exp(-u[i] * new)
-        trips += 1
+        iterations += 1
     return np.sum(u * u)
 
 
@@ -36,7 +38,7 @@ def rows_of_a_sparse_matrix(x, first, column, steps):
     return total
 
 
-def fewer_in_each_trip(x, least):
+def fewer_in_each_iteration(x, least):
     x = x.copy()
     n = x.shape[0]
     total = 0.0
@@ -50,21 +52,21 @@ def fewer_in_each_trip(x, least):
 
 def triangles(a, limit):
     a = a.copy()
-    total, trips = 1.0, 0
-    while total < limit and trips < 3:
+    total, iterations = 1.0, 0
+    while total < limit and iterations < 3:
         for i in range(a.shape[0]):
             for j in range(i, -1, -1):
                 a[i, j] = np.cos(a[i, j] * (1.0 + 0.05 * total))
                 total += a[i, j] ** 2
-        trips += 1
+        iterations += 1
     return total
 
 
 def left_early(x, limit):
     x = x.copy()
-    total, trips = 0.0, 0
-    while trips < limit:
-        trips += 1
+    total, iterations = 0.0, 0
+    while iterations < limit:
+        iterations += 1
         for i in range(x.shape[0]):
             x[i] = np.exp(-x[i] * x[i])
             total += x[i] ** 3
@@ -93,18 +95,18 @@ def one_in_the_other(x, limit):
 
 def three_at_a_time(x, limit):
     y = np.zeros(3)
-    trips = 0
-    while trips < limit:
+    iterations = 0
+    while iterations < limit:
         for i in range(3):
             y[i] = np.sin(y[i] + x[i])
-        trips += 1
+        iterations += 1
     return y[0] * y[1] * y[2]
 
 
 X = np.linspace(0.2, 0.9, 6)
 CASES = (
     (relaxed, (X, 0.1 * X, 4)),
-    (fewer_in_each_trip, (X, 1)),
+    (fewer_in_each_iteration, (X, 1)),
     (triangles, (np.linspace(0.1, 0.8, 9).reshape(3, 3), 100.0)),
     (left_early, (X, 5)),
     (one_in_the_other, (X, 3)),
@@ -117,8 +119,8 @@ def test_values_of_inner_loops_are_in_buffers(function, args):
     assert "_store_stack.append(" in source
     with interpreted():
         check(function, args, wrt=(0,))
-        # no trips at all, or none of an inner loop
-        check(function, (*args[:-1], 100 if function is fewer_in_each_trip else 0), wrt=(0,))
+        # no iterations at all, or none of an inner loop
+        check(function, (*args[:-1], 100 if function is fewer_in_each_iteration else 0), wrt=(0,))
 
 
 @pytest.mark.parametrize(("function", "args"), sampled(CASES, 2))
@@ -141,9 +143,9 @@ def test_short_loops_of_counted_ones_have_no_buffers_of_their_own():
     assert "_store_stack" not in text and "_stack[" in text
 
 
-def test_explain_counts_a_buffer_for_each_trip():
+def test_explain_counts_a_buffer_for_each_iteration():
     told = str(tapec.explain(relaxed, signature="f8[::1], f8[::1], i8"))
-    assert "8 * (u.shape[0] - 2) bytes for each trip of line" in told
+    assert "8 * (u.shape[0] - 2) bytes for each iteration of line" in told
     assert told.count("stored: `new`") == 1
 
 
@@ -166,8 +168,8 @@ def neighbours(x, thr):
     return total
 
 
-def test_a_few_trips_that_formulas_count_stay_on_lists():
-    """Two trips are `4 - 2` of them, at least none."""
+def test_a_few_iterations_that_formulas_count_stay_on_lists():
+    """Two iterations are `4 - 2` of them, at least none."""
     assert "_store_stack" not in tapec.emit(neighbours, signature="f8[::1], f8")
     with interpreted():
         x = np.random.default_rng(3).uniform(0.1, 0.9, 9)
