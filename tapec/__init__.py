@@ -14,7 +14,7 @@ from tapec.gradient_tape import GradientTape
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from tapec.products import jvp, vjp
 from tapec.version import __version__ as __version__
-from tapec_runtime.slices import IndexedSlices
+from tapec_runtime.indexed_slices import IndexedSlices
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
 if TYPE_CHECKING:

@@ -69,10 +69,10 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     bound = unbound(f)
     function = plain_function(bound.function)
     if not bound.is_free:
-        from tapec.backend import fresh
+        from tapec.backend import staleness
 
         # one for all objects of a class
-        inner = fresh.shared(derivative, bound.function, bound.wrt(wrt, parameters(function)), kind, options)
+        inner = staleness.shared(derivative, bound.function, bound.wrt(wrt, parameters(function)), kind, options)
         return BoundDerivative(inner, bound, (derivative, f, wrt, kind, options))
     wrt = tuple(wrt) if isinstance(wrt, list) else wrt
     from tapec.backend.program import resolve_wrt
@@ -210,7 +210,7 @@ def show_stage(f: Callable[..., Any], wrt: Any, signature: Any, stage: str) -> s
     >>> print(show_stage(lambda x: x * x, 0, (numba.float64,), "typed"))  # doctest: +ELLIPSIS
     \"\"\"Typed core form of...
     """
-    from tapec.backend.stages import stage_text
+    from tapec.backend.stage_text import stage_text
     from tapec.pipeline import build
 
     function = plain_function(f)

@@ -36,7 +36,7 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
 
 
 def _compiled(f: Callable[..., Any], options: Options | None) -> Any:
-    from tapec.tape.compiled import compiled_function
+    from tapec.tape.compiled_function import compiled_function
 
     return compiled_function(f, options)
 
@@ -59,14 +59,14 @@ def custom_gradient(f: Callable[..., Any]) -> Any:
     >>> clipped(2.0)
     6.0
     """
-    from tapec.tape.custom import with_gradient
+    from tapec.tape.custom_gradient import with_gradient
 
     return with_gradient(f)
 
 
 def _inside(_ev: Any, args: Any, _kwargs: Any, _node: Any) -> Any:
     """`custom_gradient(f)` in code that is lowered."""
-    from tapec.tape.custom import inner_with_gradient
+    from tapec.tape.custom_gradient import inner_with_gradient
 
     return inner_with_gradient(args[0])
 

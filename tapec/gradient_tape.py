@@ -18,7 +18,7 @@ from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active
 
 if TYPE_CHECKING:
-    from tapec.tape.native import Recording
+    from tapec.tape.recording import Recording
 
 
 _machinery: Any = None
@@ -28,10 +28,10 @@ def _load() -> None:
     """The compiler, imported when a tape is entered for the first time."""
     global _machinery
     from tapec.tape.gradients import differentiate
-    from tapec.tape.native import Recording
-    from tapec.tape.place import asked_at
-    from tapec.tape.reply import ANOTHER, known_answer, learn
-    from tapec.tape.wording import meant
+    from tapec.tape.known_answers import ANOTHER, known_answer, learn
+    from tapec.tape.recording import Recording
+    from tapec.tape.text_identity import meant
+    from tapec.tape.with_statement import asked_at
 
     _machinery = types.SimpleNamespace(
         Recording=Recording,
@@ -89,15 +89,15 @@ class GradientTape:
 
     @staticmethod
     def __tapec_lower__(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.tape.region import make_tape
+        from tapec.tape.tape_region import make_tape
 
         return make_tape(ev, args, kwargs, node)
 
     def __tapec_tape__(self) -> Any:
         """What stands for this tape in a block that enters it; None once it was entered."""
-        from tapec.tape.region import Region
+        from tapec.tape.tape_region import TapeRegion
 
-        return None if self._entered else Region(self.persistent, self.automatic)
+        return None if self._entered else TapeRegion(self.persistent, self.automatic)
 
     def known_values(self) -> frozenset[int]:
         """The objects that depend on watched ones, where the tape is entered again."""
@@ -338,7 +338,7 @@ class GradientTape:
             return str(self._error)
         if self._record is None or self._recording:
             raise RuntimeError("explain needs a tape that holds the record of its block")
-        from tapec.tape.explain import explain
+        from tapec.tape.explain_none import explain
 
         return explain(self._record, target, source)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from tapec.backend import printer
 from tapec.backend.boundary import Boundary, combined
-from tapec.backend.callees import callees_text
+from tapec.backend.callee_text import callees_text
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
 from tapec.frontend.alike import lowered_alike
@@ -21,21 +21,21 @@ from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
 from tapec.optimise import alone_for, forms, prepare, tidy, used
-from tapec.optimise.clean.defined import define_copied
-from tapec.optimise.extents.forms import OTHER_FORM, Forms
+from tapec.optimise.shapes.versions import OTHER_FORM, Versions
+from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Raise, Return, Stmt, map_blocks, walk
 from tapec.syntax.types import Stack, Type
-from tapec.transforms.asks import Unhandable
-from tapec.transforms.callees import with_lists
 from tapec.transforms.forward import forward
-from tapec.transforms.guards import separate_arguments, separate_elements
-from tapec.transforms.handed import Handed
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
-from tapec.transforms.limits import limited
+from tapec.transforms.memory_limit import limited
+from tapec.transforms.overlap_guards import separate_arguments, separate_elements
+from tapec.transforms.recursive_callees import with_lists
+from tapec.transforms.recursive_residuals import CallerLists
+from tapec.transforms.residual_requests import Unhandable
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse
-from tapec.transforms.scaled import is_linear, scaled
+from tapec.transforms.scaled_pullback import is_linear, scaled
 from tapec.transforms.split import Split, split
 
 KINDS = (
@@ -197,7 +197,7 @@ def _build(
     return _finish(made, text, lowered, structure, options, listener, swept.seeds, several=several, shapes=shapes)
 
 
-def _swept(function: Function, handed: Handed | None, **given: Any) -> Reversed:
+def _swept(function: Function, handed: CallerLists | None, **given: Any) -> Reversed:
     """Both sweeps, with the lists for the recursive functions that are called."""
     if handed is None:
         return reverse(function, **given)
@@ -272,7 +272,7 @@ def _augmented(
 ) -> Program:
     """A function that returns the value and two tuples of residuals."""
     doc = f"The value of `{function.__name__}`, and what its pullback reads and changes."
-    made = replace(define_copied(parts.augmented, frozenset(lowered.constants)), doc=doc)
+    made = replace(initialise_unset(parts.augmented, frozenset(lowered.constants)), doc=doc)
     kinds = [made.types[name] for name in (*parts.kept, *parts.state)]
     first = len(made.results) - len(kinds)
 
@@ -368,7 +368,7 @@ def _finish(
     listener: Listener | None,
     seeds: tuple[str, ...] = (),
     pairs: list[tuple[int, int]] | None = None,
-    several: Forms | None = None,
+    several: Versions | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Program:
     """Optimise and print; `returned` gives the text of the result from what the last statement returns.

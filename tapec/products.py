@@ -79,9 +79,9 @@ def _seeded(
     function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
 ) -> Any:
     """A derivative that takes tangents or cotangents after the arguments."""
-    from tapec.backend import fresh
+    from tapec.backend import staleness
 
-    return fresh.shared(_new_seeded, function, kind, wrt, count, seeds, options)
+    return staleness.shared(_new_seeded, function, kind, wrt, count, seeds, options)
 
 
 def _new_seeded(
@@ -252,14 +252,14 @@ def _split_reversal(
     function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...], options: Options
 ) -> Any:
     """The value, and the pull on residuals; None where residuals cannot leave compiled code."""
-    from tapec.backend import aliased, residuals
-    from tapec.backend.given import argument_types
+    from tapec.backend import repeated_arguments, residuals
+    from tapec.backend.argument_types import argument_types
     from tapec.transforms.split import ListOfArrays
 
     arrays = [leaf for leaf in _flat(primals) if isinstance(leaf, np.ndarray)]
     given = argument_types(primals)
     joint_only = _joint_only(function, wrt, options)
-    if given is None or given in joint_only or aliased.others_overlap(arrays, {}):
+    if given is None or given in joint_only or repeated_arguments.others_overlap(arrays, {}):
         return None
     augmented = _seeded(function, "augmented", wrt, len(primals), 0, options)
     try:

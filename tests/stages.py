@@ -17,7 +17,7 @@ import numpy as np
 
 from tapec.backend.program import Program
 from tapec.backend.signature import arguments
-from tapec.backend.stages import STAGES, stage_text
+from tapec.backend.stage_text import STAGES, stage_text
 from tapec.options import Options
 from tapec.pipeline import build
 from tests.oracles import SINGLE_TOLERANCE, Args, Derivative, Mismatch, any_single, clone, leaves, same

@@ -21,7 +21,7 @@ def run(page: str, folder: Path, shorter: tuple[tuple[str, str], ...] = ()) -> d
     for there, here in shorter:
         assert there in text
         text = text.replace(there, here)
-    script = folder / "examples.py"
+    script = folder / "batch_independence.py"
     script.write_text(text, encoding="utf-8")
     return runpy.run_path(str(script))
 

@@ -18,7 +18,7 @@ def test_the_examples_run(tmp_path):
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == text.count("```python")
-    script = tmp_path / "examples.py"
+    script = tmp_path / "batch_independence.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
     runpy.run_path(str(script))
 

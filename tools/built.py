@@ -22,10 +22,10 @@ import numpy as np
 from numba import typeof
 
 import tapec
-from tapec.build.library import linked
-from tapec.build.native import compile_native
+from tapec.build.build_target import Target, derive_function
+from tapec.build.c_library import linked
+from tapec.build.object_code import compile_native
 from tapec.build.processor import Processor, processor, suited
-from tapec.build.target import Target, derive_function
 from tapec.errors import TapecError
 from tapec.products import plain_function
 from tests.build.blas import OPENBLAS, load_blas

@@ -36,7 +36,7 @@ import numpy as np
 from numba import config, njit
 
 from tapec.errors import CompilationError, TapecError
-from tapec.transforms.schedule import CHANGED
+from tapec.transforms.checkpoint_schedule import CHANGED
 from tapec_runtime.aliasing import AliasedArguments
 from tests.levels import check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same

@@ -22,9 +22,9 @@ import numpy as np
 
 from tapec.backend import jit
 from tapec.backend.program import Program
-from tapec.optimise.loops import chains
-from tapec.optimise.products import loop_products, tall
-from tapec.optimise.vectors import independent, lanes, parallel
+from tapec.optimise.contractions import loop_products, tall_matrices
+from tapec.optimise.loops import recurrence_distribution
+from tapec.optimise.vectors import independence_hints, outer_vectorisation, parallel_loops
 from tapec.syntax.core import Const
 
 
@@ -87,7 +87,7 @@ class _Runtime:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.runtime, name)
 
-    def independent(self, iterations: range) -> Iterator[int]:
+    def independence_hints(self, iterations: range) -> Iterator[int]:
         arrays: list[_Hidden] = []
         for place, iteration in enumerate(iterations):
             if place == 0:
@@ -141,18 +141,18 @@ def harsh(side_by_side: bool = True) -> Iterator[None]:
     """
     with (
         mock.patch.object(jit, "load", _harshly),
-        mock.patch.object(lanes, "gains", lambda *_: True) if side_by_side else nullcontext(),
-        mock.patch.object(lanes, "few", lambda *_: False) if side_by_side else nullcontext(),
-        mock.patch.object(lanes, "_LANES", Const(4)),
-        mock.patch.object(independent, "_ONCE", -1),
-        mock.patch.object(independent, "_REPEATED", -1),
+        mock.patch.object(outer_vectorisation, "gains", lambda *_: True) if side_by_side else nullcontext(),
+        mock.patch.object(outer_vectorisation, "few", lambda *_: False) if side_by_side else nullcontext(),
+        mock.patch.object(outer_vectorisation, "_LANES", Const(4)),
+        mock.patch.object(independence_hints, "_ONCE", -1),
+        mock.patch.object(independence_hints, "_REPEATED", -1),
         mock.patch.object(loop_products, "LEAST", 1),
         mock.patch.object(loop_products, "WORK", 1),
-        mock.patch.object(tall, "TIMES", 1),
-        mock.patch.object(chains, "_LONG", 0),
-        mock.patch.object(chains, "_LEAST", 0),
-        mock.patch.object(chains, "_SHORT", 0),
-        mock.patch.object(parallel, "_SHORT", 1),
-        mock.patch.object(parallel, "_LONG", 64),
+        mock.patch.object(tall_matrices, "TIMES", 1),
+        mock.patch.object(recurrence_distribution, "_LONG", 0),
+        mock.patch.object(recurrence_distribution, "_LEAST", 0),
+        mock.patch.object(recurrence_distribution, "_SHORT", 0),
+        mock.patch.object(parallel_loops, "_SHORT", 1),
+        mock.patch.object(parallel_loops, "_LONG", 64),
     ):
         yield

@@ -24,9 +24,9 @@ from tapec import errors
 from tapec.frontend import complex_calls, imports, suspended
 from tapec.frontend.calls import dotted_name
 from tapec.frontend.constructs import WORDS
+from tapec.frontend.handlers import METHOD_HANDLERS, SPECIAL
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.operators import SIGNS
-from tapec.frontend.special import METHOD_HANDLERS, SPECIAL
 from tapec.rules import complex_numbers
 from tapec.rules.library import REFUSED, STATIC
 

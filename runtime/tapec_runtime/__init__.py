@@ -17,21 +17,21 @@ if TYPE_CHECKING:
         overlaps_itself,
     )
     from tapec_runtime.checkpoints import checkpointed, next_checkpoint
-    from tapec_runtime.complexes import complex64_array, complex_array
-    from tapec_runtime.counting import unforeseen
+    from tapec_runtime.complex_parts import complex64_array, complex_array
     from tapec_runtime.error_function import erf
     from tapec_runtime.exp_log import exp, expm1, log, log1p
     from tapec_runtime.extremes import maximum, minimum
-    from tapec_runtime.factors import factorised, factorised_lower, solved, solved_transposed
-    from tapec_runtime.forms import OtherForm
+    from tapec_runtime.factorisations import factorised, factorised_lower, solved, solved_transposed
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
-    from tapec_runtime.lookups import lie_behind
+    from tapec_runtime.looked_up_places import lie_behind
+    from tapec_runtime.matrix_products import product, product_in_rows
+    from tapec_runtime.opaque_numbers import opaque
+    from tapec_runtime.other_version import OtherVersion
     from tapec_runtime.powers import power
-    from tapec_runtime.products import product, product_in_rows
     from tapec_runtime.remainders import remainder
-    from tapec_runtime.searches import places, searchsorted, searchsorted_right
+    from tapec_runtime.sorted_search import places, searchsorted, searchsorted_right
     from tapec_runtime.special import exponent, polygamma, sinc_derivative
     from tapec_runtime.triangular import cholesky_seed
     from tapec_runtime.trigonometric import arctan, cos, sin, tan
@@ -41,7 +41,7 @@ __all__ = [
     "AliasedArguments",
     "AliasedElements",
     "AliasedInside",
-    "OtherForm",
+    "OtherVersion",
     "UnconnectedGradients",
     "Variable",
     "arctan",
@@ -68,6 +68,7 @@ __all__ = [
     "meet",
     "minimum",
     "next_checkpoint",
+    "opaque",
     "overlap",
     "overlaps_itself",
     "places",
@@ -86,7 +87,6 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
-    "unforeseen",
     "wide_vectors",
 ]
 
@@ -95,12 +95,12 @@ _LAZY = {
     "AliasedArguments": "aliasing",
     "AliasedElements": "aliasing",
     "AliasedInside": "aliasing",
-    "OtherForm": "forms",
+    "OtherVersion": "other_version",
     "arctan": "trigonometric",
     "checkpointed": "checkpoints",
     "cholesky_seed": "triangular",
-    "complex64_array": "complexes",
-    "complex_array": "complexes",
+    "complex64_array": "complex_parts",
+    "complex_array": "complex_parts",
     "cos": "trigonometric",
     "cosh": "hyperbolic",
     "digamma": "gamma_function",
@@ -108,35 +108,35 @@ _LAZY = {
     "exp": "exp_log",
     "expm1": "exp_log",
     "exponent": "special",
-    "factorised": "factors",
-    "factorised_lower": "factors",
+    "factorised": "factorisations",
+    "factorised_lower": "factorisations",
     "independent": "independence",
     "lgamma": "gamma_function",
-    "lie_behind": "lookups",
+    "lie_behind": "looked_up_places",
     "log": "exp_log",
     "log1p": "exp_log",
     "maximum": "extremes",
     "meet": "aliasing",
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",
+    "opaque": "opaque_numbers",
     "overlap": "aliasing",
     "overlaps_itself": "aliasing",
-    "places": "searches",
+    "places": "sorted_search",
     "polygamma": "special",
     "power": "powers",
-    "product": "products",
-    "product_in_rows": "products",
+    "product": "matrix_products",
+    "product_in_rows": "matrix_products",
     "remainder": "remainders",
-    "searchsorted": "searches",
-    "searchsorted_right": "searches",
+    "searchsorted": "sorted_search",
+    "searchsorted_right": "sorted_search",
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",
-    "solved": "factors",
-    "solved_transposed": "factors",
+    "solved": "factorisations",
+    "solved_transposed": "factorisations",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
-    "unforeseen": "counting",
     "wide_vectors": "widths",
 }
 

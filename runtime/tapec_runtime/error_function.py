@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from tapec_runtime.elementwise import elementwise
 from tapec_runtime.exp_log import exp_within
-from tapec_runtime.lanes import Lane, fma, polynomial, where
+from tapec_runtime.machine_numbers import Lane, fma, polynomial, where
+from tapec_runtime.vector_functions import elementwise
 
 # erf(x) / x - 1 as a function of x**2, |x| <= 1
 NEAR = (

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapec_runtime.elementwise import Usual, elementwise
-from tapec_runtime.lanes import Lane, bits_of, fma, polynomial, where
+from tapec_runtime.machine_numbers import Lane, bits_of, fma, polynomial, where
+from tapec_runtime.vector_functions import Usual, elementwise
 
 # log(2), and what the nearest float64 lacks
 LN2 = 0.6931471805599453

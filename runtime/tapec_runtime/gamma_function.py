@@ -13,11 +13,11 @@ import math
 
 import numpy as np
 
-from tapec_runtime.elementwise import Usual, elementwise
 from tapec_runtime.exp_log import ROUNDER, log_of_parts, log_parts
-from tapec_runtime.lanes import Lane, fma, polynomial, two_sum, where
+from tapec_runtime.machine_numbers import Lane, fma, polynomial, two_sum, where
 from tapec_runtime.powers import log_in_two_parts
 from tapec_runtime.special import polygamma
+from tapec_runtime.vector_functions import Usual, elementwise
 
 # (log(gamma(2 + t)) / t - SLOPE_AT_TWO) / t for |t| <= 1/2
 AT_TWO = (

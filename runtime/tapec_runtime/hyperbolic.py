@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapec_runtime.elementwise import Usual, elementwise
 from tapec_runtime.exp_log import LN2, LN2_REST, LOG2_E, ROUNDER, expm1_within
-from tapec_runtime.lanes import Lane, bits_of, fma, polynomial, where
+from tapec_runtime.machine_numbers import Lane, bits_of, fma, polynomial, where
+from tapec_runtime.vector_functions import Usual, elementwise
 
 # (sinh(r) / r - 1) / r**2 as a function of r**2, |r| <= log(2) / 2
 SINH = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapec_runtime.elementwise import Usual, elementwise
 from tapec_runtime.exp_log import LN2, LN2_REST, exp_within, in_range_of_log, log_parts
-from tapec_runtime.lanes import Lane, fma, polynomial
+from tapec_runtime.machine_numbers import Lane, fma, polynomial
+from tapec_runtime.vector_functions import Usual, elementwise
 
 # (log((1 + s) / (1 - s)) / s - 2 - 2/3 s**2) / s**4 as a function of s**2, |s| <= 3 - sqrt(8)
 LOG_REST = (

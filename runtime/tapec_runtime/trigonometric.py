@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tapec_runtime.elementwise import Usual, elementwise
 from tapec_runtime.exp_log import ROUNDER
-from tapec_runtime.lanes import Lane, fma, polynomial, two_sum, where
+from tapec_runtime.machine_numbers import Lane, fma, polynomial, two_sum, where
+from tapec_runtime.vector_functions import Usual, elementwise
 
 # pi in three parts, all positive, which keeps the sign of a zero
 PI = 3.141592653589793

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from tapec_runtime.slices import IndexedSlices
+from tapec_runtime.indexed_slices import IndexedSlices
 
 _serial = itertools.count(1)
 

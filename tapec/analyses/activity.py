@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tapec.analyses.memory import VIEWS, Aliases, is_memory
+from tapec.analyses.aliases import VIEWS, Aliases, is_memory
 from tapec.rules import rule_for
 from tapec.rules.library import OPAQUE, PRIMITIVES
 from tapec.syntax.core import Assign, Call, Expr, Function, Name, Op, Push, Stmt, Store, changed, walk
-from tapec.syntax.custom import Custom
+from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Type
 
 CARRIERS = frozenset({"load", "pop", *VIEWS})

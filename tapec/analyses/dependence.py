@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tapec.analyses.integers import Integers
-from tapec.analyses.regions import Region, Regions
+from tapec.analyses.scopes import Scope, Scopes
 from tapec.syntax.core import Assign, Atom, Const, Expr, For, Name, Op, Stmt, Store
 from tapec.syntax.linear import Sum
 
@@ -35,12 +35,12 @@ class Affine:
 class Dependence:
     """Questions about subscripts in the loops of one function."""
 
-    def __init__(self, regions: Regions) -> None:
-        self.regions = regions
-        self.integers = Integers(regions)
+    def __init__(self, scopes: Scopes) -> None:
+        self.scopes = scopes
+        self.integers = Integers(scopes)
         self.loops = self.integers.loops
 
-    def untouched(self, load: Assign | Store, store: Store, home: Region) -> bool:
+    def untouched(self, load: Assign | Store, store: Store, home: Scope) -> bool:
         """Whether no run of `store` that follows `load` writes the element that `load` read, or stored.
 
         Each run of `home` works on memory of its own.
@@ -49,15 +49,15 @@ class Dependence:
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, home):
             return False
-        here, there = self.regions.of[id(load)], self.regions.of[id(store)]
+        here, there = self.scopes.of[id(load)], self.scopes.of[id(store)]
         common = [region for region in here.loops() if there.inside(region)]
-        cases: list[Region | None] = [r for r in common if r is not home and r.inside(home)]
-        if self.regions.place[id(store)] > self.regions.place[id(load)]:
+        cases: list[Scope | None] = [r for r in common if r is not home and r.inside(home)]
+        if self.scopes.place[id(store)] > self.scopes.place[id(load)]:
             cases.append(None)
         pairs = list(zip(read, write, strict=True))
         return all(any(self.apart(r, w, common, moves) for r, w in pairs) for moves in cases)
 
-    def never_meets(self, load: Assign, store: Store, loop: Region) -> bool:
+    def never_meets(self, load: Assign, store: Store, loop: Scope) -> bool:
         """Whether no iteration of `loop` writes with `store` what `load` reads, the loops around it standing still."""
         array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
@@ -66,25 +66,25 @@ class Dependence:
         around = loop.parent.loops() if loop.parent is not None else []
         return any(self.apart(r, w, around, None) for r, w in zip(read, write, strict=True))
 
-    def unwritten(self, load: Assign, store: Store, loop: Region) -> bool:
+    def unwritten(self, load: Assign, store: Store, loop: Scope) -> bool:
         """Whether no run of `store` that comes before `load` in a run of `loop` writes the element that is read."""
         array, read = self.element(*_named(load))
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, loop):
             return False
-        here, there = self.regions.of[id(load)], self.regions.of[id(store)]
+        here, there = self.scopes.of[id(load)], self.scopes.of[id(store)]
         # loops around that stand still, and those of the run that have moved on since the store
         common = [region for region in here.loops() if there.inside(region)]
-        cases: list[Region | None] = [region for region in common if region.inside(loop)]
-        if self.regions.place[id(store)] < self.regions.place[id(load)]:
+        cases: list[Scope | None] = [region for region in common if region.inside(loop)]
+        if self.scopes.place[id(store)] < self.scopes.place[id(load)]:
             cases.append(None)
         pairs = list(zip(read, write, strict=True))
         return all(any(self.apart(w, r, common, moves) for r, w in pairs) for moves in cases)
 
-    def moves(self, array: str, region: Region) -> bool:
+    def moves(self, array: str, region: Scope) -> bool:
         """Whether a name may be another array later in the same run of a region."""
-        home = self.regions.home.get(array)
-        if home is None or self.regions.merged(array):
+        home = self.scopes.home.get(array)
+        if home is None or self.scopes.merged(array):
             return True
         return any(loop is not region and loop.inside(region) for loop in home.loops())
 
@@ -92,7 +92,7 @@ class Dependence:
         """The array that a view, or a view of a view, is of, and the subscripts of an element in it."""
         subs = [self.integers.sum(sub) for sub in index]
         while True:
-            defs = self.regions.defs.get(array, [])
+            defs = self.scopes.defs.get(array, [])
             made = defs[0] if len(defs) == 1 else None
             if not isinstance(made, Assign) or not isinstance(made.value, Op) or made.value.fn != "view":
                 return array, subs
@@ -124,7 +124,7 @@ class Dependence:
             return None
         return first.plus(sub.times(stride))
 
-    def apart(self, first: Sum | None, second: Sum | None, common: list[Region], moves: Region | None) -> bool:
+    def apart(self, first: Sum | None, second: Sum | None, common: list[Scope], moves: Scope | None) -> bool:
         """Whether two subscripts differ when a loop has moved on to the second, and those outside it have not.
 
         common  the loops around both, innermost first
@@ -143,7 +143,7 @@ class Dependence:
             return Affine(None, atom.value) if isinstance(atom.value, int) else None
         if atom.id in self.loops:
             return Affine(atom.id, 0)
-        defs = self.regions.defs.get(atom.id, [])
+        defs = self.scopes.defs.get(atom.id, [])
         if len(defs) == 1 and isinstance(defs[0], Assign) and isinstance(defs[0].value, Op):
             op = defs[0].value
             if op.fn in ("+", "-") and len(op.args) == 2:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from tapec.analyses.aliases import Aliases, aliases, is_memory
+from tapec.analyses.buffer_rotation import renewed, rotating
+from tapec.analyses.carried_arrays import CarriedArrays, carried_arrays
 from tapec.analyses.dependence import Dependence
-from tapec.analyses.memory import Aliases, aliases, is_memory
-from tapec.analyses.passed_on import Passed, passed_on
-from tapec.analyses.regions import Region, Regions, regions
-from tapec.analyses.rotation import renewed, rotating
+from tapec.analyses.scopes import Scope, Scopes, scopes
 from tapec.syntax.core import Block, Function, Stmt, reads, walk
 
 
@@ -36,24 +36,24 @@ class Facts:
         return aliases(self.function)
 
     @cached_property
-    def regions(self) -> Regions:
-        return regions(self.function)
+    def scopes(self) -> Scopes:
+        return scopes(self.function)
 
     @cached_property
     def dependence(self) -> Dependence:
-        return Dependence(self.regions)
+        return Dependence(self.scopes)
 
     @cached_property
     def buffers(self) -> dict[str, int]:
-        return rotating(self.function, self.regions)
+        return rotating(self.function, self.scopes)
 
     @cached_property
-    def renewed(self) -> dict[str, Region]:
-        return renewed(self.regions)
+    def renewed(self) -> dict[str, Scope]:
+        return renewed(self.scopes)
 
     @cached_property
-    def passed_on(self) -> dict[str, Passed]:
-        return passed_on(self.function, self.regions, self.dependence.integers)
+    def carried_arrays(self) -> dict[str, CarriedArrays]:
+        return carried_arrays(self.function, self.scopes, self.dependence.integers)
 
     @cached_property
     def readers(self) -> dict[str, list[Stmt]]:

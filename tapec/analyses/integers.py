@@ -21,7 +21,7 @@ from functools import cached_property
 from math import gcd
 
 from tapec.analyses.inequalities import contradict
-from tapec.analyses.regions import Region, Regions
+from tapec.analyses.scopes import Scope, Scopes
 from tapec.syntax.core import Assign, Const, Expr, For, If, Name, Op, Stmt
 from tapec.syntax.linear import Sum
 
@@ -35,21 +35,21 @@ _AHEAD = "ahead'"
 class Integers:
     """Questions about the integers of one function."""
 
-    def __init__(self, regions: Regions) -> None:
-        self.regions = regions
+    def __init__(self, scopes: Scopes) -> None:
+        self.scopes = scopes
         self.loops: dict[str, For] = {
             name: defs[0]
-            for name, defs in regions.defs.items()
-            if len(defs) == 1 and isinstance(defs[0], For) and name not in regions.params
+            for name, defs in scopes.defs.items()
+            if len(defs) == 1 and isinstance(defs[0], For) and name not in scopes.params
         }
         self._sums: dict[str, Sum | None] = {}
-        self._carried: dict[str, tuple[Region, ...] | None] = {}
+        self._carried: dict[str, tuple[Scope, ...] | None] = {}
         self._answers: dict[tuple[object, ...], bool] = {}
 
     # questions
 
     def never_negative(
-        self, number: Sum | None, here: Region | None = None, beside: Sum = _ZERO, given: tuple[Sum, ...] = ()
+        self, number: Sum | None, here: Scope | None = None, beside: Sum = _ZERO, given: tuple[Sum, ...] = ()
     ) -> bool:
         """Whether an integer is proved not to be below zero.
 
@@ -68,7 +68,7 @@ class Integers:
             self._answers[key] = contradict([less, *_with_products(less, known)])
         return self._answers[key]
 
-    def different(self, first: Sum | None, second: Sum | None, here: Region | None = None) -> bool:
+    def different(self, first: Sum | None, second: Sum | None, here: Scope | None = None) -> bool:
         """Whether two integers are never equal, names having one value each."""
         if first is None or second is None or not self.stands(first, here) or not self.stands(second, here):
             return False
@@ -78,12 +78,12 @@ class Integers:
             self._answers[key] = _never_zero(apart, self.known([first, second], here))
         return self._answers[key]
 
-    def never_meet(self, first: Sum | None, second: Sum | None, around: list[Region]) -> bool:
+    def never_meet(self, first: Sum | None, second: Sum | None, around: list[Scope]) -> bool:
         """Whether two integers are never equal in one iteration of each of the loops `around`, innermost first.
 
         Names that are set in other loops may be those of any iteration.
         """
-        here = around[0] if around else self.regions.root
+        here = around[0] if around else self.scopes.root
         if first is None or second is None or not self.stands(first, here) or not self.stands(second, here):
             return False
         key = ("meet", first, second, here)
@@ -96,22 +96,22 @@ class Integers:
             self._answers[key] = _never_zero(apart, known)
         return self._answers[key]
 
-    def _shared(self, name: str, here: Region) -> bool:
+    def _shared(self, name: str, here: Scope) -> bool:
         """Whether a name has one value while an iteration of the loops around a region runs."""
-        home = self.regions.home.get(name)
+        home = self.scopes.home.get(name)
         return home is None or all(here.inside(loop) for loop in home.loops())
 
-    def _set_in(self, name: str, body: Region) -> bool:
+    def _set_in(self, name: str, body: Scope) -> bool:
         """Whether a name may be another one in another iteration of a loop."""
-        home = self.regions.home.get(name)
-        regions = (self.regions.of[id(made)] for made in self.regions.defs.get(name, ()))
-        return home is not None and (home.inside(body) or any(region.inside(body) for region in regions))
+        home = self.scopes.home.get(name)
+        scopes = (self.scopes.of[id(made)] for made in self.scopes.defs.get(name, ()))
+        return home is not None and (home.inside(body) or any(region.inside(body) for region in scopes))
 
     def apart(self, first: Sum | None, second: Sum | None, loop: For, later: bool = False) -> bool:
         """Whether two integers are never equal in two different iterations of a loop, or the second one in a later
         iteration.
         """
-        body = self.regions.body.get(id(loop))
+        body = self.scopes.body.get(id(loop))
         step = self.bound(loop.step, loop)
         if first is None or second is None or step is None or body is None:
             return False
@@ -123,7 +123,7 @@ class Integers:
             self._answers[key] = self._apart(first, second, loop, step, here, later)
         return self._answers[key]
 
-    def _apart(self, one: Sum, other: Sum, loop: For, step: Sum, here: Region, later: bool) -> bool:
+    def _apart(self, one: Sum, other: Sum, loop: For, step: Sum, here: Scope, later: bool) -> bool:
         ahead = Sum.of(_AHEAD)
         facts = self.known([other, step], here)
         names = {name for sum_ in (other, *facts) for name in sum_.names()}
@@ -147,8 +147,8 @@ class Integers:
         return self._sums[number.id]
 
     def _made(self, name: str) -> Sum | None:
-        defs = self.regions.defs.get(name, [])
-        if (len(defs) > 1 or (defs and name in self.regions.params)) and self.carriers(name) is None:
+        defs = self.scopes.defs.get(name, [])
+        if (len(defs) > 1 or (defs and name in self.scopes.params)) and self.carriers(name) is None:
             return None
         if len(defs) != 1 or not isinstance(defs[0], Assign):
             return Sum.of(name)
@@ -177,9 +177,9 @@ class Integers:
     def bound(self, number: Expr, reader: Stmt) -> Sum | None:
         """A number that a statement reads, as a sum; None if one of its names may be another one later."""
         sum_ = self.sum(number)
-        return sum_ if sum_ is not None and self.stands(sum_, self.regions.of.get(id(reader))) else None
+        return sum_ if sum_ is not None and self.stands(sum_, self.scopes.of.get(id(reader))) else None
 
-    def stands(self, sum_: Sum, here: Region | None) -> bool:
+    def stands(self, sum_: Sum, here: Scope | None) -> bool:
         """Whether the names of a sum have one value from where they are read to the end of an iteration."""
         for name in sum_.names():
             carriers = self.carriers(name)
@@ -187,17 +187,17 @@ class Integers:
                 return False
         return True
 
-    def carriers(self, name: str) -> tuple[Region, ...] | None:
+    def carriers(self, name: str) -> tuple[Scope, ...] | None:
         """The bodies of the loops that carry a name; None if it is set in another way than once, or in two branches."""
-        defs = self.regions.defs.get(name, [])
-        if len(defs) < 2 and not (defs and name in self.regions.params):
+        defs = self.scopes.defs.get(name, [])
+        if len(defs) < 2 and not (defs and name in self.scopes.params):
             return ()
         if name not in self._carried:
-            self._carried[name] = None if name in self.regions.params else self._carriers(defs)
+            self._carried[name] = None if name in self.scopes.params else self._carriers(defs)
         return self._carried[name]
 
-    def _carriers(self, defs: list[Stmt]) -> tuple[Region, ...] | None:
-        first, *others = (self.regions.of[id(made)] for made in defs)
+    def _carriers(self, defs: list[Stmt]) -> tuple[Scope, ...] | None:
+        first, *others = (self.scopes.of[id(made)] for made in defs)
         found = [self._ends(made, first) for made in defs[1:]]
         if None not in found and isinstance(defs[0], Assign):
             return tuple(dict.fromkeys(region for region in found if region is not None))
@@ -205,9 +205,9 @@ class Integers:
         two_ways = isinstance(first.owner, If) and first.owner is other.owner and first is not other and not more
         return () if two_ways and all(map(_is_last, defs, (first, other))) else None
 
-    def _ends(self, made: Stmt, outside: Region) -> Region | None:
+    def _ends(self, made: Stmt, outside: Scope) -> Scope | None:
         """The body of the loop, inside a region, of which a copy ends an iteration."""
-        here = self.regions.of[id(made)]
+        here = self.scopes.of[id(made)]
         while here is not outside and here.parent is not None and here.inside(outside) and _is_last(made, here):
             if here.is_loop:
                 return here
@@ -216,7 +216,7 @@ class Integers:
             made, here = here.owner, here.parent
         return None
 
-    def known(self, sums: Iterable[Sum], here: Region | None) -> list[Sum]:
+    def known(self, sums: Iterable[Sum], here: Scope | None) -> list[Sum]:
         """Sums that are zero or more: about the names of others, those that they depend on, and the loops around."""
         around = [] if here is None else [loop.owner.var for loop in here.loops() if isinstance(loop.owner, For)]
         pending = [*around, *sorted({name for sum_ in sums for name in sum_.names()})]
@@ -247,7 +247,7 @@ class Integers:
         if loop is not None:
             step = loop.step.value if isinstance(loop.step, Const) else None
             return self._within(loop, Sum(number=step), step > 0) if isinstance(step, int) and step else []
-        defs = self.regions.defs.get(name, [])
+        defs = self.scopes.defs.get(name, [])
         if len(defs) != 1 or not isinstance(defs[0], Assign) or not isinstance(defs[0].value, Op):
             return []
         value = defs[0].value
@@ -270,9 +270,9 @@ class Integers:
     def _looked_up(self, load: Op, made: Assign) -> list[Sum]:
         """The same of a place that is looked up in a row of a parameter, where those of its rows are known."""
         array, *index = load.args
-        below = self.regions.below.get(array.id) if isinstance(array, Name) else None
+        below = self.scopes.below.get(array.id) if isinstance(array, Name) else None
         row = self.bound(index[0], made) if below is not None else None
-        if below is None or not self.never_negative(row, self.regions.of[id(made)]):
+        if below is None or not self.never_negative(row, self.scopes.of[id(made)]):
             return []
         assert row is not None
         itself = Sum.of(made.target)
@@ -288,10 +288,10 @@ class Integers:
     def _extents(self) -> dict[tuple[str, int], str]:
         """Names of extents of parameters."""
         found: dict[tuple[str, int], str] = {}
-        for name, defs in self.regions.defs.items():
+        for name, defs in self.scopes.defs.items():
             match defs:
                 case [Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))))]:
-                    if array in self.regions.params:
+                    if array in self.scopes.params:
                         found.setdefault((array, axis), name)
         return found
 
@@ -307,7 +307,7 @@ class Integers:
             found.append(last.plus(itself, -1).times(sign))
         return found
 
-    def _stepping(self, loop: For, known: list[Sum], here: Region | None) -> list[Sum]:
+    def _stepping(self, loop: For, known: list[Sum], here: Scope | None) -> list[Sum]:
         """The same of a loop whose step is known to be positive, or negative."""
         step = self.bound(loop.step, loop)
         if step is None:
@@ -360,7 +360,7 @@ def _divides(step: Sum, sum_: Sum) -> bool:
     return True
 
 
-def _is_last(stmt: Stmt, region: Region) -> bool:
+def _is_last(stmt: Stmt, region: Scope) -> bool:
     """Whether nothing but copies follow a statement in a block."""
     block = region.block
     place = next(k for k, one in enumerate(block) if one is stmt)

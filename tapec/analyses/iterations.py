@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tapec.analyses.aliases import VIEWS, Aliases, is_memory
+from tapec.analyses.buffer_rotation import begun_with
 from tapec.analyses.dependence import Affine, Dependence
 from tapec.analyses.facts import facts
-from tapec.analyses.memory import VIEWS, Aliases, is_memory
-from tapec.analyses.regions import Region, Regions
-from tapec.analyses.rotation import begun_with
+from tapec.analyses.scopes import Scope, Scopes
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -77,9 +77,9 @@ class Iterations:
         return self._facts.aliases
 
     @property
-    def regions(self) -> Regions:
+    def scopes(self) -> Scopes:
         """Where statements and names live."""
-        return self._facts.regions
+        return self._facts.scopes
 
     @property
     def dependence(self) -> Dependence:
@@ -94,7 +94,7 @@ class Iterations:
         if known is None:
             known = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
             # other statements may come to have the identity of one that is gone
-            if id(loop) in self.regions.of:
+            if id(loop) in self.scopes.of:
                 self._facts.commuting[id(loop)] = known
         return known
 
@@ -123,7 +123,7 @@ class Iterations:
             return loop.var
         sums: set[str] = set()
         for name in written:
-            carried = any(id(stmt) not in inside for stmt in self.regions.defs[name])
+            carried = any(id(stmt) not in inside for stmt in self.scopes.defs[name])
             if not carried and not self._read_outside(name, inside):
                 continue
             found = self.sum_of(name, inside) if carried and isinstance(self.types[name], Scalar) else None
@@ -143,7 +143,7 @@ class Iterations:
         ) or self._read_outside(loop.var, inside)
 
     def _only_inside(self, name: str, inside: set[int]) -> bool:
-        return all(id(stmt) in inside for stmt in self.regions.defs[name])
+        return all(id(stmt) in inside for stmt in self.scopes.defs[name])
 
     def _read_outside(self, name: str, inside: set[int]) -> bool:
         return any(id(stmt) not in inside for stmt in self._facts.readers.get(name, ()))
@@ -165,7 +165,7 @@ class Iterations:
                     found.add(stmt.target)
                     pending.append(stmt.target)
         for one in found:
-            for stmt in self.regions.defs[one]:
+            for stmt in self.scopes.defs[one]:
                 if id(stmt) in inside and not (isinstance(stmt, Assign) and self._adds(stmt.value, found, type_)):
                     return None
             exchanged = one != name and not self._only_inside(one, inside)
@@ -231,13 +231,13 @@ class Iterations:
         arrays = self._viewed(first.array), self._viewed(second.array)
         if not written.isdisjoint(arrays):
             return False
-        places = [self.regions.of.get(id(access.stmt)) for access in (first, second)]
+        places = [self.scopes.of.get(id(access.stmt)) for access in (first, second)]
         for new, old in (arrays, arrays[::-1]):
-            passed, iteration = self._facts.passed_on.get(new), self._facts.renewed.get(new)
+            passed, iteration = self._facts.carried_arrays.get(new), self._facts.renewed.get(new)
             if passed is not None and passed.carried == old:
                 iteration = passed.iteration
             inside = iteration is not None and all(place is not None and place.inside(iteration) for place in places)
-            if iteration is not None and inside and begun_with(old, iteration, self.regions):
+            if iteration is not None and inside and begun_with(old, iteration, self.scopes):
                 return True
         return False
 
@@ -286,9 +286,9 @@ class Iterations:
     def _whole(self, array: str) -> bool:
         """Whether what an array may share memory with is the same array: names for arrays as they were made."""
         members = self._facts.members[self.aliases.find(array)]
-        if sum(name in self.regions.params for name in members) > 1:
+        if sum(name in self.scopes.params for name in members) > 1:
             return False
-        for stmt in (stmt for name in members for stmt in self.regions.defs.get(name, (None,))):
+        for stmt in (stmt for name in members for stmt in self.scopes.defs.get(name, (None,))):
             value = stmt.value if isinstance(stmt, Assign) else None
             if not isinstance(value, Name) and not (isinstance(value, Op) and value.fn in _MADE):
                 return False
@@ -297,7 +297,7 @@ class Iterations:
     def _apart(self, loop: For, subs: tuple[Sum | None, ...], others: tuple[Sum | None, ...]) -> bool:
         """Whether subscripts differ in different iterations, on one axis at least, and none counts from the end."""
         integers = self.dependence.integers
-        (here,) = self.regions.body.get(id(loop), (None,))
+        (here,) = self.scopes.body.get(id(loop), (None,))
         for one, other in zip(subs, others, strict=True):
             counted = integers.never_negative(one, here) and integers.never_negative(other, here)
             if counted and integers.apart(one, other, loop):
@@ -340,9 +340,9 @@ class Iterations:
                 return True
         return False
 
-    def region(self, stmt: Stmt | None) -> Region | None:
+    def region(self, stmt: Stmt | None) -> Scope | None:
         """Where a statement stands, if it is one of the function's."""
-        return self.regions.of.get(id(stmt))
+        return self.scopes.of.get(id(stmt))
 
     def accesses(self, block: Block) -> Iterator[Access]:
         """The reads and writes of elements in a block."""
@@ -368,7 +368,7 @@ class Iterations:
 
     def fixed(self, atom: Atom) -> bool:
         """Whether an atom has one value wherever it is defined."""
-        return isinstance(atom, Const) or len(self.regions.defs.get(atom.id, ())) <= 1
+        return isinstance(atom, Const) or len(self.scopes.defs.get(atom.id, ())) <= 1
 
     def is_few(self, number: Expr) -> bool:
         """Whether a number is known to be at most a small extent."""
@@ -384,7 +384,7 @@ class Iterations:
     def definition(self, atom: Atom) -> Expr | None:
         """What computes a name that is assigned once."""
         if isinstance(atom, Name):
-            defs = self.regions.defs.get(atom.id, ())
+            defs = self.scopes.defs.get(atom.id, ())
             if len(defs) == 1 and isinstance(defs[0], Assign):
                 return defs[0].value
         return None

@@ -22,10 +22,10 @@ from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.registry import cpu_target
 
 import tapec_runtime
-from tapec.backend import aliased, cache, classes, fresh, jit, lean
-from tapec.backend.derivatives import Build, Remade, call_structured, read_by, remake
+from tapec.backend import cache, jit, lean, named_tuple_classes, repeated_arguments, staleness
+from tapec.backend.argument_types import argument_types
+from tapec.backend.derivative_base import Build, Remade, call_structured, read_by, remake
 from tapec.backend.fingerprint import Request
-from tapec.backend.given import argument_types
 from tapec.backend.interpreted import Interpreted
 from tapec.backend.program import Program
 from tapec.backend.uncached import mark
@@ -72,12 +72,12 @@ class Derivative(Remade, Dispatcher):
         self._alone: set[tuple[Any, ...]] = set()
         self._whole = False
         # by their names, the only classes of named tuples that this derivative is compiled for; () if there are others
-        self._classes: dict[tuple[str, ...], classes.Classes] = {}
+        self._classes: dict[tuple[str, ...], named_tuple_classes.Classes] = {}
         # what is looked at in an argument, its type, or where tuples stand in tuples its structure; what was found fine
         self._kind: Callable[[Any], Any] = type
         self._known: set[tuple[Any, ...]] = set()
         self._variants: dict[Any, Derivative] = {}
-        self.reads = fresh.Reads()
+        self.reads = staleness.Reads()
         self.__name__ = signature_of.__name__
         self.__qualname__ = signature_of.__qualname__
         self.__doc__ = signature_of.__doc__
@@ -101,20 +101,20 @@ class Derivative(Remade, Dispatcher):
             result: Any = self._cached(types_, given is not None) or self._compiled(types_, given)
             self.add_overload(result)
         text = self._texts.get(types_, "")
-        if "tapec_runtime.OtherForm" in text:
+        if "tapec_runtime.OtherVersion" in text:
             self._alone.add(types_)
         # only such functions pay for a Python frame around the call
         if type(self) is Derivative and any(f"tapec_runtime.{refused}" in text for refused in _REFUSALS):
             self.__class__ = Retrying
-        found = classes.of_types(types_)
+        found = named_tuple_classes.of_types(types_)
         if found:
             self.__class__ = ClassAware
             if len(found) > sum(isinstance(one, nt.BaseNamedTuple) for one in types_):
-                self._kind = classes.structure
+                self._kind = named_tuple_classes.structure
             self._known = set()
-            own = self._classes.setdefault(classes.names(found), found)
+            own = self._classes.setdefault(named_tuple_classes.names(found), found)
             if own != found:
-                self._classes[classes.names(found)] = ()
+                self._classes[named_tuple_classes.names(found)] = ()
         return result.entry_point
 
     def _cached(self, types_: tuple[Any, ...], alone: bool) -> Any:
@@ -238,7 +238,7 @@ class Derivative(Remade, Dispatcher):
 
 
 # what programs refuse arguments with
-_REFUSALS = ("OtherForm", "AliasedArguments", "AliasedElements", "AliasedInside")
+_REFUSALS = ("OtherVersion", "AliasedArguments", "AliasedElements", "AliasedInside")
 
 # Numba's own way of a call; by `super()` it takes a quarter of a microsecond longer
 _call = Dispatcher.__call__
@@ -255,7 +255,7 @@ class Retrying(Derivative):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return _call(self, *args, **kwargs) if kwargs else _call(self, *args)
-        except (tapec_runtime.AliasedArguments, tapec_runtime.OtherForm) as error:
+        except (tapec_runtime.AliasedArguments, tapec_runtime.OtherVersion) as error:
             refused = error
         return self._retried(refused, args, kwargs)
 
@@ -274,13 +274,15 @@ class Retrying(Derivative):
     def _as_one(self, message: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the program in which an array that was passed twice is one; raise if others share memory."""
         given = self._given(args, kwargs, defaults=True)
-        same = aliased.identical(given)
-        if not same or aliased.others_overlap(given, same):
+        same = repeated_arguments.identical(given)
+        if not same or repeated_arguments.others_overlap(given, same):
             raise ArgumentOverlap(message, hint="pass a copy of one of them") from None
         build = self._build_program
 
         def build_variant(types_: tuple[Any, ...], values: tuple[Any, ...] | None) -> Program:
-            return build(tuple(aliased.Same(same[k]) if k in same else t for k, t in enumerate(types_)), values)
+            return build(
+                tuple(repeated_arguments.Same(same[k]) if k in same else t for k, t in enumerate(types_)), values
+            )
 
         return self._variant(tuple(sorted(same.items())), build_variant, None)(*given)
 
@@ -303,7 +305,7 @@ class Retrying(Derivative):
 
 
 class ClassAware(Retrying):
-    """A derivative of a function that takes named tuples: see classes.py."""
+    """A derivative of a function that takes named tuples: see named_tuple_classes.py."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kinds = tuple(map(self._kind, args))
@@ -313,11 +315,11 @@ class ClassAware(Retrying):
             try:
                 # what is not there need not be handed on
                 return _call(self, *args, **kwargs) if kwargs else _call(self, *args)
-            except (tapec_runtime.AliasedArguments, tapec_runtime.OtherForm) as error:
+            except (tapec_runtime.AliasedArguments, tapec_runtime.OtherVersion) as error:
                 refused = error
             return self._retried(refused, args, kwargs)
-        found = classes.of_values(self._given(args, kwargs) if kwargs else args)
-        if self._classes.setdefault(classes.names(found), found) == found:
+        found = named_tuple_classes.of_values(self._given(args, kwargs) if kwargs else args)
+        if self._classes.setdefault(named_tuple_classes.names(found), found) == found:
             self._known.add(kinds)
             return super().__call__(*args, **kwargs)
         return self._variant(found, self._build_program, self._request)(*args, **kwargs)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import OmittedArg
 
-from tapec.backend import fresh, jit
-from tapec.backend.derivatives import Build, Remade, call_structured, read_by
+from tapec.backend import jit, staleness
+from tapec.backend.argument_types import argument_types
+from tapec.backend.derivative_base import Build, Remade, call_structured, read_by
 from tapec.backend.fingerprint import Request
-from tapec.backend.given import argument_types
 
 
 class Interpreted(Remade):
@@ -28,7 +28,7 @@ class Interpreted(Remade):
         self.carrier = signature_of
         self._functions: dict[tuple[Any, ...], Any] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
-        self.reads = fresh.Reads()
+        self.reads = staleness.Reads()
         self.__name__ = signature_of.__name__
         self.__qualname__ = signature_of.__qualname__
         self.__doc__ = signature_of.__doc__

@@ -20,7 +20,7 @@ from numba.core.errors import NumbaError, NumbaPerformanceWarning
 from numba.core.typing.templates import signature
 
 import tapec_runtime
-from tapec.backend import given, kept, lean
+from tapec.backend import argument_types, code_by_text, lean
 from tapec.backend.program import Program
 from tapec.errors import CompilationError
 from tapec.options import DEFAULT, Options
@@ -75,7 +75,9 @@ def compile_function(program: Program) -> Any:
     """A Numba dispatcher of the program's function, whose code may be on disk."""
     if getattr(numba.config, "DISABLE_JIT", 0):
         return load(program)
-    return kept.function_of(program, lambda module, path: _dispatcher(load(program, module, path), program.options))
+    return code_by_text.function_of(
+        program, lambda module, path: _dispatcher(load(program, module, path), program.options)
+    )
 
 
 def _dispatcher(function: Any, options: Options) -> Any:
@@ -114,7 +116,7 @@ def compile_overload(
 
 def _told(numba_type: Any) -> Any:
     """The type of an argument, or of one that was left out and has no type: the text has its value, not its name."""
-    left_out = isinstance(numba_type, nt.Omitted) and given.argument_types((numba_type.value,)) is None
+    left_out = isinstance(numba_type, nt.Omitted) and argument_types.argument_types((numba_type.value,)) is None
     return nt.Omitted(None) if left_out else numba_type
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tapec.backend.jit import decorator
 from tapec.backend.program import Program
 from tapec.errors import UnsupportedType, UsageError
-from tapec.optimise.vectors.elementary import VECTORISED
+from tapec.optimise.vectors.vector_math import VECTORISED
 from tapec.version import __version__
 
 _LARGEST_TABLE = 4096

@@ -28,7 +28,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
 )
-from tapec.syntax.custom import Custom
+from tapec.syntax.custom_rule import Custom
 
 # what a wide function tells LLVM
 WIDE = "tapec_runtime.wide_vectors()"

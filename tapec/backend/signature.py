@@ -6,8 +6,8 @@ from typing import Any
 
 from numba.core import types as nt
 
-from tapec.backend.aliased import Same
 from tapec.backend.program import resolve_wrt
+from tapec.backend.repeated_arguments import Same
 from tapec.errors import UnsupportedType, UsageError
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import Complex, SameAs, Static, Tup

@@ -16,7 +16,7 @@ _FILE = re.compile(r"\w+-[0-9a-f]{32}\.(json|py|bin)|\.writing-\w+")
 
 
 @dataclass(frozen=True)
-class Group:
+class CacheGroup:
     """The derivatives compiled by one set of versions; `current` is the one that this process uses."""
 
     folder: Path
@@ -25,13 +25,13 @@ class Group:
     bytes: int
 
 
-def cached() -> Iterator[Group]:
+def cached() -> Iterator[CacheGroup]:
     """What the cache holds, by versions."""
     base, current = base_folder(), open_folder()
     for folder in _folders(base):
         files = list(_files(folder))
         compiled = sum(path.suffix == ".bin" for path, _ in files)
-        yield Group(folder, folder == current, compiled, sum(size for _, size in files))
+        yield CacheGroup(folder, folder == current, compiled, sum(size for _, size in files))
 
 
 def clear_cache(only_old: bool = False) -> tuple[int, int]:

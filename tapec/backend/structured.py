@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.backend import objects
+from tapec.backend import object_arguments
 from tapec.errors import UnsupportedType
 from tapec_runtime.variables import Variable
 
@@ -50,7 +50,7 @@ def _plain(value: Any, label: str) -> Any:
             f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
             hint="pass a tuple, a dataclass, or a dict with strings as keys",
         )
-    return objects.plain(value, label, _plain) if objects.is_object(value) else value
+    return object_arguments.plain(value, label, _plain) if object_arguments.is_object(value) else value
 
 
 def _check_own(value: Any, label: str) -> None:
@@ -77,7 +77,7 @@ def like(original: Any, found: Any) -> Any:
         return type(original)(*items) if hasattr(original, "_fields") else tuple(items)
     if isinstance(original, dict):
         return {key: like(item, inner) for (key, item), inner in zip(original.items(), found, strict=True)}
-    return objects.like(original, found, like) if objects.is_object(original) else found
+    return object_arguments.like(original, found, like) if object_arguments.is_object(original) else found
 
 
 def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any:
@@ -111,6 +111,6 @@ def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:
 @functools.cache
 def _mapping(keys: tuple[str, ...]) -> Any:
     """The named tuple that stands for a dict; subscripts find its items by `mapping_keys`."""
-    made = objects.stand_in("Mapping", [f"item_{k}" for k in range(len(keys))])
+    made = object_arguments.stand_in("Mapping", [f"item_{k}" for k in range(len(keys))])
     made.mapping_keys = keys
     return made

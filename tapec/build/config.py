@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tapec.build.target import BASELINE, KINDS, MODES, Output, Target
+from tapec.build.build_target import BASELINE, KINDS, MODES, Output, Target
 from tapec.errors import UsageError
 from tapec.options import Keywords, chosen
 

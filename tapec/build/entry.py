@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tapec.build.forms import Block, Foreign, Form, Nothing, Number
+from tapec.build.boundary_values import Block, Foreign, Form, Nothing, Number
 from tapec.build.interface import C_TYPES, Interface, Parameter, Result
 from tapec.build.native_types import arguments_of, result_members
 

@@ -14,13 +14,13 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from tapec.build.header import REFUSALS, Error
-from tapec.build.interface import Group, Tree
-from tapec.build.method import Method, methods_of
-from tapec.build.native import Native, compile_native
+from tapec.build.build_target import Output, derive, named
+from tapec.build.c_header import REFUSALS, HeaderError
+from tapec.build.interface import ParameterGroup, Tree
+from tapec.build.method import ExtensionMethod, methods_of
+from tapec.build.object_code import Native, compile_native
 from tapec.build.processor import processor, suited
 from tapec.build.prototype import prototype_of
-from tapec.build.target import Output, derive, named
 from tapec.build.toolchain import toolchain
 from tapec.build.wrapper import INDENT, Wrapper, c_string
 from tapec.errors import UsageError
@@ -29,7 +29,7 @@ from tapec.version import __version__
 SUFFIX = ".abi3.so"
 
 
-def module_text(name: str, methods: Sequence[Method], errors: Sequence[Error]) -> str:
+def module_text(name: str, methods: Sequence[ExtensionMethod], errors: Sequence[HeaderError]) -> str:
     """The C source of a module; `errors` are the exceptions of its functions."""
     last = name.rpartition(".")[2]
     names = [one.name for method in methods for one in method.prototypes[0].arguments]
@@ -76,7 +76,7 @@ def module_text(name: str, methods: Sequence[Method], errors: Sequence[Error]) -
     return "\n".join(lines) + "\n"
 
 
-def _raising(errors: Sequence[Error]) -> Iterator[str]:
+def _raising(errors: Sequence[HeaderError]) -> Iterator[str]:
     """The function that turns a status into an exception."""
     yield "static void raise_status(const char *function, int status)"
     yield "{"
@@ -95,14 +95,14 @@ def _raising(errors: Sequence[Error]) -> Iterator[str]:
     yield ""
 
 
-def module_doc(methods: Sequence[Method]) -> str:
+def module_doc(methods: Sequence[ExtensionMethod]) -> str:
     """The module's docstring."""
     lines = [f"Compiled derivatives, built by tapec {__version__}.", ""]
     lines += [f"{INDENT}{method.prototypes[0].text_signature}" for method in methods]
     return "\n".join(lines)
 
 
-def stub_text(methods: Sequence[Method]) -> str:
+def stub_text(methods: Sequence[ExtensionMethod]) -> str:
     """The module's .pyi file."""
     tuples = named_tuples(methods)
     functions = "\n\n".join(method.stub for method in methods)
@@ -121,7 +121,7 @@ def stub_text(methods: Sequence[Method]) -> str:
     return "\n".join([*head, functions]) + "\n"
 
 
-def named_tuples(methods: Sequence[Method]) -> dict[str, tuple[str, ...]]:
+def named_tuples(methods: Sequence[ExtensionMethod]) -> dict[str, tuple[str, ...]]:
     """The named tuples that the functions return: class name -> fields."""
     found: dict[str, tuple[str, ...]] = {}
     for prototype in [one for method in methods for one in method.prototypes]:
@@ -133,8 +133,8 @@ def named_tuples(methods: Sequence[Method]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _groups(tree: Tree) -> Iterator[Group]:
-    if isinstance(tree, Group):
+def _groups(tree: Tree) -> Iterator[ParameterGroup]:
+    if isinstance(tree, ParameterGroup):
         yield tree
         for item in tree.items:
             yield from _groups(item)

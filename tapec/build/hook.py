@@ -16,7 +16,7 @@ from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext as BuildExt
 from setuptools.errors import SetupError
 
-from tapec.build.target import Output
+from tapec.build.build_target import Output
 
 # the first Python whose stable interface has buffers
 STABLE = "cp311"
@@ -68,7 +68,7 @@ def _command(distribution: Distribution) -> type[BuildExt]:
             if not isinstance(ext, _Extension):
                 super().build_extension(ext)
                 return
-            from tapec.build.build import build_one
+            from tapec.build.outputs_to_folder import build_one
             from tapec.errors import TapecError
 
             # what stands before the file's place in its package

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tapec.backend.program import resolve_wrt
-from tapec.build.forms import Block, Foreign, Form, Nothing, Number, Sequence, form_of
+from tapec.build.boundary_values import Block, Foreign, Form, Nothing, Number, Sequence, form_of
 from tapec.errors import UnsupportedType
 
 if TYPE_CHECKING:
-    from tapec.build.target import Derived
+    from tapec.build.build_target import DerivedTarget
 
 C_TYPES = {
     "float64": "double",
@@ -47,7 +47,7 @@ _ENDS = ("", "_shape", "_strides", "_count", "_steps")
 
 
 @dataclass(frozen=True)
-class Group:
+class ParameterGroup:
     """A tuple of leaves and tuples.
 
     items   trees
@@ -61,11 +61,11 @@ class Group:
 
 
 # None where there is nothing (Python's None); an int is a position in `parameters` or `results`
-Tree = Group | int | None
+Tree = ParameterGroup | int | None
 
 
 @dataclass(frozen=True)
-class Leaf:
+class InterfaceLeaf:
     """A number or an array that crosses the border to C.
 
     name    its name in C
@@ -87,7 +87,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Parameter(Leaf):
+class Parameter(InterfaceLeaf):
     """A leaf of the arguments; an array is passed as a pointer.
 
     written  whether the function may store into it
@@ -115,7 +115,7 @@ class Parameter(Leaf):
 
 
 @dataclass(frozen=True)
-class Result(Leaf):
+class Result(InterfaceLeaf):
     """A leaf of what the function returns, delivered in the order of its layout, "C" or "F".
 
     An array like a parameter goes to memory that the caller supplies; the entry allocates any other with
@@ -171,7 +171,7 @@ class Interface:
         return f"int {self.entry}({', '.join(self.declarations) or 'void'})"
 
 
-def interface_of(derived: Derived, returned: Form) -> Interface:
+def interface_of(derived: DerivedTarget, returned: Form) -> Interface:
     """The interface of a generated function.
 
     returned  the form of what the function returns
@@ -180,7 +180,7 @@ def interface_of(derived: Derived, returned: Form) -> Interface:
     return _Maker(derived, returned).interface()
 
 
-def gradient_sources(derived: Derived) -> tuple[Parameter, ...]:
+def gradient_sources(derived: DerivedTarget) -> tuple[Parameter, ...]:
     """The sources of the last results of a function, one by one; empty if its results are no gradients.
 
     raises  UnsupportedType for an argument that has no form in C
@@ -195,7 +195,7 @@ def gradient_sources(derived: Derived) -> tuple[Parameter, ...]:
 class _Maker:
     """Names the leaves of one function."""
 
-    def __init__(self, derived: Derived, returned: Form) -> None:
+    def __init__(self, derived: DerivedTarget, returned: Form) -> None:
         self.derived = derived
         self.returned = returned
         self.parameters: list[Parameter] = []
@@ -251,7 +251,7 @@ class _Maker:
             return None
         if isinstance(form, Sequence):
             items = tuple(self.argument(item, inner, text) for item, inner, text in _parts(form, name, label))
-            return Group(items, form.fields, form.name)
+            return ParameterGroup(items, form.fields, form.name)
         leaf = self.checked(form, f"the argument `{label}`")
         rank, layout = (leaf.rank, leaf.layout) if isinstance(leaf, Block) else (0, "C")
         self.parameters.append(Parameter(self.fresh(name), label, leaf.dtype, rank, layout, isinstance(leaf, Block)))
@@ -263,8 +263,8 @@ class _Maker:
             value_form, second = _items(self.returned)
             value = self.leaf(value_form, "value", "value", None)
             if mode == "jvp":
-                return Group((value, self.leaf(second, "tangent", "tangent", None)))
-            return Group((value, self.gradients(second, sources, single, "grad", "gradient")))
+                return ParameterGroup((value, self.leaf(second, "tangent", "tangent", None)))
+            return ParameterGroup((value, self.gradients(second, sources, single, "grad", "gradient")))
         if mode == "grad":
             return self.gradients(self.returned, sources, single, "grad", "gradient")
         if mode == "hvp":
@@ -277,11 +277,11 @@ class _Maker:
         if single:
             return self.like(form, sources[0], suffix, what)
         pairs = zip(_items(form), sources, strict=True)
-        return Group(tuple(self.like(item, source, suffix, what) for item, source in pairs))
+        return ParameterGroup(tuple(self.like(item, source, suffix, what) for item, source in pairs))
 
     def like(self, form: Form, source: Tree, suffix: str, what: str) -> Tree:
         """The results for one source."""
-        if isinstance(source, Group):
+        if isinstance(source, ParameterGroup):
             pairs = zip(_items(form), source.items, strict=True)
             return replace(source, items=tuple(self.like(item, inner, suffix, what) for item, inner in pairs))
         assert isinstance(source, int)
@@ -294,7 +294,7 @@ class _Maker:
             return None
         if isinstance(form, Sequence):
             items = tuple(self.leaf(item, inner, text, like) for item, inner, text in _parts(form, name, label))
-            return Group(items, form.fields, form.name)
+            return ParameterGroup(items, form.fields, form.name)
         leaf = self.checked(form, f"the result ({label})")
         array = isinstance(leaf, Block)
         layout = "F" if like is not None and self.parameters[like].layout == "F" else "C"
@@ -333,7 +333,7 @@ def _parts(form: Sequence, name: str, label: str) -> Iterator[tuple[Form, str, s
 
 def leaves_of(tree: Tree) -> Iterator[int]:
     """The positions in a tree, in order."""
-    if isinstance(tree, Group):
+    if isinstance(tree, ParameterGroup):
         for item in tree.items:
             yield from leaves_of(item)
     elif tree is not None:

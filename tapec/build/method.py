@@ -11,7 +11,7 @@ from tapec.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Method:
+class ExtensionMethod:
     """A function of the module.
 
     number    its place among the functions; part of C names
@@ -92,7 +92,7 @@ class Method:
         yield "return NULL;"
 
 
-def methods_of(wrappers: Sequence[Wrapper]) -> list[Method]:
+def methods_of(wrappers: Sequence[Wrapper]) -> list[ExtensionMethod]:
     """The functions of a module: signatures of one name belong together.
 
     raises  UsageError where two functions have one name, or two signatures are the same
@@ -108,6 +108,6 @@ def methods_of(wrappers: Sequence[Wrapper]) -> list[Method]:
             raise UsageError(f"two functions would be called {name!r}", hint="give one of the targets another `name`")
         if len({one.words for one in prototypes}) < len(group):
             raise UsageError(f"{prototypes[0].name!r} is built for one signature twice", hint="leave one out")
-        made.append(Method(number, first, tuple(group)))
+        made.append(ExtensionMethod(number, first, tuple(group)))
         first += len(group[0].prototype.arguments)
     return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tapec.build.forms import Block, Foreign, Form, Nothing, Number
+from tapec.build.boundary_values import Block, Foreign, Form, Nothing, Number
 from tapec.build.interface import C_TYPES
 
 _LLVM = {"double": "double", "float": "float", "bool": "i8", **{f"int{n}_t": f"i{n}" for n in (8, 16, 32, 64)}}

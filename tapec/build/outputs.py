@@ -20,7 +20,7 @@ from tapec.build.interface import Parameter
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenOutputs:
     """A program that takes memory for some of its results.
 
     program  with a parameter more for each of them
@@ -33,7 +33,7 @@ class Written:
     sources: tuple[Parameter, ...]
 
 
-def with_outputs(program: Program, sources: tuple[Parameter, ...]) -> Written:
+def with_outputs(program: Program, sources: tuple[Parameter, ...]) -> WrittenOutputs:
     """The program that writes gradients into its parameters, where that is possible.
 
     sources  what the last leaves of the result are the gradients by
@@ -63,7 +63,7 @@ def with_outputs(program: Program, sources: tuple[Parameter, ...]) -> Written:
     all_params = (*program.params, *params)
     lines[function.lineno - 1] = f"def {program.name}({', '.join(all_params)}):"
     changed = replace(program, source="\n".join(lines) + "\n", params=all_params)
-    return Written(changed, tuple(k for k, _ in found), tuple(source for _, source in found))
+    return WrittenOutputs(changed, tuple(k for k, _ in found), tuple(source for _, source in found))
 
 
 def _in_order(source: Parameter) -> bool:

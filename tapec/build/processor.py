@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from tapec.build.target import BASELINE, Target
+from tapec.build.build_target import BASELINE, Target
 from tapec.errors import UsageError
 
 # one fused multiplication and addition: a call of the C library's function where there is no instruction;

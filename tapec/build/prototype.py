@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tapec.build.interface import Group, Interface, Parameter, Result, Tree
-from tapec.build.target import Derived
+from tapec.build.build_target import DerivedTarget
+from tapec.build.interface import Interface, Parameter, ParameterGroup, Result, Tree
 from tapec.errors import UnsupportedType
 from tapec.frontend.source import definition, parameters
 
@@ -104,21 +104,21 @@ class Prototype:
         return "\n".join([head, *lines])
 
 
-def parts(label: str, group: Group) -> Iterator[tuple[str, Tree]]:
+def parts(label: str, group: ParameterGroup) -> Iterator[tuple[str, Tree]]:
     """The items of a tuple, each with what messages call it."""
     for k, item in enumerate(group.items):
         yield (f"{label}.{group.fields[k]}" if group.fields else f"{label}[{k}]"), item
 
 
 def _labelled(label: str, tree: Tree) -> Iterator[tuple[int, str]]:
-    if isinstance(tree, Group):
+    if isinstance(tree, ParameterGroup):
         for inner, item in parts(label, tree):
             yield from _labelled(inner, item)
     elif tree is not None:
         yield tree, label
 
 
-def prototype_of(derived: Derived, interface: Interface) -> Prototype:
+def prototype_of(derived: DerivedTarget, interface: Interface) -> Prototype:
     """The Python function of a target; its name and its parameters are those of the derivative from `tapec.grad`."""
     own = list(parameters(derived.function).values())
     variadic = any(one.kind is one.VAR_POSITIONAL for one in own)
@@ -164,7 +164,7 @@ def _fits(default: Any, tree: Tree, leaves: tuple[Parameter, ...]) -> bool:
     """Whether a default can be written as a constant of C."""
     if tree is None:
         return default is None
-    if isinstance(tree, Group):
+    if isinstance(tree, ParameterGroup):
         if not isinstance(default, tuple) or len(default) != len(tree.items):
             return False
         return all(_fits(value, item, leaves) for value, item in zip(default, tree.items, strict=True))
@@ -201,7 +201,7 @@ def _annotation(tree: Tree, leaves: tuple[Parameter, ...] | tuple[Result, ...]) 
     """The type of an argument or a result in a stub."""
     if tree is None:
         return "None"
-    if isinstance(tree, Group):
+    if isinstance(tree, ParameterGroup):
         if tree.name:
             return tree.name
         items = ", ".join(_annotation(item, leaves) for item in tree.items)
@@ -216,7 +216,7 @@ def _words(tree: Tree, leaves: tuple[Parameter, ...]) -> str:
     """An argument's type in words."""
     if tree is None:
         return "None"
-    if isinstance(tree, Group):
+    if isinstance(tree, ParameterGroup):
         return f"tuple ({', '.join(_words(item, leaves) for item in tree.items)})"
     leaf = leaves[tree]
     if not leaf.array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tapec.build.forms import Form
+from tapec.build.boundary_values import Form
 from tapec.build.symbols import Refusal
 from tapec.options import DEFAULT, Options
 
@@ -33,7 +33,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Request:
+class WorkerRequest:
     """What to compile: `prefix` begins the names of all symbols that stay in the library."""
 
     prefix: str
@@ -43,7 +43,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledObject:
     """A compiled function.
 
     returned   the form of its result
@@ -60,9 +60,9 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Answer:
+class WorkerAnswer:
     """All compiled functions, with the exceptions that they raise: (module, class, message) for status 1, 2, ..."""
 
-    functions: tuple[Compiled, ...] = ()
+    functions: tuple[CompiledObject, ...] = ()
     failures: tuple[tuple[str, str, str], ...] = ()
     refusal: Refusal | None = None

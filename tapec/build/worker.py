@@ -15,9 +15,9 @@ import sys
 from collections import namedtuple
 from typing import Any
 
-from tapec.build.forms import form_of
+from tapec.build.boundary_values import form_of
 from tapec.build.llvm_text import Item, argument_types, is_failure, isolated, reached, take_apart
-from tapec.build.request import Answer, Compiled, Job, Request
+from tapec.build.request import CompiledObject, Job, WorkerAnswer, WorkerRequest
 from tapec.build.symbols import Refusal, refusal, support_names
 
 
@@ -37,7 +37,7 @@ class Failures:
         return self.known.setdefault((cls.__module__, cls.__qualname__, message), len(self.known) + 1)
 
 
-def compile_job(job: Job, request: Request, failures: Failures) -> Compiled | Refusal:
+def compile_job(job: Job, request: WorkerRequest, failures: Failures) -> CompiledObject | Refusal:
     """Compile one function to an object, or say why that is not possible."""
     from tapec.backend.jit import quiet
 
@@ -62,7 +62,7 @@ def compile_job(job: Job, request: Request, failures: Failures) -> Compiled | Re
     arguments = argument_types(parts.items[native])[2:]
     undefined = tuple(sorted({names.get(item.name, item.name) for item in items if not item.defined}))
     returned = form_of(overload.signature.return_type)
-    return Compiled(job.name, returned, tuple(arguments), emit(made, request), undefined)
+    return CompiledObject(job.name, returned, tuple(arguments), emit(made, request), undefined)
 
 
 def dispatcher_of(job: Job) -> Any:
@@ -96,7 +96,7 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
     return b"\\" if found[1] == b"\\" else bytes.fromhex(found[1].decode())
 
 
-def emit(text: str, request: Request) -> bytes:
+def emit(text: str, request: WorkerRequest) -> bytes:
     """Position-independent machine code of a module that has been optimised."""
     from llvmlite import binding
 
@@ -111,16 +111,16 @@ def emit(text: str, request: Request) -> bytes:
     return code
 
 
-def answer(request: Request) -> Answer:
+def answer(request: WorkerRequest) -> WorkerAnswer:
     """Compile all functions of a request."""
     failures = Failures()
     made = []
     for job in request.jobs:
         compiled = compile_job(job, request, failures)
         if isinstance(compiled, Refusal):
-            return Answer(refusal=compiled)
+            return WorkerAnswer(refusal=compiled)
         made.append(compiled)
-    return Answer(tuple(made), tuple(failures.known))
+    return WorkerAnswer(tuple(made), tuple(failures.known))
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.build.interface import C_TYPES, Group, Interface, Parameter, Result, Tree
+from tapec.build.interface import C_TYPES, Interface, Parameter, ParameterGroup, Result, Tree
 from tapec.build.prototype import REQUIRED, Prototype, parts
 
 INDENT = "    "
@@ -115,7 +115,7 @@ class Wrapper:
         if tree is None:
             yield f"if (!read_none({source}, {where}))"
             yield f"{INDENT}goto done;"
-        elif isinstance(tree, Group):
+        elif isinstance(tree, ParameterGroup):
             place = next(counter)
             yield f"if (read_items({source}, {where}, {len(tree.items)}, &kept[{place}]) == NULL)"
             yield f"{INDENT}goto done;"
@@ -130,7 +130,7 @@ class Wrapper:
 
     def defaults(self, tree: Tree, value: Any) -> Iterator[str]:
         """Set the leaves of an argument that was left out."""
-        if isinstance(tree, Group):
+        if isinstance(tree, ParameterGroup):
             for item, inner in zip(tree.items, value, strict=True):
                 yield from self.defaults(item, inner)
         elif tree is not None:
@@ -168,7 +168,7 @@ class Wrapper:
         """The Python object of a result; the arrays that were made for it are handed over."""
         if tree is None:
             return "Py_NewRef(Py_None)"
-        if isinstance(tree, Group):
+        if isinstance(tree, ParameterGroup):
             packed = f"pack({', '.join([str(len(tree.items)), *map(self.packed, tree.items)])})"
             return f'named(module, "{tree.name}", {packed})' if tree.name else packed
         result = self.interface.results[tree]
@@ -200,7 +200,7 @@ class Wrapper:
 
 def _groups(tree: Tree) -> int:
     """The number of tuples in a tree."""
-    return 1 + sum(map(_groups, tree.items)) if isinstance(tree, Group) else 0
+    return 1 + sum(map(_groups, tree.items)) if isinstance(tree, ParameterGroup) else 0
 
 
 def _result_variables(k: int, result: Result) -> Iterator[str]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import click
 
-from tapec.cli.build import build
-from tapec.cli.cache import cache
-from tapec.cli.check import check
-from tapec.cli.completion import completion
-from tapec.cli.derivatives import grad, hvp, jvp
-from tapec.cli.report import report
-from tapec.cli.show import explain, show
+from tapec.cli.build_command import build
+from tapec.cli.cache_command import cache
+from tapec.cli.check_command import check
+from tapec.cli.completion_command import completion
+from tapec.cli.derivative_commands import grad, hvp, jvp
+from tapec.cli.report_command import report
+from tapec.cli.show_commands import explain, show
 
 _COMMANDS = (grad, jvp, hvp, show, explain, report, check, build, cache, completion)
 

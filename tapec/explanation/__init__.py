@@ -32,7 +32,7 @@ def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **option
     ...     for i in range(x.shape[0]):
     ...         total += x[i] ** 2
     ...     return total
-    >>> [str(note) for note in explain(energy, signature="f8[:]").notes if note.by == "fusion"]
+    >>> [str(note) for note in explain(energy, signature="f8[:]").notes if note.by == "immediate_reversal"]
     ['fused: each iteration is reversed as soon as it has run']
     """
     # needs the compiler, which `import tapec` does not load

@@ -18,7 +18,7 @@ from tapec.options import Keywords, Options, chosen
 
 
 @dataclass(frozen=True)
-class Variable:
+class ExplainedVariable:
     """A variable of the function: whether it carries a derivative, and why.
 
     name    as in the source
@@ -36,7 +36,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Note:
+class ExplainedLine:
     """Something that the compiler did with a line of the source, or did not do.
 
     file, line  the place
@@ -99,8 +99,8 @@ class Explanation:
 
     function: str
     wrt: tuple[str, ...]
-    variables: tuple[Variable, ...]
-    notes: tuple[Note, ...]
+    variables: tuple[ExplainedVariable, ...]
+    notes: tuple[ExplainedLine, ...]
     memory: tuple[Allocation, ...]
     limits: tuple[str, ...]
     lines: dict[tuple[str, int], bool]
@@ -108,7 +108,7 @@ class Explanation:
     program: Program
 
     @property
-    def stored(self) -> tuple[Note, ...]:
+    def stored(self) -> tuple[ExplainedLine, ...]:
         """The values that the forward sweep keeps for the reverse sweep."""
         return tuple(note for note in self.notes if note.by == "storage" and note.formula)
 
@@ -130,7 +130,7 @@ def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords
     notes = list(_notes(journal.decisions, wording))
     notes.sort(key=lambda note: (note.file != wording.file, note.file, note.line))
     activity = wording.activity(wrt)
-    variables = tuple(Variable(*row) for row in wording.variables(activity, wrt))
+    variables = tuple(ExplainedVariable(*row) for row in wording.variables(activity, wrt))
     limits = tuple(_limits(settings, notes))
     memory = tuple(Allocation(*row) for row in wording.allocations())
     # passes that meet a loop twice say the same twice; what is stored twice takes room twice
@@ -141,7 +141,7 @@ def explained(f: Callable[..., Any], wrt: Any, signature: Any, options: Keywords
     )
 
 
-def _notes(decisions: list[Decision], wording: Wording) -> Iterator[Note]:
+def _notes(decisions: list[Decision], wording: Wording) -> Iterator[ExplainedLine]:
     """The decisions in words; those without a line of the user's say nothing to him."""
     again = wording.largest([d for d in decisions if d.what == "computed again"])
     for decision in decisions:
@@ -159,7 +159,7 @@ def _notes(decisions: list[Decision], wording: Wording) -> Iterator[Note]:
             what = f"computed again: {wording.value(named, value)}, {counted(operations(value), 'operation')}"
         else:
             what = wording.sentence(what, decision.about)
-        yield Note(span.file, span.line, wording.line(span), decision.by, what, why, formula, per_iteration)
+        yield ExplainedLine(span.file, span.line, wording.line(span), decision.by, what, why, formula, per_iteration)
 
 
 def counted(number: int | str, what: str) -> str:
@@ -171,7 +171,7 @@ def counted(number: int | str, what: str) -> str:
     return f"{number} {what}" if str(number) == "1" else f"{number} {what}s"
 
 
-def _limits(options: Options, notes: list[Note]) -> Iterator[str]:
+def _limits(options: Options, notes: list[ExplainedLine]) -> Iterator[str]:
     """What keeps the derivative from being faster."""
     if options.level < 2:
         yield f"opt_level={options.level}: nothing is fused, and no loop is rewritten"
@@ -185,7 +185,7 @@ def _limits(options: Options, notes: list[Note]) -> Iterator[str]:
     lists = dict.fromkeys(kept)
     if len(kept) > sum(note.by == "counted_lists" for note in notes):
         yield f"values are kept on lists, since nothing tells their number beforehand: {', '.join(lists)}"
-    scalar = dict.fromkeys(note.place for note in notes if note.by == "vectors" and "may not" in note.what)
+    scalar = dict.fromkeys(note.place for note in notes if note.by == "vector_report" and "may not" in note.what)
     if scalar:
         yield f"loops that may not run on vectors: {', '.join(scalar)}"
 

@@ -14,7 +14,7 @@ from tapec.syntax.core import Assign, Block, Name, Note, Op, Push, Stmt, Store, 
 
 
 @dataclass(frozen=True)
-class Line:
+class ListedLine:
     """One line of text.
 
     key     file and line of the source that it is, or comes from; empty if there is none
@@ -31,7 +31,7 @@ class Listing:
     """The lines of one function; `heading` says which."""
 
     heading: str
-    lines: tuple[Line, ...]
+    lines: tuple[ListedLine, ...]
 
 
 def place_key(file: str, line: int) -> str:
@@ -49,17 +49,18 @@ def primal_listings(function: types.FunctionType, program: Program) -> list[List
         source = source_of(one)
         first, last = source.node.lineno, source.node.end_lineno or source.node.lineno
         lines = [
-            Line(source.lines[number - 1].rstrip("\n"), place_key(source.file, number), number)
+            ListedLine(source.lines[number - 1].rstrip("\n"), place_key(source.file, number), number)
             for number in range(first, last + 1)
         ]
         found.append(Listing(source.name, _dedented(lines)))
     return found
 
 
-def _dedented(lines: list[Line]) -> tuple[Line, ...]:
+def _dedented(lines: list[ListedLine]) -> tuple[ListedLine, ...]:
     shift = len(lines[0].text) - len(lines[0].text.lstrip())
     return tuple(
-        Line(line.text[shift:] if not line.text[:shift].strip() else line.text, line.key, line.number) for line in lines
+        ListedLine(line.text[shift:] if not line.text[:shift].strip() else line.text, line.key, line.number)
+        for line in lines
     )
 
 
@@ -70,7 +71,7 @@ def gradient_listing(program: Program) -> Listing:
     head = len(whole) - len(quoted) - 1
     texts, origins = printer.traced(_placed(tuple(body)), 1, quote=False)
     notes = {f"# {stmt.text}" for stmt in body if isinstance(stmt, Note)}
-    lines = [Line(text, "", 0) for text in whole[:head] if not text.lstrip().startswith('"""')]
+    lines = [ListedLine(text, "", 0) for text in whole[:head] if not text.lstrip().startswith('"""')]
     for text, origin in zip(texts, origins, strict=True):
         lines.append(_generated(text, None if text.strip() in notes or not text.strip() else origin))
     # the function's ways out are one here
@@ -106,7 +107,7 @@ def _placed(body: Block) -> Block:
     return placed(body)
 
 
-def _generated(text: str, origin: Span | None) -> Line:
+def _generated(text: str, origin: Span | None) -> ListedLine:
     if origin is None:
-        return Line(text, "", 0)
-    return Line(text, place_key(origin.file, origin.line), origin.line)
+        return ListedLine(text, "", 0)
+    return ListedLine(text, place_key(origin.file, origin.line), origin.line)

@@ -14,8 +14,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from tapec.explanation.explained import Explanation, Note
-from tapec.explanation.listing import Line, Listing, gradient_listing, place_key, primal_listings
+from tapec.explanation.explained import ExplainedLine, Explanation
+from tapec.explanation.listing import ListedLine, Listing, gradient_listing, place_key, primal_listings
 from tapec.explanation.wording import targets
 from tapec.version import __version__
 
@@ -155,7 +155,7 @@ def _primal(
     """The source, with a mark for what a line sets and badges for what is decided about it."""
     active = {place_key(*place): state for place, state in told.lines.items()}
     carries = {variable.name: variable.active for variable in told.variables}
-    by_place: dict[str, list[Note]] = {}
+    by_place: dict[str, list[ExplainedLine]] = {}
     for note in told.notes:
         by_place.setdefault(place_key(note.file, note.line), []).append(note)
     yield '<section class="side" aria-label="Source">'
@@ -188,7 +188,7 @@ def _lines(listing: Listing, rows: list[str], side: str) -> Iterator[str]:
     yield "</div>"
 
 
-def _row(line: Line, active: bool | None, notes: list[Note], arguments: Mapping[str, Any] | None) -> str:
+def _row(line: ListedLine, active: bool | None, notes: list[ExplainedLine], arguments: Mapping[str, Any] | None) -> str:
     """One line of code as an option of its list."""
     mark = {True: ("●", "carries a derivative"), False: ("○", "carries no derivative"), None: ("", "")}[active]
     spoken = f'<span class="spoken">{mark[1]}</span>' if mark[1] else ""
@@ -205,7 +205,7 @@ def _row(line: Line, active: bool | None, notes: list[Note], arguments: Mapping[
     )
 
 
-def _badges(notes: list[Note]) -> Iterator[tuple[str, str]]:
+def _badges(notes: list[ExplainedLine]) -> Iterator[tuple[str, str]]:
     """The short words beside a line, and their kinds."""
     found: dict[str, str] = {}
     for note in notes:
@@ -214,17 +214,17 @@ def _badges(notes: list[Note]) -> Iterator[tuple[str, str]]:
             word = {"stored": "stored", "computed again": "again", "run again": "again"}.get(first)
             if word is not None:
                 found[word] = "kept" if word == "stored" else "again"
-        elif note.by == "fusion":
+        elif note.by == "immediate_reversal":
             found[first] = "good" if first == "fused" else "bad"
-        elif note.by == "vectors":
+        elif note.by == "vector_report":
             word = "no vectors" if "may not" in note.what else "vectors"
             found[word] = "bad" if word == "no vectors" else "good"
-        elif note.by == "scalars":
+        elif note.by == "scalar_replacement":
             found["numbers"] = "good"
     yield from found.items()
 
 
-def _said(note: Note, arguments: Mapping[str, Any] | None) -> str:
+def _said(note: ExplainedLine, arguments: Mapping[str, Any] | None) -> str:
     """A note as HTML: code in backquotes, sizes in numbers."""
     text = _coded(str(note))
     known = _evaluated(note.formula, arguments) if note.formula and arguments is not None else None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapec.analyses.activity import Activity
-from tapec.analyses.memory import ALLOCATIONS, aliases
+from tapec.analyses.aliases import ALLOCATIONS, aliases
 from tapec.backend import printer
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import Span

@@ -14,7 +14,7 @@ import types
 from typing import Any
 
 from tapec.frontend.evaluator import Prepare
-from tapec.frontend.lengths import Alike
+from tapec.frontend.extent_sums import Alike
 from tapec.frontend.lower import Lowered, lower
 from tapec.syntax.core import Const, Expr, Function, Name, Op, walk
 from tapec.syntax.linear import Sum

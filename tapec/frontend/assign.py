@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import indexing, memory, operators, stores
+from tapec.frontend import allocation, indexing, operators, stores
 from tapec.frontend.coroutines import all_frames
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import leaves
@@ -145,7 +145,7 @@ def unpacked(ev: Evaluator, value: Value, count: int, node: Any) -> tuple[Value,
     if isinstance(contents, Growing):
         _refuse_count(ev, ev.op("!=", contents.count, number(count)), "a list", count)
     elif isinstance(value, Sym) and isinstance(value.type, Array) and is_array(value):
-        _refuse_count(ev, ev.op("!=", memory.dim(ev, value, 0), number(count)), "an array", count)
+        _refuse_count(ev, ev.op("!=", allocation.dim(ev, value, 0), number(count)), "an array", count)
     elif isinstance(value, Iteration | Dct):
         return ev.known_items(value, node)
     elif not is_array(value):

@@ -10,10 +10,10 @@ import gast
 import numpy as np
 
 from tapec.errors import UndefinedName, UnsupportedType
-from tapec.frontend import complexes, known, memory, named_tuples, numba_types, records
+from tapec.frontend import allocation, argument_objects, complex_arithmetic, known, named_tuples, numba_types
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.iterators import once
 from tapec.frontend.merge import note_roots
-from tapec.frontend.once import once
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
     PART_OF,
@@ -52,9 +52,9 @@ def get_attribute(ev: Evaluator, owner: Value, attr: str, node: Any) -> Value:
     if isinstance(owner, Static):
         return _static_attribute(ev, owner.obj, attr, node)
     if isinstance(owner, Record):
-        return records.attribute(ev, owner, attr, node)
-    if isinstance(owner, records.Super):
-        return records.super_attribute(ev, owner, attr, node)
+        return argument_objects.attribute(ev, owner, attr, node)
+    if isinstance(owner, argument_objects.ParentAttributes):
+        return argument_objects.super_attribute(ev, owner, attr, node)
     if isinstance(owner, Instance):
         assert ev.live is not None
         return ev.live.instance_attribute(owner, attr, node)
@@ -106,7 +106,7 @@ def _complex_attribute(ev: Evaluator, owner: Any, attr: str, node: Any) -> Value
         part: Sym = whole.re if attr == "real" else whole.im
         return part
     if attr == "T":
-        turned: Complex = complexes.each(ev, whole, lambda part: transpose(ev, part))
+        turned: Complex = complex_arithmetic.each(ev, whole, lambda part: transpose(ev, part))
         return turned
     if attr in ("shape", "size", "ndim", "flags"):
         return get_attribute(ev, whole.re, attr, node)
@@ -145,11 +145,11 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
     assert isinstance(type_, Array) and isinstance(owner.atom, Name)
     match attr:
         case "shape":
-            return Tup(tuple(memory.dim(ev, owner, axis) for axis in range(type_.ndim)))
+            return Tup(tuple(allocation.dim(ev, owner, axis) for axis in range(type_.ndim)))
         case "ndim":
             return number(type_.ndim)
         case "size":
-            return _product(ev, tuple(memory.dim(ev, owner, axis) for axis in range(type_.ndim)))
+            return _product(ev, tuple(allocation.dim(ev, owner, axis) for axis in range(type_.ndim)))
         case "dtype":
             return Static(np.dtype(type_.dtype))
         case "T":
@@ -186,8 +186,8 @@ def transpose(ev: Evaluator, owner: Sym) -> Sym:
     assert isinstance(result.atom, Name)
     note_roots(ev, result.atom.id, owner)
     for axis in range(type_.ndim):
-        ev.dims[result.atom.id, axis] = memory.dim(ev, owner, type_.ndim - 1 - axis).atom
-        ev.dim_keys[result.atom.id, axis] = memory.dim_key(ev, owner, type_.ndim - 1 - axis)
+        ev.dims[result.atom.id, axis] = allocation.dim(ev, owner, type_.ndim - 1 - axis).atom
+        ev.dim_keys[result.atom.id, axis] = allocation.dim_key(ev, owner, type_.ndim - 1 - axis)
     return result
 
 
@@ -211,7 +211,7 @@ def wrap(ev: Evaluator, obj: Any, node: Any = None, origin: tuple[Any, ...] | No
             named_tuples.check(ev, cls, node)
         return Tup(tuple(wrap(ev, item, node, ("item", obj, k)) for k, item in enumerate(obj)), cls)
     if isinstance(obj, complex):
-        return complexes.literal(obj)
+        return complex_arithmetic.literal(obj)
     if isinstance(obj, slice):
         parts = (None if part is None else wrap(ev, part, node) for part in (obj.start, obj.stop, obj.step))
         return Slice(*(part if part is None else ev.scalar(part, node) for part in parts))
@@ -231,14 +231,14 @@ def _numpy_scalar(ev: Evaluator, obj: Any, node: Any) -> Value:
         plain = number(float(obj) if obj.dtype.kind == "f" else int(obj))
         return ev.assign(Op(f"cast.{dtype}", (plain.atom,)), Scalar(dtype))
     if dtype in PART_OF:
-        return complexes.converted(ev, complexes.literal(complex(obj)), dtype)
+        return complex_arithmetic.converted(ev, complex_arithmetic.literal(complex(obj)), dtype)
     ev.fail(UnsupportedType, f"a value of dtype {dtype} is not supported", node)
 
 
 def global_array(ev: Evaluator, obj: Any, node: Any) -> Value:
     """An array of a module or closure: a constant, as in Numba."""
     if str(obj.dtype) in PART_OF:
-        return complexes.joined(ev, *_constant_parts(ev, obj, node))
+        return complex_arithmetic.joined(ev, *_constant_parts(ev, obj, node))
     try:
         type_ = numba_types.from_numba(numba_types.type_of_value(obj))
     except ValueError:

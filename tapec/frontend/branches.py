@@ -8,10 +8,10 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch
-from tapec.frontend.carried import LoopContext
+from tapec.frontend.allocation import id_of
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
-from tapec.frontend.memory import id_of
+from tapec.frontend.loop_carried import LoopContext
 from tapec.frontend.merge import Way, merge
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.values import Complex, Contents, Items, Lst, State, Sym, Tup

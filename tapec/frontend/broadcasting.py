@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapec.errors import TypeMismatch
+from tapec.frontend.allocation import dim, dim_key, id_of, is_slice, nominal, of_parameters, rank_of, same_from_here
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.lengths import Alike
-from tapec.frontend.memory import dim, dim_key, id_of, is_slice, nominal, of_parameters, rank_of, same_from_here
+from tapec.frontend.extent_sums import Alike
 from tapec.frontend.values import Complex, Lazy, Sym, Tup, Value, number
 from tapec.syntax.core import Const, Name
 from tapec.syntax.linear import Sum

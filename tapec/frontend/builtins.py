@@ -8,11 +8,11 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import attributes, elementwise, iteration, operators
-from tapec.frontend.arguments import Args, Kwargs, extents
+from tapec.frontend.call_arguments import Args, Kwargs, extents
 from tapec.frontend.creation import as_array
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.iterators import once, sources
 from tapec.frontend.list_methods import copied, list_from_array, new_list
-from tapec.frontend.once import once, sources
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.sequences import items_of, known_items, ordered
 from tapec.frontend.simple import print_

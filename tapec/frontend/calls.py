@@ -16,6 +16,7 @@ from numba.np.ufunc.gufunc import GUFunc
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
 from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, parameters, tensors, vectorised
+from tapec.frontend.allocation import dim
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
 from tapec.frontend.context import is_manager, managed
@@ -23,7 +24,6 @@ from tapec.frontend.detached import COPIES, detach
 from tapec.frontend.elementwise import elementwise, repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
-from tapec.frontend.memory import dim
 from tapec.frontend.operators import at_once, before_calls
 from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items

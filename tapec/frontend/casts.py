@@ -8,8 +8,8 @@ import numpy as np
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend import elementwise
-from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of
-from tapec.frontend.complexes import converted
+from tapec.frontend.call_arguments import Args, Kwargs, argument, dtype_of
+from tapec.frontend.complex_arithmetic import converted
 from tapec.frontend.creation import copy
 from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.values import (

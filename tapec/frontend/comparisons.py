@@ -10,7 +10,7 @@ import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts, elementwise
-from tapec.frontend.classes import may_be_same
+from tapec.frontend.class_tests import may_be_same
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import spelled

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import UnsupportedFunction
-from tapec.frontend import complexes, shapes
-from tapec.frontend.arguments import Args, Kwargs
-from tapec.frontend.complexes import each
+from tapec.frontend import complex_arithmetic, shapes
+from tapec.frontend.call_arguments import Args, Kwargs
+from tapec.frontend.complex_arithmetic import each
 from tapec.frontend.elementwise import elementwise
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import (
@@ -243,15 +243,15 @@ def complex_(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`complex(re, im)`: of two real numbers, or of one number."""
     given = [*args, *(kwargs[key] for key in ("real", "imag") if key in kwargs)]
     if not given:
-        return complexes.literal(0.0)
+        return complex_arithmetic.literal(0.0)
     if len(given) == 1:
         return elementwise(ev, "cast.complex128", (given[0],), node)
     if all(is_scalar(part) for part in given):
-        kind = complexes.common(*(part.type.dtype for part in given))  # type: ignore[attr-defined]
-        re, im = (complexes.promoted(ev, part, kind) for part in given)
+        kind = complex_arithmetic.common(*(part.type.dtype for part in given))  # type: ignore[attr-defined]
+        re, im = (complex_arithmetic.promoted(ev, part, kind) for part in given)
         return Complex(re, im)
     re, im = given
-    return ev.binary("+", re, ev.binary("*", im, complexes.literal(1j), node), node)
+    return ev.binary("+", re, ev.binary("*", im, complex_arithmetic.literal(1j), node), node)
 
 
 def _number(ev: Evaluator, value: Value, node: Any) -> Complex:
@@ -260,7 +260,7 @@ def _number(ev: Evaluator, value: Value, node: Any) -> Complex:
         value = ev.scalar(value, node)
     elif value.is_array:
         ev.scalar(value, node)
-    made: Complex = complexes.converted(ev, value, complexes.common(value.type.dtype))  # type: ignore[union-attr]
+    made: Complex = complex_arithmetic.converted(ev, value, complex_arithmetic.common(value.type.dtype))  # type: ignore[union-attr]
     return made
 
 
@@ -268,20 +268,20 @@ def _of_cmath(fn: str) -> Callable[..., Value]:
     """A function of cmath, which takes a real number for a complex one."""
 
     def apply(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
-        return complexes.operation(ev, fn, (_number(ev, args[0], node),), node)
+        return complex_arithmetic.operation(ev, fn, (_number(ev, args[0], node),), node)
 
     return apply
 
 
 def _log(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`cmath.log(z)`, or of another base."""
-    parts = [complexes.operation(ev, "np.log", (_number(ev, arg, node),), node) for arg in args]
+    parts = [complex_arithmetic.operation(ev, "np.log", (_number(ev, arg, node),), node) for arg in args]
     return parts[0] if len(parts) == 1 else ev.binary("/", parts[0], parts[1], node)
 
 
 def _polar(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     z = _number(ev, args[0], node)
-    return Tup(tuple(complexes.operation(ev, fn, (z,), node) for fn in ("abs", "np.angle")))
+    return Tup(tuple(complex_arithmetic.operation(ev, fn, (z,), node) for fn in ("abs", "np.angle")))
 
 
 def _rect(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -11,9 +11,9 @@ from tapec.errors import UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.constructs import words
 from tapec.frontend.evaluator import Evaluator, Frame
-from tapec.frontend.liveness import Liveness
-from tapec.frontend.once import fresh
+from tapec.frontend.iterators import fresh
 from tapec.frontend.operators import is_pure
+from tapec.frontend.source_liveness import SourceLiveness
 from tapec.frontend.suspended import Generator
 from tapec.frontend.values import Value, number
 
@@ -122,7 +122,7 @@ def _run(ev: Evaluator, node: Any, label: str, first: Value, body: list[Any]) ->
     outer_env, outer_liveness = dict(ev.frame.env), ev.frame.liveness
     ev.frame.env[label] = first
     names = frozenset(outer_env) | {label}
-    ev.frame.liveness = Liveness(body, names)
+    ev.frame.liveness = SourceLiveness(body, names)
     ev.statements(body)
     result = ev.frame.env[label]
     ev.frame.liveness = outer_liveness

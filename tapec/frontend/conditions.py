@@ -8,8 +8,8 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import complexes, elementwise
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend import complex_arithmetic, elementwise
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.optional import present
 from tapec.frontend.values import (
@@ -53,7 +53,7 @@ def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
         case Sym(type=Array(ndim=0)):
             return truth(ev, ev.scalar(value), node)
         case Complex() if not value.is_array:
-            return complexes.truth(ev, value)
+            return complex_arithmetic.truth(ev, value)
         case Tup(items=items):
             return number(bool(items))
         case Static(obj=obj):
@@ -153,7 +153,7 @@ def where(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         if ev.live is None or not isinstance(chosen, Sym | Complex):
             return chosen
         # a number of its own, not one of the two
-        own: Value = complexes.each(ev, chosen, lambda part: _own(ev, part))
+        own: Value = complex_arithmetic.each(ev, chosen, lambda part: _own(ev, part))
         return own
     return elementwise.elementwise(ev, "ifelse", (test, first, second), node)
 

@@ -14,7 +14,7 @@ import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.sequences import known_items
 from tapec.frontend.values import (

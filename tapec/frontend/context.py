@@ -12,7 +12,7 @@ import gast
 import numpy as np
 
 from tapec.errors import LoweringError, UnsupportedSyntax
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.suspended import Generator, drive
 from tapec.frontend.values import NONE, Static, Sym, Value, describe
@@ -83,7 +83,7 @@ SURROUNDINGS = (np.errstate, np.printoptions, warnings.catch_warnings)
 # `contextlib.ExitStack`
 
 
-class Stack:
+class ContextStack:
     """An `ExitStack` that lowered code makes; `entered` are the contexts on it."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Stack:
 class Entering:
     """The method `enter_context` of a stack, or of a live one, which leaves its contexts when the program does."""
 
-    def __init__(self, stack: Stack | None = None) -> None:
+    def __init__(self, stack: ContextStack | None = None) -> None:
         self.stack = stack
 
     def __tapec_lower__(self, ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
@@ -121,7 +121,7 @@ class Entering:
 
 def exit_stack(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     """`contextlib.ExitStack()`."""
-    return Static(Stack())
+    return Static(ContextStack())
 
 
 SPECIAL: dict[Any, Any] = {**dict.fromkeys(SURROUNDINGS, surroundings), contextlib.ExitStack: exit_stack}

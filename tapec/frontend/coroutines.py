@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Frame, Raised
-from tapec.frontend.exits import tail_exits
 from tapec.frontend.iteration import as_iteration, iterable
-from tapec.frontend.liveness import Liveness, assigned
-from tapec.frontend.once import END, each, note, position
+from tapec.frontend.iterators import END, each, note, position
+from tapec.frontend.source_liveness import SourceLiveness, assigned
 from tapec.frontend.suspended import Generator, count_iteration
+from tapec.frontend.tail_exits import tail_exits
 from tapec.frontend.values import (
     NONE,
     Instance,
@@ -53,7 +53,7 @@ class Coroutine:
         frame = generator.frame
         self.body = tail_exits(list(generator.definition.body))
         frame.env = dict(generator.env)
-        frame.liveness = Liveness(self.body, frozenset())
+        frame.liveness = SourceLiveness(self.body, frozenset())
         frame.local_names = assigned(self.body) - frame.outer
         frame.consumer = self._yield
         self.state = frame, [ev.frames[0], frame], ev.span, False, False, list(ev.running)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import elementwise, iteration, memory, numba_types, stores
-from tapec.frontend.arguments import Args, Kwargs, argument, dtype_of, extents
-from tapec.frontend.complexes import common, lead, operation
+from tapec.frontend import allocation, elementwise, iteration, numba_types, stores
+from tapec.frontend.call_arguments import Args, Kwargs, argument, dtype_of, extents
+from tapec.frontend.complex_arithmetic import common, lead, operation
 from tapec.frontend.detached import detach, perhaps_contiguous
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import column
@@ -35,12 +35,12 @@ from tapec.syntax.types import Array, Scalar
 
 def zeros(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
-    return memory.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
+    return allocation.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims, zero=True)
 
 
 def empty(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims = extents(ev, argument(args, kwargs, 0, "shape"), node)
-    return memory.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
+    return allocation.allocate(ev, dtype_of(ev, argument(args, kwargs, 1, "dtype"), node), dims)
 
 
 def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[Sym, ...], str]:
@@ -53,22 +53,22 @@ def _like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> tuple[tuple[S
     if isinstance(like.type, Scalar):
         return (), dtype_of(ev, given, node) if not is_none(given) else like.type.dtype
     assert isinstance(like.type, Array)
-    dims = tuple(memory.dim(ev, lead(like), axis) for axis in range(like.type.ndim))
+    dims = tuple(allocation.dim(ev, lead(like), axis) for axis in range(like.type.ndim))
     return dims, like.type.dtype if is_none(given) else dtype_of(ev, given, node)
 
 
 def zeros_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims, dtype = _like(ev, args, kwargs, node)
-    return memory.allocate(ev, dtype, dims, zero=True)
+    return allocation.allocate(ev, dtype, dims, zero=True)
 
 
 def empty_like(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     dims, dtype = _like(ev, args, kwargs, node)
-    return memory.allocate(ev, dtype, dims)
+    return allocation.allocate(ev, dtype, dims)
 
 
 def filled(ev: Evaluator, dims: tuple[Sym, ...], dtype: str, value: Value) -> Any:
-    result = memory.allocate(ev, dtype, dims)
+    result = allocation.allocate(ev, dtype, dims)
     if dims:
         elementwise.store_elements(ev, result, value)
     else:
@@ -122,7 +122,7 @@ def as_array(ev: Evaluator, value: Value, node: Any, dtype: str | None = None) -
     shape, leaves = _flattened(ev, value, node)
     if dtype is None:
         dtype = _common_dtype(leaves)
-    result = memory.allocate(ev, dtype, tuple(number(extent) for extent in shape))
+    result = allocation.allocate(ev, dtype, tuple(number(extent) for extent in shape))
     for place, leaf in zip(np.ndindex(*shape), leaves, strict=True):
         elementwise.store_at(ev, result, tuple(Const(k) for k in place), leaf)
     return result
@@ -178,16 +178,16 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
         return as_array(ev, value, node, dtype)
     assert isinstance(value, Sym | Complex)
     if isinstance(value.type, Scalar):
-        result = memory.allocate(ev, dtype or value.type.dtype, ())
+        result = allocation.allocate(ev, dtype or value.type.dtype, ())
         stores.write_into(ev, result, value, node)
         return result
     assert isinstance(value.type, Array)
     kind, first = dtype or value.type.dtype, lead(value)
-    result = memory.allocate(
-        ev, kind, tuple(memory.dim(ev, first, axis) for axis in range(value.type.ndim))
+    result = allocation.allocate(
+        ev, kind, tuple(allocation.dim(ev, first, axis) for axis in range(value.type.ndim))
     )
     for axis in range(value.type.ndim):
-        ev.dim_keys[lead(result).atom.id, axis] = memory.dim_key(ev, first, axis)
+        ev.dim_keys[lead(result).atom.id, axis] = allocation.dim_key(ev, first, axis)
     stores.write_into(ev, result, value, node)
     return result
 

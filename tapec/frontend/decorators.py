@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numba
 
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.context import Manager
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.source import undecorated

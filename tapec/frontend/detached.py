@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tapec.errors import Span, UnsupportedSyntax
-from tapec.frontend.complexes import joined
+from tapec.frontend.allocation import dim, dim_key
+from tapec.frontend.complex_arithmetic import joined
 from tapec.frontend.evaluator import Detached, Evaluator
-from tapec.frontend.memory import dim, dim_key
 from tapec.frontend.merge import note_roots
 from tapec.frontend.open_blocks import OpenIf, freeze
 from tapec.frontend.values import Complex, Sym, Tup, Value, number

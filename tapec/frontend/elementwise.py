@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import complexes, numba_types
+from tapec.frontend import complex_arithmetic, numba_types
+from tapec.frontend.allocation import allocate, dim, id_of, rank_of
 from tapec.frontend.broadcasting import Broadcast, broadcast, broadcast_into, value_rank
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import allocate, dim, id_of, rank_of
 from tapec.frontend.open_blocks import OpenLoop
 from tapec.frontend.optional import present
 from tapec.frontend.rings import shifted
@@ -39,7 +39,7 @@ _CHEAP = frozenset({"+", "-", "*", "neg", "pos", "not", "abs", "stop_gradient"})
 def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = None) -> Value:
     """Apply a scalar function to numbers, or lazily to arrays."""
     args = tuple(_operand(ev, arg, node) for arg in args)
-    if complexes.has_complex(fn, args):
+    if complex_arithmetic.has_complex(fn, args):
         return _with_complex(ev, fn, args, node)
     if not any(is_array(arg) for arg in args):
         return ev.op(fn, *args, node=node)
@@ -55,11 +55,11 @@ def elementwise(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any = Non
 
 def _with_complex(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any) -> Value:
     """The same for complex numbers and arrays."""
-    if not complexes.any_array(args):
-        return complexes.operation(ev, fn, args, node)
-    result = complexes.lazy(ev, fn, args, node)
+    if not complex_arithmetic.any_array(args):
+        return complex_arithmetic.operation(ev, fn, args, node)
+    result = complex_arithmetic.lazy(ev, fn, args, node)
     if result.type.ndim == 0:
-        return complexes.operation(ev, fn, tuple(element(ev, arg, ()) for arg in args), node)
+        return complex_arithmetic.operation(ev, fn, tuple(element(ev, arg, ()) for arg in args), node)
     return result
 
 
@@ -99,7 +99,7 @@ def _array_type(ev: Evaluator, fn: str, types: list[Type], node: Any) -> Array:
 def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Any:
     """The number at `index`, which has as many entries as `value` has axes."""
     if isinstance(value, Complex):
-        return complexes.each(ev, value, lambda part: element(ev, part, index))
+        return complex_arithmetic.each(ev, value, lambda part: element(ev, part, index))
     if isinstance(value, Sym) and isinstance(value.type, Scalar):
         return value
     if isinstance(value, Sym):
@@ -113,7 +113,7 @@ def element(ev: Evaluator, value: Value, index: tuple[Sym, ...]) -> Any:
 def element_at(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broadcast) -> Any:
     """The number of an operand that stands at `index` of the result, whose shape is `shape`."""
     if isinstance(value, Complex):
-        return complexes.each(ev, value, lambda part: element_at(ev, part, index, shape))
+        return complex_arithmetic.each(ev, value, lambda part: element_at(ev, part, index, shape))
     if isinstance(value, Sym) and isinstance(value.type, Scalar):
         return value
     if isinstance(value, Sym):
@@ -133,8 +133,10 @@ def element_at(ev: Evaluator, value: Value, index: tuple[Sym, ...], shape: Broad
     args = [element_at(ev, arg, index, shape) for arg in value.args]
     if value.fn == "pos":
         return args[0]
-    if complexes.has_complex(value.fn, tuple(args)):
-        return complexes.converted(ev, complexes.operation(ev, value.fn, tuple(args)), value.type.dtype)
+    if complex_arithmetic.has_complex(value.fn, tuple(args)):
+        return complex_arithmetic.converted(
+            ev, complex_arithmetic.operation(ev, value.fn, tuple(args)), value.type.dtype
+        )
     type_ = value.type.element
     if type_.is_float and not value.fn.startswith("cast."):
         # an array's arithmetic is in the array's dtype; scalars of another one are converted first
@@ -161,7 +163,7 @@ def _selected(ev: Evaluator, value: Lazy, index: tuple[Sym, ...], shape: Broadca
     test = ev.truth(element_at(ev, value.args[0], index, shape))
     if is_complex(value):
         sides = [lambda arg=arg: element_at(ev, arg, index, shape) for arg in value.args[1:]]
-        return complexes.converted(ev, ev.select(test, *sides, None), value.type.dtype)
+        return complex_arithmetic.converted(ev, ev.select(test, *sides, None), value.type.dtype)
     type_ = value.type.element
     if all(isinstance(arg, Sym) and isinstance(arg.type, Scalar) for arg in value.args[1:]):
         first, second = (ev.cast(element_at(ev, arg, index, shape), type_) for arg in value.args[1:])
@@ -198,12 +200,12 @@ def store_elements(ev: Evaluator, target: Sym | Complex, value: Value, accumulat
 
     The caller has made sure that `value` reads no element of `target` at another index.
     """
-    first = complexes.lead(target)
+    first = complex_arithmetic.lead(target)
     rank = first.type.ndim
     value = repeated_first(ev, value, rank)
     extents = tuple(dim(ev, first, axis) for axis in range(rank))
     shape = Broadcast(extents)
-    if complexes.any_array((value,)):
+    if complex_arithmetic.any_array((value,)):
         shape = broadcast_into(ev, first, value)
         extents = shape.extents
 
@@ -219,8 +221,8 @@ def store_at(
 ) -> None:
     """Write a number, converted to the dtype of `target`, into one element."""
     assert isinstance(target.type, Array)
-    item = complexes.converted(ev, value, target.type.dtype)
-    for array, part in zip(complexes.parts(target), complexes.parts(item), strict=True):
+    item = complex_arithmetic.converted(ev, value, target.type.dtype)
+    for array, part in zip(complex_arithmetic.parts(target), complex_arithmetic.parts(item), strict=True):
         ev.emit(Store(id_of(array), index, part.atom, accumulate, ev.span))
 
 
@@ -232,7 +234,7 @@ def materialise(ev: Evaluator, value: Value, base: str = "t") -> Value:
     shape = broadcast(ev, written)
     result = allocate(ev, value.type.dtype, shape.extents, base=base)
     for axis, key in enumerate(shape.keys):
-        ev.dim_keys[id_of(complexes.lead(result)), axis] = key
+        ev.dim_keys[id_of(complex_arithmetic.lead(result)), axis] = key
 
     def body(index: tuple[Sym, ...]) -> None:
         store_at(ev, result, tuple(i.atom for i in index), element_at(ev, written, index, shape))

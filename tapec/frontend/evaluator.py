@@ -19,12 +19,12 @@ import numpy as np
 from tapec.errors import Span, TapecError, TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
 from tapec.frontend.constructs import words
+from tapec.frontend.extent_sums import ExtentSums
 from tapec.frontend.folding import folded, unchanged
-from tapec.frontend.lengths import Lengths
-from tapec.frontend.liveness import Liveness
 from tapec.frontend.open_blocks import OpenIteration
 from tapec.frontend.running import Decider, Live
 from tapec.frontend.source import FunctionSource
+from tapec.frontend.source_liveness import SourceLiveness
 from tapec.frontend.values import (
     ARGUMENT_TEXT,
     Contents,
@@ -82,7 +82,7 @@ class Frame:
         self.names = names
         self.parent = parent
         self.env: dict[str, Value] = {}
-        self.liveness: Liveness | None = None
+        self.liveness: SourceLiveness | None = None
         self.local_names: frozenset[str] = frozenset()
         self.library = False
         # names declared nonlocal or global, the function itself, who takes what it yields, what a handler caught
@@ -101,7 +101,7 @@ class Evaluator:
         self.temporary: set[str] = set()
         self.roots: dict[str, frozenset[str]] = {}
         self.dim_keys: dict[tuple[str, int], tuple[Any, int]] = {}
-        self.lengths = Lengths()
+        self.lengths = ExtentSums()
         # whether operands in loops may be stretched, and arrays that loops set anew may change their extents
         self.stretches = False
         self.unsteady = False

@@ -11,9 +11,9 @@ import functools
 import gast
 
 from tapec.frontend.branches import branch
-from tapec.frontend.carried import shape
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.once import NOTHING, taken
+from tapec.frontend.iterators import NOTHING, taken
+from tapec.frontend.loop_carried import shape
 from tapec.frontend.values import Items, Iteration, Lst, Sym, Tup, Value, number
 
 # more iterations would make the function too long

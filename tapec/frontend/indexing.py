@@ -10,10 +10,10 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts
-from tapec.frontend.complexes import parts
+from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.elementwise import element
 from tapec.frontend.evaluator import DeadCode, Evaluator
-from tapec.frontend.integers import at_least
+from tapec.frontend.integer_checks import at_least
 from tapec.frontend.known import as_tuple
 from tapec.frontend.lists import column
 from tapec.frontend.open_blocks import OpenIf

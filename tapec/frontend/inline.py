@@ -17,11 +17,11 @@ from tapec.frontend.attributes import wrap
 from tapec.frontend.constructs import words
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
-from tapec.frontend.exits import DONE, RETURN, tail_exits
-from tapec.frontend.liveness import Liveness, assigned
-from tapec.frontend.once import fresh
+from tapec.frontend.iterators import fresh
 from tapec.frontend.source import FunctionSource, source_of
+from tapec.frontend.source_liveness import SourceLiveness, assigned
 from tapec.frontend.suspended import Generator, is_generator, outer_names
+from tapec.frontend.tail_exits import DONE, RETURN, tail_exits
 from tapec.frontend.values import (
     NONE,
     Func,
@@ -47,7 +47,7 @@ class Prepared:
     """A function's tree, ready to be evaluated."""
 
     body: list[Any]
-    liveness: Liveness
+    liveness: SourceLiveness
     local_names: frozenset[str]
 
 
@@ -64,7 +64,7 @@ def prepare(node: Any) -> Prepared:
     else:
         body = list(node.body)
     body = tail_exits(body)
-    liveness = Liveness(body, frozenset({RETURN, DONE}))
+    liveness = SourceLiveness(body, frozenset({RETURN, DONE}))
     prepared = Prepared(body, liveness, assigned(body))
     _prepared[id(node)] = (node, prepared)
     return prepared

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend import dicts, indexing, memory, subscripts
-from tapec.frontend.complexes import each, lead
+from tapec.frontend import allocation, dicts, indexing, subscripts
+from tapec.frontend.complex_arithmetic import each, lead
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.values import (
     Complex,
@@ -233,7 +233,7 @@ def _chained_item(ev: Evaluator, rows: tuple[Iteration, ...], k: Sym, node: Any)
 def flat_item(ev: Evaluator, array: Value, k: Sym, node: Any) -> Value:
     """Element `k` in C order."""
     assert isinstance(array, Sym | Complex) and isinstance(array.type, Array)
-    extents = tuple(memory.dim(ev, lead(array), axis) for axis in range(array.type.ndim))
+    extents = tuple(allocation.dim(ev, lead(array), axis) for axis in range(array.type.ndim))
     return indexing.load(ev, array, _unravelled(ev, extents, k), node)
 
 
@@ -256,7 +256,7 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             contents = ev.heap[value]
             return number(len(contents.values)) if isinstance(contents, Items) else contents.count
         case Sym(type=Array(ndim=ndim)) | Complex(type=Array(ndim=ndim)) if ndim > 0:
-            return memory.dim(ev, lead(value), 0)
+            return allocation.dim(ev, lead(value), 0)
         case Lazy():
             return ev.broadcast_of(value).extents[0]
         case Iteration(progress=None) | Iteration(kind="flat"):

@@ -6,10 +6,10 @@ import itertools
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import as_iteration, iterable
-from tapec.frontend.once import each, once
+from tapec.frontend.iterators import each, once
 from tapec.frontend.sequences import known_items
 from tapec.frontend.values import NONE, Tup, Value, is_none, number, static_int
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import elementwise, indexing, memory, operators
-from tapec.frontend.arguments import Args
-from tapec.frontend.complexes import lead
+from tapec.frontend import allocation, elementwise, indexing, operators
+from tapec.frontend.call_arguments import Args
+from tapec.frontend.complex_arithmetic import lead
 from tapec.frontend.creation import as_array, copy, filled
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.known import spelled
@@ -58,7 +58,7 @@ def list_from_array(ev: Evaluator, array: Value) -> Growing:
         return Growing(Tup(tuple(part.buffer for part in parts), array.cls), parts[0].count)
     made = copy(ev, array)
     assert isinstance(made, Sym | Complex)
-    return Growing(made, memory.dim(ev, lead(array), 0))
+    return Growing(made, allocation.dim(ev, lead(array), 0))
 
 
 def grow(ev: Evaluator, owner: Lst) -> Growing:

@@ -6,9 +6,9 @@ from typing import Any
 
 from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
+from tapec.frontend.allocation import allocate
 from tapec.frontend.elementwise import store_at
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import allocate
 from tapec.frontend.optional import present
 from tapec.frontend.values import PART_OF, Complex, Contents, Growing, Items, Poison, Sym, Tup, Value, describe, number
 from tapec.syntax.core import Assign, Const, Name, Op, Store

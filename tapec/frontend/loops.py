@@ -10,15 +10,15 @@ import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.branches import branch
-from tapec.frontend.carried import Carried, LoopContext
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.guarded import guarded_for, guarded_iterations
 from tapec.frontend.iteration import as_iteration, grid, iterable
-from tapec.frontend.liveness import assigned
+from tapec.frontend.iterators import LEFT, NOTHING, count, each, note, taken
+from tapec.frontend.loop_carried import Carried, LoopContext
 from tapec.frontend.merge import copy_all
-from tapec.frontend.once import LEFT, NOTHING, count, each, note, taken
 from tapec.frontend.open_blocks import OpenIteration, OpenLoop
 from tapec.frontend.rolled import attempted, counted, is_long, may_be_written_out
+from tapec.frontend.source_liveness import assigned
 from tapec.frontend.unrolled import unrolled_for, unrolled_while
 from tapec.frontend.values import (
     Contents,

@@ -19,13 +19,14 @@ from tapec.frontend import (
     broadcasting,
     calls,
     comparisons,
-    complexes,
+    complex_arithmetic,
     conditions,
     containers,
     context,
     creation,
     decorators,
     elementwise,
+    handlers,
     imports,
     indexing,
     inline,
@@ -37,13 +38,12 @@ from tapec.frontend import (
     operators,
     sequences,
     simple,
-    special,
     suspended,
 )
 from tapec.frontend.comprehension import dictcomp, genexp, listcomp, listed, setcomp, tested
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Prepare
-from tapec.frontend.lengths import Alike
+from tapec.frontend.extent_sums import Alike
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.optional import present
 from tapec.frontend.recursion import Callees, finished
@@ -144,8 +144,8 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.matmul = bound(opaque.matmul)
     ev.primitive = bound(opaque.primitive)
     ev.inert = bound(opaque.inert)
-    ev.method = bound(special.method)
-    ev.write_into = bound(special.write_out)
+    ev.method = bound(handlers.method)
+    ev.write_into = bound(handlers.write_out)
     ev.apply = bound(calls.apply)
     ev.decorated = bound(decorators.decorated)
     ev.call_object = bound(calls.call_object)
@@ -153,7 +153,7 @@ def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
     ev.tested = bound(tested)
     ev.inline_library = bound(calls.call_library)
     ev.resolver = bound(inline.resolver)
-    ev.special = special.SPECIAL
+    ev.special = handlers.SPECIAL
     ev.lazy_methods = calls.READ_ONCE
     ev.sym_class = Sym
 
@@ -219,7 +219,7 @@ def lower(
             # its own name is that of the argument in the generated function
             whole = ev.fresh(label)
             re, im = (parameter(f"{whole}_{part}", given.re) for part in ("re", "im"))
-            return complexes.joined(ev, re, im) if given.is_array else Complex(re, im)
+            return complex_arithmetic.joined(ev, re, im) if given.is_array else Complex(re, im)
         ident = ev.define(label, given)
         params.append(ident)
         if isinstance(given, Array):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch
-from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.builtins import sum_
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.sequences import items_of, known_items
 from tapec.frontend.values import Value, is_array, number

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tapec.frontend import complexes, numba_types
+from tapec.frontend import complex_arithmetic, numba_types
+from tapec.frontend.allocation import id_of
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.exits import RETURN
-from tapec.frontend.memory import id_of
+from tapec.frontend.tail_exits import RETURN
 from tapec.frontend.values import (
     Complex,
     Contents,
@@ -87,7 +87,7 @@ def _merge_complex(ev: Evaluator, name: str, first: Value, second: Value, ways: 
     im = merge(ev, labels[1], a.im, b.im, ways)
     if not isinstance(re, Sym) or not isinstance(im, Sym):
         return _poison(name, first, second)
-    return complexes.joined(ev, re, im) if a.is_array else Complex(re, im)
+    return complex_arithmetic.joined(ev, re, im) if a.is_array else Complex(re, im)
 
 
 def _in_double(ev: Evaluator, value: Complex, way: Way) -> Complex:
@@ -175,7 +175,7 @@ def blank(ev: Evaluator, like: Value, block: list[Any]) -> Value | None:
         case Complex(re=re, im=im):
             first, second = blank(ev, re, block), blank(ev, im, block)
             assert isinstance(first, Sym) and isinstance(second, Sym)
-            return complexes.joined(ev, first, second) if like.is_array else Complex(first, second)
+            return complex_arithmetic.joined(ev, first, second) if like.is_array else Complex(first, second)
         case Sym(type=Scalar(dtype=dtype)):
             zero: Any = False if dtype == "bool" else 0.0 if dtype in ("float32", "float64") else 0
             return number(zero)

@@ -11,7 +11,7 @@ import functools
 from typing import Any
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedType
-from tapec.frontend import records
+from tapec.frontend import argument_objects
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Method, Tup, Value, describe
 
@@ -35,7 +35,7 @@ def attribute(ev: Evaluator, owner: Tup, attr: str, node: Any) -> Value:
     if cls is not None:
         found = _defined(cls, attr)
         if found is not _ABSENT:
-            return records.of_class(ev, owner, cls, found, attr, node)
+            return argument_objects.of_class(ev, owner, cls, found, attr, node)
         if attr in cls._fields:
             return owner.items[cls._fields.index(attr)]
     if attr not in _OF_TUPLES:

@@ -10,11 +10,11 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedType
 from tapec.frontend import matrix_types, numba_types, operators
-from tapec.frontend.arguments import Args, Kwargs
-from tapec.frontend.complexes import joined, parts
+from tapec.frontend.allocation import dim
+from tapec.frontend.call_arguments import Args, Kwargs
+from tapec.frontend.complex_arithmetic import joined, parts
 from tapec.frontend.creation import as_array, copy
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim
 from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_complex, is_scalar
 from tapec.rules.arrays_product import vdot
 from tapec.rules.arrays_tensor import product_of_stacks

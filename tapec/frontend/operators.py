@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedType
-from tapec.frontend import complexes, containers, dicts, elementwise, indexing, integers, numba_types
+from tapec.frontend import complex_arithmetic, containers, dicts, elementwise, indexing, integer_checks, numba_types
 from tapec.frontend.conditions import truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.open_blocks import OpenIf
@@ -75,7 +75,7 @@ def constant(ev: Evaluator, node: gast.Constant) -> Value:
             ev.fail(UnsupportedType, "an integer beyond 64 bits is not supported", node)
         return number(value)
     if isinstance(value, complex):
-        return complexes.literal(value)
+        return complex_arithmetic.literal(value)
     return Static(value)
 
 
@@ -187,9 +187,9 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         if isinstance(left, Static) and isinstance(left.obj, str):
             return Static(Template(f"{left.obj}{{}}"))
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
-    if fn == "**" and (known := integers.power(left, right)) is not None:
+    if fn == "**" and (known := integer_checks.power(left, right)) is not None:
         return known
-    integers.check(ev, fn, left, right, node)
+    integer_checks.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 
 

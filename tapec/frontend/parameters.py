@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import is_none
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tapec.errors import RecursionUnsupported
-from tapec.frontend.complexes import joined
+from tapec.frontend.complex_arithmetic import joined
 from tapec.frontend.detached import refuse_shared
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.merge import leaves, rebuild

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
-from tapec.frontend.arguments import Args, Kwargs, argument
+from tapec.frontend.call_arguments import Args, Kwargs, argument
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Lazy, Sym, Value, is_array, is_complex, is_none, number, plain_number, static_int
 from tapec.rules import arrays_shape

@@ -12,12 +12,12 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import conditions, dicts
-from tapec.frontend.arguments import Args, Kwargs
 from tapec.frontend.broadcasting import value_rank
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.iteration import iterable
+from tapec.frontend.iterators import LEFT, count, each, ended, iter_, next_, once, sources, taken
 from tapec.frontend.known import spelled
-from tapec.frontend.once import LEFT, count, each, ended, iter_, next_, once, sources, taken
 from tapec.frontend.suspended import collected
 from tapec.frontend.values import (
     NONE,

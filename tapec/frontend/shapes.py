@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import attributes, memory, subscripts
-from tapec.frontend.arguments import Args, Kwargs, argument, extents
+from tapec.frontend import allocation, attributes, subscripts
+from tapec.frontend.call_arguments import Args, Kwargs, argument, extents
 from tapec.frontend.creation import as_array, copy
 from tapec.frontend.detached import detach, perhaps_contiguous
 from tapec.frontend.evaluator import Evaluator
@@ -116,8 +116,8 @@ def permuted(ev: Evaluator, owner: Sym, order: list[int]) -> Sym:
     assert isinstance(result.atom, Name)
     note_roots(ev, result.atom.id, owner)
     for axis, source in enumerate(order):
-        ev.dims[result.atom.id, axis] = memory.dim(ev, owner, source).atom
-        ev.dim_keys[result.atom.id, axis] = memory.dim_key(ev, owner, source)
+        ev.dims[result.atom.id, axis] = allocation.dim(ev, owner, source).atom
+        ev.dim_keys[result.atom.id, axis] = allocation.dim_key(ev, owner, source)
     return result
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tapec.frontend.allocation import dim, dim_key, id_of, of_parameters, rank_of
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.lengths import Alike
-from tapec.frontend.memory import dim, dim_key, id_of, of_parameters, rank_of
+from tapec.frontend.extent_sums import Alike
 from tapec.frontend.values import Sym
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.linear import Sum

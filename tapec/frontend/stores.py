@@ -9,7 +9,7 @@ import numpy as np
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts
 from tapec.frontend.broadcasting import array_leaves
-from tapec.frontend.complexes import parts
+from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.elementwise import elementwise, materialise, store_at, store_elements
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.indexing import check_place, list_item, list_place, load

@@ -8,9 +8,9 @@ from numba.core import types as nt
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import numba_types
-from tapec.frontend.complexes import each
+from tapec.frontend.allocation import dim, dim_key, nominal, total
+from tapec.frontend.complex_arithmetic import each
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim, dim_key, nominal, total
 from tapec.frontend.merge import note_roots
 from tapec.frontend.values import (
     Complex,

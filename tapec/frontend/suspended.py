@@ -15,10 +15,10 @@ import gast
 from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend.constructs import words
 from tapec.frontend.evaluator import Evaluator, Frame, Raised
-from tapec.frontend.exits import tail_exits
 from tapec.frontend.iteration import as_iteration
-from tapec.frontend.liveness import Liveness, assigned
-from tapec.frontend.once import END, LEFT, each, note, position
+from tapec.frontend.iterators import END, LEFT, each, note, position
+from tapec.frontend.source_liveness import SourceLiveness, assigned
+from tapec.frontend.tail_exits import tail_exits
 from tapec.frontend.values import Caught, Items, Lst, Progress, Static, Stream, Tup, Value
 
 _ITERATIONS = 5000
@@ -87,7 +87,7 @@ def drive(ev: Evaluator, generator: Generator, consume: Callable[[Value], Value 
     frame = generator.frame
     body = tail_exits(list(generator.definition.body))
     frame.env = dict(generator.env)
-    frame.liveness = Liveness(body, frozenset())
+    frame.liveness = SourceLiveness(body, frozenset())
     frame.local_names = assigned(body) - frame.outer
     frame.consumer = consume
     outer, span, depth, dead = ev.frame, ev.span, len(ev.frames), ev.dead

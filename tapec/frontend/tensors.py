@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend.allocation import dim, rank_of
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.creation import as_array
 from tapec.frontend.detached import detach
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.memory import dim, rank_of
 from tapec.frontend.open_blocks import OpenIf
 from tapec.frontend.stores import update_at
 from tapec.frontend.values import (

@@ -8,7 +8,7 @@ import gast
 
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import as_iteration
-from tapec.frontend.once import each
+from tapec.frontend.iterators import each
 from tapec.frontend.suspended import Generator, consume_in, count_iteration, drive
 from tapec.frontend.values import Stream, Value
 

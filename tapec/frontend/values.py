@@ -145,7 +145,7 @@ class Lst(Value):
 
 @dataclass(frozen=True, eq=False)
 class Progress(Lst):
-    """How far an iterator has run, which is state like a list's contents (`once.py`).
+    """How far an iterator has run, which is state like a list's contents (`iterators.py`).
 
     loops  how many loops were around the place where it was made
     """

@@ -13,14 +13,14 @@ from numba.np.numpy_support import ufunc_find_matching_loop
 from numba.np.ufunc.dufunc import DUFunc
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import complexes, numba_types
-from tapec.frontend.arguments import Args, Kwargs
+from tapec.frontend import complex_arithmetic, numba_types
+from tapec.frontend.allocation import allocate
 from tapec.frontend.broadcasting import broadcast, value_rank
+from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.elementwise import element_at, store_at
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_function
 from tapec.frontend.loops import counted_loop
-from tapec.frontend.memory import allocate
 from tapec.frontend.values import Complex, Lazy, Sym, Value, describe, is_array, is_complex, is_scalar, number
 from tapec.syntax.types import Array, Scalar
 
@@ -44,11 +44,11 @@ def call(ev: Evaluator, ufunc: Any, function: types.FunctionType, args: Args, kw
     taken, made = _loop_types(ev, ufunc, given, node)
 
     def value_of(numbers: list[Any]) -> Any:
-        items: list[Value] = [complexes.converted(ev, one, t) for one, t in zip(numbers, taken, strict=True)]
+        items: list[Value] = [complex_arithmetic.converted(ev, one, t) for one, t in zip(numbers, taken, strict=True)]
         found = ev.materialise(call_function(ev, function, items, {}, node))
         if not (is_scalar(found) or is_complex(found)) or is_array(found):
             ev.fail(TypeMismatch, f"{name} returns {describe(found)}", node)
-        return complexes.converted(ev, found, made) if made is not None else found
+        return complex_arithmetic.converted(ev, found, made) if made is not None else found
 
     if not any(map(value_rank, given)):
         return value_of(given)

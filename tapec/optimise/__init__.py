@@ -11,110 +11,110 @@ from functools import cache, partial
 from inspect import signature
 from typing import cast
 
-from tapec.analyses.rebound import rebound
+from tapec.analyses.varying_extents import varying_extents
 from tapec.journal import Listener
-from tapec.optimise.clean.branches import straighten
-from tapec.optimise.clean.coalesce import coalesce, coalesce_carried
-from tapec.optimise.clean.counters import count_by_formula
-from tapec.optimise.clean.dead import drop_dead
-from tapec.optimise.clean.defined import define_copied
-from tapec.optimise.clean.liveness import distinct
-from tapec.optimise.clean.renest import renest
-from tapec.optimise.clean.single import single_values
-from tapec.optimise.clean.sink import sink_allocations
-from tapec.optimise.clean.tails import breaks_last
-from tapec.optimise.clean.values import values_alone
-from tapec.optimise.clean.way_out import behind_loops
-from tapec.optimise.extents.checks import check_once
-from tapec.optimise.extents.demanded import demanded_extents
-from tapec.optimise.extents.extents import known_extents
-from tapec.optimise.extents.forms import Equal, Form, Forms, alone, either
-from tapec.optimise.extents.lookups import looked_up_behind
-from tapec.optimise.extents.same_extents import extents_of_kept, extents_of_one_size
-from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
-from tapec.optimise.extents.stretched import copy_stretched
-from tapec.optimise.extents.unstepped import stencils_without_steps, without_steps
-from tapec.optimise.extents.unstretched import may_stretch, tell_form, two_forms, with_equal
-from tapec.optimise.loops.ascending import ascend
-from tapec.optimise.loops.carried import carry_additions, carry_in_rows
-from tapec.optimise.loops.chains import split_chains
-from tapec.optimise.loops.distribute import distribute, distribute_by_iteration
-from tapec.optimise.loops.early import leave_early
-from tapec.optimise.loops.edges import part_edges
-from tapec.optimise.loops.functions_once import functions_once, quotients_once
-from tapec.optimise.loops.invariant import fill_once
-from tapec.optimise.loops.last_taken import keep_last_taken
-from tapec.optimise.loops.left_out import pass_over
-from tapec.optimise.loops.neighbours import join_inner_neighbours, join_neighbours
-from tapec.optimise.loops.once import compute_once
-from tapec.optimise.loops.paths import follow_paths
-from tapec.optimise.loops.planes import gather_planes, gather_planes_by_iteration
-from tapec.optimise.loops.settle import settle_stores
-from tapec.optimise.loops.shifts import cancel_shifts
-from tapec.optimise.loops.sums import sum_in_variables
-from tapec.optimise.loops.together import run_together
-from tapec.optimise.loops.unroll import unroll
-from tapec.optimise.loops.upward import count_upward
-from tapec.optimise.loops.zeros import skip_zeros
-from tapec.optimise.memory.chunks import share_chunks
-from tapec.optimise.memory.columnwise import keep_columns
-from tapec.optimise.memory.counted_lists import lists_as_arrays
-from tapec.optimise.memory.dropped import reuse_dropped
-from tapec.optimise.memory.elements import known_elements
-from tapec.optimise.memory.filled import fill_at_once
-from tapec.optimise.memory.filled_choices import fill_choices
-from tapec.optimise.memory.grown_lists import grow_in_place
-from tapec.optimise.memory.hoist import hoist_allocations
-from tapec.optimise.memory.joined import copy_joined
-from tapec.optimise.memory.kept_rows import keep_written_rows
-from tapec.optimise.memory.last_stores import drop_last_stores
-from tapec.optimise.memory.points import copy_points
-from tapec.optimise.memory.privatise import privatise
-from tapec.optimise.memory.records import keep_once
-from tapec.optimise.memory.refill import refill
-from tapec.optimise.memory.reused import reuse_memory
-from tapec.optimise.memory.rows_of_iterations import keep_in_rows
-from tapec.optimise.memory.scalars import replace_small_arrays
-from tapec.optimise.memory.spent import numbers_of_spent
-from tapec.optimise.memory.stacks import stacks_by_position
-from tapec.optimise.memory.stored_once import store_rows_once
-from tapec.optimise.memory.tuple_lists import join_lists
-from tapec.optimise.memory.turns import take_turns
-from tapec.optimise.products.columns import products_in_rows
-from tapec.optimise.products.factors import share_factors
-from tapec.optimise.products.few import FEW, of_few_elements
-from tapec.optimise.products.joined_products import join_products
-from tapec.optimise.products.later import add_later
-from tapec.optimise.products.lengths import square_lengths
-from tapec.optimise.products.loop_products import multiply_matrices
-from tapec.optimise.products.small_products import is_product, write_out_products
-from tapec.optimise.products.summed_products import sum_before_products
-from tapec.optimise.products.tall import turn_tall
-from tapec.optimise.products.turned_products import turn_products
-from tapec.optimise.vectors.ahead import compute_ahead
-from tapec.optimise.vectors.aside import call_aside
-from tapec.optimise.vectors.before_stores import compute_before_stores
-from tapec.optimise.vectors.choices import choose_numbers
-from tapec.optimise.vectors.chosen import hide_choices
-from tapec.optimise.vectors.elementary import vectorise_functions
+from tapec.optimise.buffers.allocation_hoisting import hoist_allocations
+from tapec.optimise.buffers.array_phis import copy_array_phis
+from tapec.optimise.buffers.buffer_rematerialisation import rematerialise_buffers
+from tapec.optimise.buffers.buffer_reuse import reuse_buffers
+from tapec.optimise.buffers.chunked_buffers import chunk_buffers
+from tapec.optimise.buffers.column_layout import store_by_columns
+from tapec.optimise.buffers.coordinate_columns import copy_coordinates
+from tapec.optimise.buffers.counted_lists import lists_as_arrays
+from tapec.optimise.buffers.dead_buffer_reuse import reuse_dead_buffers
+from tapec.optimise.buffers.dead_stores import drop_dead_stores
+from tapec.optimise.buffers.element_copy_reuse import share_element_copies
+from tapec.optimise.buffers.grown_lists import grow_in_place
+from tapec.optimise.buffers.iteration_rows import keep_in_rows
+from tapec.optimise.buffers.ping_pong import use_ping_pong_buffers
+from tapec.optimise.buffers.positioned_stacks import stacks_by_position
+from tapec.optimise.buffers.privatisation import privatise
+from tapec.optimise.buffers.redundant_loads import drop_redundant_loads
+from tapec.optimise.buffers.row_copies import drop_row_copies
+from tapec.optimise.buffers.row_store_hoisting import hoist_row_stores
+from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
+from tapec.optimise.buffers.tuple_lists import join_lists
+from tapec.optimise.buffers.zero_fill import fuse_zero_fills
+from tapec.optimise.buffers.zero_fill_choices import fuse_chosen_zero_fills
+from tapec.optimise.buffers.zeroed_elements import replace_zeroed_elements
+from tapec.optimise.contractions.common_factors import factor_out_products
+from tapec.optimise.contractions.factorisation_reuse import reuse_factorisations
+from tapec.optimise.contractions.few_elements import FEW, of_few_elements
+from tapec.optimise.contractions.loop_products import multiply_matrices
+from tapec.optimise.contractions.outer_product_batching import batch_outer_products
+from tapec.optimise.contractions.row_products import multiply_in_rows
+from tapec.optimise.contractions.small_products import is_product, write_out_products
+from tapec.optimise.contractions.squared_norms import square_norms
+from tapec.optimise.contractions.summed_products import sum_before_products
+from tapec.optimise.contractions.tall_matrices import transpose_tall_matrices
+from tapec.optimise.contractions.transposed_products import transpose_products
+from tapec.optimise.loops.early_exit import exit_early
+from tapec.optimise.loops.fill_hoisting import hoist_fills
+from tapec.optimise.loops.function_hoisting import hoist_functions, hoist_quotients
+from tapec.optimise.loops.gather_planes import gather_planes, gather_planes_by_iteration
+from tapec.optimise.loops.index_set_splitting import split_index_sets
+from tapec.optimise.loops.last_branch import keep_last_branch
+from tapec.optimise.loops.loop_distribution import distribute, distribute_by_iteration
+from tapec.optimise.loops.loop_fusion import fuse_loops
+from tapec.optimise.loops.loop_peeling import peel_loops
+from tapec.optimise.loops.loop_reversal import reverse_loops
+from tapec.optimise.loops.neighbour_fusion import fuse_inner_neighbours, fuse_neighbours
+from tapec.optimise.loops.optimal_paths import follow_optimal_paths
+from tapec.optimise.loops.recurrence_distribution import distribute_recurrences
+from tapec.optimise.loops.register_rotation import rotate_additions, rotate_rows
+from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
+from tapec.optimise.loops.shift_invariance import cancel_shifts
+from tapec.optimise.loops.store_forwarding import forward_stores
+from tapec.optimise.loops.unrolling import unroll
+from tapec.optimise.loops.upward_recurrences import reverse_recurrences
+from tapec.optimise.loops.value_hoisting import hoist_values
+from tapec.optimise.loops.zero_skipping import skip_zeros
+from tapec.optimise.shapes.broadcast_copies import copy_broadcast
+from tapec.optimise.shapes.broadcast_versions import broadcast_versions, may_broadcast, remark_version, with_equal
+from tapec.optimise.shapes.check_hoisting import hoist_checks
+from tapec.optimise.shapes.demanded_extents import demanded_extents
+from tapec.optimise.shapes.equal_extents import extents_of_kept, extents_of_one_size
+from tapec.optimise.shapes.implied_extents import implied_extents
+from tapec.optimise.shapes.lookup_versions import lookup_versions
+from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
+from tapec.optimise.shapes.unit_stride_versions import stencils_with_unit_strides, with_unit_strides
+from tapec.optimise.shapes.versions import Equal, Version, Versions, alone, either
+from tapec.optimise.simplify.allocation_sinking import sink_allocations
+from tapec.optimise.simplify.closed_form_counters import count_by_formula
+from tapec.optimise.simplify.coalesce import coalesce, coalesce_carried
+from tapec.optimise.simplify.dead_code import drop_dead_code
+from tapec.optimise.simplify.exit_blocks import move_exits_behind_loops
+from tapec.optimise.simplify.liveness import distinct
+from tapec.optimise.simplify.renest import renest
+from tapec.optimise.simplify.straighten import straighten_branches
+from tapec.optimise.simplify.strip_marks import strip_marks
+from tapec.optimise.simplify.tail_breaks import move_breaks_last
+from tapec.optimise.simplify.unset_names import initialise_unset
+from tapec.optimise.simplify.value_numbering import number_values
+from tapec.optimise.vectors.branchless_search import search_tables
+from tapec.optimise.vectors.cheap_remainders import cheap_remainders
+from tapec.optimise.vectors.descending_rows import hide_descent
+from tapec.optimise.vectors.first_values_in_threads import initialise_in_threads
+from tapec.optimise.vectors.function_stages import stage_functions
+from tapec.optimise.vectors.hidden_iteration_counts import hide_iteration_counts
 from tapec.optimise.vectors.hidden_sizes import hide_sizes
-from tapec.optimise.vectors.independent import tell_independent
-from tapec.optimise.vectors.jammed import jam_lanes
-from tapec.optimise.vectors.lanes import in_lanes
-from tapec.optimise.vectors.looked_up import look_up_once
-from tapec.optimise.vectors.parallel import has_threads, on_threads, sequential
-from tapec.optimise.vectors.remainders import cheap_remainders
-from tapec.optimise.vectors.rows import hide_descent
-from tapec.optimise.vectors.searches import search_tables
-from tapec.optimise.vectors.selected import select_functions, select_values
-from tapec.optimise.vectors.set_in_iterations import set_in_iterations
-from tapec.optimise.vectors.stages import stage_functions
-from tapec.optimise.vectors.strided import keep_in_line
-from tapec.optimise.vectors.tabled import tabulate
-from tapec.optimise.vectors.unsigned import drop_signs
-from tapec.optimise.vectors.vectors import tell_vectors
-from tapec.optimise.vectors.wide import widen
-from tapec.optimise.vectors.written_out import write_out_short
+from tapec.optimise.vectors.if_conversion import select_functions, select_values
+from tapec.optimise.vectors.independence_hints import mark_independent_loops
+from tapec.optimise.vectors.lookup_hoisting import hoist_lookups
+from tapec.optimise.vectors.outer_vectorisation import vectorise_outer_loops
+from tapec.optimise.vectors.parallel_loops import has_threads, on_threads, sequential
+from tapec.optimise.vectors.precomputed_functions import precompute_functions
+from tapec.optimise.vectors.select_numbers import choose_numbers
+from tapec.optimise.vectors.short_loop_unrolling import unroll_short_loops
+from tapec.optimise.vectors.strided_sums import keep_scalar_sums
+from tapec.optimise.vectors.strip_mined_functions import strip_mine_functions
+from tapec.optimise.vectors.tabulation import tabulate
+from tapec.optimise.vectors.unroll_and_jam import unroll_and_jam
+from tapec.optimise.vectors.unsigned_subscripts import use_unsigned_subscripts
+from tapec.optimise.vectors.values_before_stores import compute_before_stores
+from tapec.optimise.vectors.vector_math import vectorise_functions
+from tapec.optimise.vectors.vector_report import remark_vectors
+from tapec.optimise.vectors.wide_vectors import use_wide_vectors
 from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Block, Function, walk
 from tapec.transforms.ssa import to_ssa
@@ -124,131 +124,138 @@ Telling = Callable[[Function, frozenset[str], Listener], Function]
 
 # each takes a function, and the names that it reads but does not set
 # before differentiation, for kinds that do
-CLEAN: tuple[Pass, ...] = (single_values, drop_dead)
+CLEAN: tuple[Pass, ...] = (number_values, drop_dead_code)
 PREPARE: tuple[Pass, ...] = (
     *CLEAN,
-    extents_of_slices,
+    fold_slice_extents,
     extents_of_one_size,
-    square_lengths,
+    square_norms,
     demanded_extents,
-    known_extents,
+    implied_extents,
     *CLEAN,
     # extents that depended on others
-    extents_of_slices,
+    fold_slice_extents,
     *CLEAN,
-    elements_of_slices,
-    copy_stretched,
+    fold_slices,
+    copy_broadcast,
     *CLEAN,
-    copy_joined,
+    copy_array_phis,
     write_out_products,
     *CLEAN,
     # of the vectors that are multiplied, and of products that are written out
-    extents_of_slices,
+    fold_slice_extents,
     extents_of_one_size,
     *CLEAN,
-    elements_of_slices,
+    fold_slices,
     *CLEAN,
     count_by_formula,
     # what may raise an error does not run with others
-    check_once,
+    hoist_checks,
     *CLEAN,
-    share_factors,
-    functions_once,
+    reuse_factorisations,
+    hoist_functions,
     *CLEAN,
-    fill_once,
+    hoist_fills,
     *CLEAN,
-    compute_once,
+    hoist_values,
     *CLEAN,
-    run_together,
+    fuse_loops,
     *CLEAN,
-    refill,
+    rematerialise_buffers,
     privatise,
     unroll,
-    single_values,
+    number_values,
     replace_small_arrays,
-    check_once,
+    hoist_checks,
     *CLEAN,
     # after the passes that turn arrays into numbers, and say so
-    known_elements,
+    drop_redundant_loads,
     *CLEAN,
     cancel_shifts,
     *CLEAN,
     tabulate,
     *CLEAN,
-    part_edges,
+    peel_loops,
     choose_numbers,
     *CLEAN,
-    reuse_dropped,
-    breaks_last,
+    reuse_dead_buffers,
+    move_breaks_last,
 )
 # code as the transforms leave it
-GENERATED: tuple[Pass, ...] = (values_alone, *CLEAN, extents_of_kept, *CLEAN)
+GENERATED: tuple[Pass, ...] = (strip_marks, *CLEAN, extents_of_kept, *CLEAN)
 SPEED: tuple[Pass, ...] = (
     lists_as_arrays,
     *CLEAN,
-    keep_once,
+    share_element_copies,
     skip_zeros,
-    sum_in_variables,
+    accumulate_in_scalars,
     *CLEAN,
-    stencils_without_steps,
+    stencils_with_unit_strides,
     select_values,
-    follow_paths,
-    settle_stores,
-    store_rows_once,
-    count_upward,
-    carry_additions,
-    carry_in_rows,
+    follow_optimal_paths,
+    forward_stores,
+    hoist_row_stores,
+    reverse_recurrences,
+    rotate_additions,
+    rotate_rows,
     gather_planes,
     distribute,
-    ascend,
-    leave_early,
-    keep_last_taken,
-    turn_products,
-    fill_at_once,
-    fill_choices,
-    join_neighbours,
-    drop_last_stores,
-    reuse_memory,
-    join_products,
+    reverse_loops,
+    exit_early,
+    keep_last_branch,
+    transpose_products,
+    fuse_zero_fills,
+    fuse_chosen_zero_fills,
+    fuse_neighbours,
+    drop_dead_stores,
+    reuse_buffers,
+    factor_out_products,
     sum_before_products,
-    add_later,
+    batch_outer_products,
     multiply_matrices,
-    turn_tall,
-    join_inner_neighbours,
-    numbers_of_spent,
-    drop_last_stores,
-    quotients_once,
+    transpose_tall_matrices,
+    fuse_inner_neighbours,
+    replace_zeroed_elements,
+    drop_dead_stores,
+    hoist_quotients,
 )
 # instead of others, where loops run on threads
 ON_THREADS: dict[Pass, Pass] = {gather_planes: gather_planes_by_iteration, distribute: distribute_by_iteration}
 # what multiplies the memory of an iteration; recurrences in loops that run side by side need not be split
-SIDE_BY_SIDE: tuple[Pass, ...] = (write_out_short, coalesce_carried, in_lanes, jam_lanes, split_chains, pass_over)
-ALLOCATED: tuple[Pass, ...] = (copy_points, keep_columns, hoist_allocations, share_chunks, *CLEAN)
+SIDE_BY_SIDE: tuple[Pass, ...] = (
+    unroll_short_loops,
+    coalesce_carried,
+    vectorise_outer_loops,
+    unroll_and_jam,
+    distribute_recurrences,
+    split_index_sets,
+)
+ALLOCATED: tuple[Pass, ...] = (copy_coordinates, store_by_columns, hoist_allocations, chunk_buffers, *CLEAN)
 # what only the runtime makes fast
 VECTORS: tuple[Pass, ...] = (
-    without_steps,
-    products_in_rows,
-    call_aside,
+    with_unit_strides,
+    multiply_in_rows,
+    strip_mine_functions,
     select_functions,
-    compute_ahead,
+    precompute_functions,
     stage_functions,
     vectorise_functions,
     cheap_remainders,
     search_tables,
-    look_up_once,
-    keep_in_line,
+    hoist_lookups,
+    keep_scalar_sums,
     compute_before_stores,
     hide_descent,
-    hide_choices,
-    tell_independent,
-    drop_signs,
-    widen,
+    hide_iteration_counts,
+    mark_independent_loops,
+    use_unsigned_subscripts,
+    use_wide_vectors,
 )
 # after those that know buffers which change places for different arrays
-IN_PLACE: tuple[Pass, ...] = (keep_written_rows,)
+IN_PLACE: tuple[Pass, ...] = (drop_row_copies,)
 # after the passes that know what a list is, and which arrays are separate
-FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, join_lists, stacks_by_position, take_turns)
-READABLE: tuple[Pass, ...] = (define_copied, sink_allocations, renest, coalesce, straighten)
+FILLED: tuple[Pass, ...] = (keep_in_rows, grow_in_place, join_lists, stacks_by_position, use_ping_pong_buffers)
+READABLE: tuple[Pass, ...] = (initialise_unset, sink_allocations, renest, coalesce, straighten_branches)
 PASSES: tuple[Pass, ...] = (*CLEAN, *READABLE)
 
 
@@ -262,53 +269,53 @@ def forms(
     constants: frozenset[str] = frozenset(),
     lowered: tuple[Function, tuple[Equal, ...]] | None = None,
     listener: Listener | None = None,
-) -> Forms | None:
+) -> Versions | None:
     """Forms of the program for operands that need not be stretched, for few elements, and for others, if worth it.
 
     lowered  the program for operands that need not be, if it has been lowered by itself, and what is equal for that
     """
     found = _unstretched(function, constants, lowered)
     if found is not None and listener is not None:
-        tell_form(found.special[0], listener)
-    form = Form(function) if found is None else found.special[0]
+        remark_version(found.special[0], listener)
+    form = Version(function) if found is None else found.special[0]
     if found is None:
-        behind = looked_up_behind(_run((*CLEAN, *CLEAN), function, constants, None), listener)
+        behind = lookup_versions(_run((*CLEAN, *CLEAN), function, constants, None), listener)
         if behind is not None:
-            return Forms((behind,), function)
+            return Versions((behind,), function)
     if not any(map(is_product, walk(function.body))):
         return found
-    first = (*CLEAN, extents_of_slices, *CLEAN)
+    first = (*CLEAN, fold_slice_extents, *CLEAN)
     few = of_few_elements(_run(first, form.program, constants, None), listener)
     if few is None:
         return found
     program, extents = few
     small = replace(form, program=program, few=extents)
-    return Forms((small,), function) if found is None else replace(found, special=(small, *found.special))
+    return Versions((small,), function) if found is None else replace(found, special=(small, *found.special))
 
 
-def alone_for(found: Forms, shapes: Mapping[str, tuple[int, ...]]) -> Forms:
+def alone_for(found: Versions, shapes: Mapping[str, tuple[int, ...]]) -> Versions:
     """The forms of which only the one is asked for that is taken for parameters of these shapes."""
     return replace(found, only=found.taken(shapes, FEW))
 
 
 def _unstretched(
     function: Function, constants: frozenset[str], lowered: tuple[Function, tuple[Equal, ...]] | None
-) -> Forms | None:
+) -> Versions | None:
     """The forms for operands that need not be stretched, and for others."""
     if lowered is not None:
         alike, equal = lowered
         alike = with_equal(_run(CLEAN, alike, constants, None), equal)
-        alike = _run((*CLEAN, extents_of_slices, *CLEAN), alike, constants, None)
-        return Forms((Form(elements_of_slices(alike, constants, None, equal), equal),), function)
-    if not may_stretch(function):
+        alike = _run((*CLEAN, fold_slice_extents, *CLEAN), alike, constants, None)
+        return Versions((Version(fold_slices(alike, constants, None, equal), equal),), function)
+    if not may_broadcast(function):
         return None
-    first = (*CLEAN, extents_of_slices, *CLEAN)
-    found = two_forms(_run(first, function, constants, None))
+    first = (*CLEAN, fold_slice_extents, *CLEAN)
+    found = broadcast_versions(_run(first, function, constants, None))
     if found is None:
         return None
     # later passes do not know which arrays are of one extent
     (form,) = found.special
-    alike = elements_of_slices(_run(first, form.program, constants, None), constants, None, form.equal)
+    alike = fold_slices(_run(first, form.program, constants, None), constants, None, form.equal)
     return replace(found, special=(replace(form, program=alike),))
 
 
@@ -322,12 +329,12 @@ def tidy(
     constants: frozenset[str] = frozenset(),
     options: Options = DEFAULT,
     listener: Listener | None = None,
-    forms: Forms | None = None,
+    forms: Versions | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Function:
     """Clean up generated code, and from level 2 on make it fast, as far as the options allow.
 
-    shapes  those of parameters: what does not hold for them may raise `OtherForm` before anything is written
+    shapes  those of parameters: what does not hold for them may raise `OtherVersion` before anything is written
 
     Of a function that is the first of several `forms`, all that are asked for are made one function.
 
@@ -335,17 +342,17 @@ def tidy(
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
     """
     if options.level == 0:
-        return behind_loops(drop_dead(function, constants))
+        return move_exits_behind_loops(drop_dead_code(function, constants))
     if forms is None:
         function = _as_fast(function, constants, options, listener, shapes)
     else:
         function = _formed(forms, constants, options, listener, shapes)
     if has_threads(function):
         # Numba knows one program: what a form without threads binds anew is wrong with those of another one
-        alone = forms is None or rebound(function) is None
+        alone = forms is None or varying_extents(function) is None
         function = hide_sizes(function) if alone else sequential(function)
     function = _run(READABLE, function, constants, listener)
-    return behind_loops(set_in_iterations(function) if has_threads(function) else function)
+    return move_exits_behind_loops(initialise_in_threads(function) if has_threads(function) else function)
 
 
 def used(options: Options, function: Function) -> Options:
@@ -354,7 +361,7 @@ def used(options: Options, function: Function) -> Options:
 
 
 def _formed(
-    forms: Forms,
+    forms: Versions,
     constants: frozenset[str],
     options: Options,
     listener: Listener | None,
@@ -393,10 +400,10 @@ def _as_fast(
     # iterations that wait for the one before cannot be shared out; matrices of a nest's own have no room within a limit
     loops_alone = bool(function.few) or options.memory is not None
     left_out: dict[Pass, bool] = {
-        carry_additions: options.threads,
-        carry_in_rows: options.threads,
+        rotate_additions: options.threads,
+        rotate_rows: options.threads,
         multiply_matrices: loops_alone,
-        add_later: loops_alone or rare,
+        batch_outer_products: loops_alone or rare,
     }
     speed = tuple(one for one in SPEED if not left_out.get(one, False))
     if options.threads:
@@ -405,12 +412,12 @@ def _as_fast(
     function = _run(first, sequential(function), constants, listener)
     if listener is not None:
         # before loops are shared out: what is proved of all iterations holds for those of a thread
-        tell_vectors(function, listener)
+        remark_vectors(function, listener)
     if options.threads:
         function = on_threads(function, options.strict, listener)
     if options.fast and options.memory is None:
-        lanes = partial(in_lanes, shapes=shapes)
-        side_by_side = tuple(lanes if one is in_lanes else one for one in SIDE_BY_SIDE)
+        lanes = partial(vectorise_outer_loops, shapes=shapes)
+        side_by_side = tuple(lanes if one is vectorise_outer_loops else one for one in SIDE_BY_SIDE)
         function = _run(side_by_side, function, constants, listener)
     if options.level > 1:
         function = _run(ALLOCATED, function, constants, listener)

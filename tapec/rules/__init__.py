@@ -17,7 +17,7 @@ import numpy as np
 
 from tapec.rules.constant import CONSTANT
 from tapec.rules.elementary import ELEMENTARY
-from tapec.rules.special import SPECIAL
+from tapec.rules.special_functions import SPECIAL
 from tapec.rules.table import Rule, Table, join
 
 __all__ = ["RULES", "Rule", "Table", "function_name", "rule_for"]

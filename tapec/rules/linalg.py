@@ -24,7 +24,7 @@ import numpy as np
 
 import tapec_runtime
 from tapec.rules.arrays_common import common_dtype
-from tapec.rules.factors import (
+from tapec.rules.factorised_systems import (
     factorised_adjoint,
     factorised_lower_adjoint,
     factorised_lower_tangent,

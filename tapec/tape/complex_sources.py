@@ -8,14 +8,14 @@ The uses of a literal are not followed, so that the gradient by `w` would lack o
 from __future__ import annotations
 
 from tapec.analyses.activity import Activity
-from tapec.analyses.memory import aliases
+from tapec.analyses.aliases import aliases
 from tapec.errors import LoweringError, Span
 from tapec.syntax.core import Function, Return, written_in
-from tapec.tape.derive import Request, stopped_body
+from tapec.tape.derive import GradientRequest, stopped_body
 from tapec.transforms.emitter import Emitter
 
 
-def check_parts(request: Request, span: Span | None = None) -> None:
+def check_parts(request: GradientRequest, span: Span | None = None) -> None:
     """Raises LoweringError for a complex source of which one part alone was computed from what is watched."""
     if not request.pairs:
         return

@@ -11,10 +11,10 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedFunction
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.values import Instance, Items, Lst, Static, Sym, Tup, Value, describe, number
-from tapec.tape.classes import UNDEFINED, class_of, static_lookup
+from tapec.tape.class_lookup import UNDEFINED, class_of, static_lookup
 
 if TYPE_CHECKING:
-    from tapec.tape.objects import Objects
+    from tapec.tape.user_objects import Objects
 
 
 def dataclass_init(

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
-from tapec.analyses.examples import independent_examples
-from tapec.analyses.memory import aliases, origins
-from tapec.analyses.sizes import of_several
+from tapec.analyses.aliases import aliases, origins
+from tapec.analyses.batch_extents import of_several
+from tapec.analyses.batch_independence import independent_examples
 from tapec.errors import LoweringError, Span
 from tapec.frontend.evaluator import Prepare
 from tapec.optimise import simple
@@ -44,7 +44,7 @@ from tapec.transforms.reverse import reverse
 
 
 @dataclass(frozen=True)
-class Request:
+class GradientRequest:
     """What is to be differentiated.
 
     block      the recorded statements
@@ -74,7 +74,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Derivative:
+class DerivedProgram:
     """A function that returns the targets' values, then adjoints, or Jacobians.
 
     function  parameters: `inputs`, then a zero for each of `zeros`, then `seeds`
@@ -91,7 +91,7 @@ class Derivative:
     adjoints: tuple[tuple[int, ...] | None, ...]
 
 
-def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
+def derive(request: GradientRequest, prepare: Prepare | None = None) -> DerivedProgram:
     """Differentiate; a source that no path of derivatives reaches is unconnected.
 
     prepare  what rewrites the program before, so that its derivative is faster: its statements, and the names of
@@ -131,7 +131,7 @@ def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
         tuple(list(connected).index(v) for v in source if v in connected) or None for source in request.sources
     )
     if not connected:
-        return Derivative(Function("gradient", (), (Return(()),), types), (), (), (), adjoints)
+        return DerivedProgram(Function("gradient", (), (Return(()),), types), (), (), (), adjoints)
     constants = request.constants & set(inputs)
     by = tuple(connected.values())
     fuse = prepare is not None
@@ -141,10 +141,10 @@ def derive(request: Request, prepare: Prepare | None = None) -> Derivative:
         batch = request.form == "batch"
         independent = batch and _independent(function, by, constants)
         blocks = jacobian(function, by, constants, values=True, batch=batch, independent=independent, fuse=fuse)
-        return Derivative(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints)
+        return DerivedProgram(replace(blocks, name="jacobian"), inputs, zeros, (), adjoints)
     swept = reverse(function, by, constants, fuse=fuse)
     made = swept.function("gradient", (*swept.values, *swept.adjoints))
-    return Derivative(made, inputs, zeros, swept.seeds, adjoints)
+    return DerivedProgram(made, inputs, zeros, swept.seeds, adjoints)
 
 
 def _independent(function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> bool:
@@ -156,7 +156,7 @@ def _independent(function: Function, sources: tuple[str, ...], constants: frozen
     return independent_examples(function, sources)
 
 
-def tracked(request: Request) -> frozenset[str]:
+def tracked(request: GradientRequest) -> frozenset[str]:
     """The names that depend on a watched one."""
     types = dict(request.types)
     body = stopped_body(request, Emitter(types, set(types)))
@@ -166,7 +166,7 @@ def tracked(request: Request) -> frozenset[str]:
     return frozenset(name for name in names if name in activity) | request.watched
 
 
-def connections(request: Request) -> tuple[bool, ...]:
+def connections(request: GradientRequest) -> tuple[bool, ...]:
     """For each source, whether the targets depend on it."""
     types, watched = dict(request.types), set(request.watched)
     body = stopped_body(request, Emitter(types, set(types)))
@@ -191,7 +191,7 @@ def inputs_of(block: Iterable[Stmt]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for stmt in walk(block) for name in reads(stmt) if name not in inside))
 
 
-def stopped_body(request: Request, emitter: Emitter) -> list[Stmt]:
+def stopped_body(request: GradientRequest, emitter: Emitter) -> list[Stmt]:
     """The statements, with the tape's own stops in place of the copies that stand for them."""
     out: list[Stmt] = []
     for stmt in request.block:

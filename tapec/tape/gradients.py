@@ -11,25 +11,25 @@ from tapec.errors import LoweringError, TapecError
 from tapec.optimise import prepare
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
-from tapec.tape.again import with_copies
+from tapec.tape.branch_connectivity import decided, depends_on_the_way, tests_of
 from tapec.tape.complex_sources import check_parts
-from tapec.tape.connected import SOURCES, connection_program, settled
-from tapec.tape.decide import decided, depends_on_the_way, tests_of
-from tapec.tape.derive import Request, connections, derive, originals
-from tapec.tape.meaning import Source, joined, sources_of, targets_of
-from tapec.tape.plan import Plan
-from tapec.tape.run import Compiled, compiled
-from tapec.tape.slices import Rows
+from tapec.tape.connectivity import SOURCES, connection_program, settled
+from tapec.tape.derivative_run import CompiledDerivative, compiled
+from tapec.tape.derive import GradientRequest, connections, derive, originals
+from tapec.tape.identity import SourceNames, joined, sources_of, targets_of
+from tapec.tape.recomputed_values import with_copies
+from tapec.tape.table_rows import TableRows
+from tapec.tape.tape_plan import TapePlan
 from tapec_runtime.variables import UnconnectedGradients, Variable, plain
 
 if TYPE_CHECKING:
-    from tapec.tape.native import Recording
+    from tapec.tape.recording import Recording
 
 _Sources = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
-class Call:
+class GradientCall:
     """How a derivative is called.
 
     inputs    names of the inputs
@@ -39,7 +39,7 @@ class Call:
     adjoints  for each source the places of its adjoints among the results behind those
     """
 
-    program: Compiled
+    program: CompiledDerivative
     inputs: tuple[str, ...]
     zeros: tuple[Any, ...]
     seeds: bool
@@ -76,7 +76,7 @@ def differentiate(
     versions = tuple(one.names for own in halves for one in own)
     pairs = tuple((own[0].names, own[1].names) for own in halves if len(own) == 2)
     if rows:
-        asked = Rows(recording, versions, sources, jit)
+        asked = TableRows(recording, versions, sources, jit)
         versions, sources = asked.versions, asked.sources
     names = tuple(one.name for one in wanted)
     if form != "gradient":
@@ -118,7 +118,7 @@ def differentiate(
     return [joined(source, [next(parts) for _ in own]) for source, own in zip(whole, halves, strict=True)]
 
 
-def _whole_zeros(zeros: list[int], positions: list[Any], halves: list[list[Source]]) -> list[int]:
+def _whole_zeros(zeros: list[int], positions: list[Any], halves: list[list[SourceNames]]) -> list[int]:
     """Of the sources whose adjoints are zero those that matter: of a complex one both parts must be."""
     found: list[int] = []
     first = 0
@@ -148,7 +148,7 @@ def _call(
     jit: bool | None,
     form: str,
     pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...],
-) -> Call:
+) -> GradientCall:
     """The call for these names; kept where it does not depend on the way that the block went."""
     plan = recording.plan
     program = _program(recording, targets, sources, jit, form, pairs)
@@ -160,7 +160,7 @@ def _call(
         place = next(k for k, own in enumerate(program.sources) if name in own)
         zeros.append(Shaped(place, type_.dtype) if isinstance(type_, Array) else _scalar(0.0, type_))
     called = bool(derivative.function.params)
-    call = Call(
+    call = GradientCall(
         program,
         derivative.inputs if called else (),
         tuple(zeros) if called else (),
@@ -180,7 +180,7 @@ def _program(
     jit: bool | None,
     form: str,
     pairs: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...],
-) -> Compiled:
+) -> CompiledDerivative:
     """The compiled derivative for these names; on the way that was gone, where that matters."""
     plan = recording.plan
     request = replace(request_of(plan, targets, sources), form=form, pairs=pairs)
@@ -207,8 +207,8 @@ def _program(
     return program
 
 
-def request_of(plan: Plan, targets: tuple[str, ...], sources: _Sources) -> Request:
-    return Request(
+def request_of(plan: TapePlan, targets: tuple[str, ...], sources: _Sources) -> GradientRequest:
+    return GradientRequest(
         plan.block,
         plan.types,
         frozenset(plan.constants),
@@ -221,7 +221,7 @@ def request_of(plan: Plan, targets: tuple[str, ...], sources: _Sources) -> Reque
     )
 
 
-def _on_the_way(plan: Plan, request: Request) -> Request:
+def _on_the_way(plan: TapePlan, request: GradientRequest) -> GradientRequest:
     """The request with every source by the name of its first definition on this way."""
     known = originals(request.block, request.copies)
 
@@ -284,7 +284,7 @@ def _scalar(value: float, type_: Any) -> Any:
     return np.float32(value) if type_.dtype == "float32" else float(value)
 
 
-def _seed(weight: Any, target: Any, plan: Plan, name: str) -> Any:
+def _seed(weight: Any, target: Any, plan: TapePlan, name: str) -> Any:
     """The adjoint that a target starts with."""
     weight, type_ = plain(weight), plan.types[name]
     assert isinstance(type_, Array | Scalar)

@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
-from tapec.frontend import complexes
+from tapec.frontend import complex_arithmetic
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import COMPLEX_OF, Complex, Dct, Deque, Items, Lst, Static, Sym, Value
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
-from tapec.tape.outer import OuterVariables
-from tapec.tape.recipe import Recipe
+from tapec.tape.complex_identity import WholeNumbers
+from tapec.tape.object_standins import ForeignTape
+from tapec.tape.outer_variables import OuterVariables
+from tapec.tape.plan_guards import PlanGuards
 from tapec.tape.snapshots import PARTS, array_type, part_type
-from tapec.tape.standins import ForeignTape
-from tapec.tape.versions import Versions
-from tapec.tape.whole import WholeNumbers
+from tapec.tape.variable_versions import VariableVersions
 from tapec_runtime.variables import Variable
 
 _IDENTITY = (np.ndarray, np.inexact, Variable, list, dict)
@@ -46,7 +46,7 @@ class Restart(Exception):
 
 
 @dataclass
-class Leaf:
+class InputLeaf:
     """An input of the residual program.
 
     name   its core name
@@ -88,7 +88,7 @@ class Shared:
     cell_names: frozenset[str] = frozenset()
 
 
-class Inputs(Versions, OuterVariables, WholeNumbers):
+class Inputs(VariableVersions, OuterVariables, WholeNumbers):
     """What `LiveObjects` knows of objects that the block finds at entry.
 
     values   by identity, `by_slot` by their places in the recipe: what stands for objects that were reached
@@ -103,8 +103,8 @@ class Inputs(Versions, OuterVariables, WholeNumbers):
         self.pin = shared.pin
         self.entry = shared.variables
         self.globals = shared.globals
-        self.recipe = Recipe()
-        self.leaves: list[Leaf] = []
+        self.recipe = PlanGuards()
+        self.leaves: list[InputLeaf] = []
         self.values: dict[int, Value] = {}
         self.by_slot: dict[int, Value] = {}
         self.kept: list[Any] = []
@@ -146,7 +146,7 @@ class Inputs(Versions, OuterVariables, WholeNumbers):
                 self.by_slot[slot] = known
         elif isinstance(obj, _IDENTITY):
             self.recipe.same(slot, obj)
-        for part in complexes.parts(known):
+        for part in complex_arithmetic.parts(known):
             if isinstance(part, Sym) and isinstance(part.atom, Name):
                 self.ev.taken.add(part.atom.id)
         return known
@@ -208,7 +208,7 @@ class Inputs(Versions, OuterVariables, WholeNumbers):
         re, im = (self._leaf(obj, names[part], slot, type_, False, part) for part in PARTS)
         assert re is not None and im is not None
         self.leaves[-2:] = [replace(leaf, ident=ident) for leaf in self.leaves[-2:]]
-        made = complexes.joined(self.ev, re, im) if isinstance(type_, Array) else Complex(re, im)
+        made = complex_arithmetic.joined(self.ev, re, im) if isinstance(type_, Array) else Complex(re, im)
         self.note_whole(made)
         if ident:
             self.values[id(obj)] = made
@@ -222,7 +222,7 @@ class Inputs(Versions, OuterVariables, WholeNumbers):
         self.ev.fixed.add(name)
         if isinstance(type_, Array):
             self.ev.roots[name] = frozenset({name})
-        self.leaves.append(Leaf(name, obj, slot, ident, isinstance(obj, Variable), part))
+        self.leaves.append(InputLeaf(name, obj, slot, ident, isinstance(obj, Variable), part))
         made = Sym(Name(name), type_)
         if ident:
             self.values[id(obj)] = made

@@ -23,18 +23,18 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import OpenIf, OpenLoop, freeze
 from tapec.frontend.values import Sym
 from tapec.syntax.core import Assign, Atom, Block, Expr, For, If, Loop, Name, Op, Stmt, reads, walk, writes, written_in
-from tapec.tape.derive import Request, inputs_of
-from tapec.tape.held import original
+from tapec.tape.derive import GradientRequest, inputs_of
+from tapec.tape.held_values import original
 
 if TYPE_CHECKING:
-    from tapec.tape.region import Region
+    from tapec.tape.tape_region import TapeRegion
 
 
 # branches behind a block
 
 
 def joined_behind(
-    region: Region, ev: Evaluator, block: Block, targets: list[Sym], node: Any
+    region: TapeRegion, ev: Evaluator, block: Block, targets: list[Sym], node: Any
 ) -> tuple[Block, tuple[Atom, ...]]:
     """The block, with what chooses among its values behind it, and what the targets are called there."""
     atoms = tuple(target.atom for target in targets)
@@ -131,7 +131,7 @@ class Claim:
 
 
 def claims_of(
-    region: Region, ev: Evaluator, request: Request, groups: Iterable[list[str]], node: Any
+    region: TapeRegion, ev: Evaluator, request: GradientRequest, groups: Iterable[list[str]], node: Any
 ) -> list[Claim]:
     """What a question to a tape takes for granted.
 

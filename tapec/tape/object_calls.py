@@ -11,15 +11,15 @@ import numpy as np
 
 from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.matching import has_attribute
+from tapec.frontend.match_statement import has_attribute
 from tapec.frontend.values import NONE, Func, Instance, Static, Sym, Template, Tup, Value, describe, number
 from tapec.syntax.core import Name
-from tapec.tape.classes import UNDEFINED, class_of, custom, static_lookup
+from tapec.tape.class_lookup import UNDEFINED, class_of, custom, static_lookup
 from tapec.tape.dataclass_objects import as_dict, fields_of, replaced
-from tapec.tape.objects import BoundTo, Objects
+from tapec.tape.user_objects import BoundTo, Objects
 
 
-class Partial:
+class PartialObject:
     """`functools.partial(...)` that the block makes."""
 
     def __init__(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
@@ -29,7 +29,7 @@ class Partial:
         return ev.apply(self.function, [*self.args, *args], self.kwargs | kwargs, node)
 
 
-class Super:
+class SuperObject:
     """`super()` in a method of `cls`."""
 
     def __init__(self, objects: Objects, cls: type, owner: Value) -> None:
@@ -134,7 +134,7 @@ class ObjectCalls:
             cls, owner = found, ev.frame.env[first]
         if not isinstance(cls, Static) or not isinstance(owner, Static | Instance):
             ev.fail(LoweringError, f"`super` of {describe(owner)}", node)
-        return Static(Super(self.objects, cls.obj, owner))
+        return Static(SuperObject(self.objects, cls.obj, owner))
 
     def _id(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         """`id` of an object from outside: the program is then one of this object."""
@@ -154,7 +154,7 @@ class ObjectCalls:
         return Static(str(obj) if known else Template("{...}"))
 
     def _partial(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        return Static(Partial(args[0], [ev.materialise(arg) for arg in args[1:]], kwargs))
+        return Static(PartialObject(args[0], [ev.materialise(arg) for arg in args[1:]], kwargs))
 
     def _issubclass(self, ev: Evaluator, args: list[Value], kwargs: Any, node: Any) -> Value:
         one, other = args

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tapec.analyses.memory import Memory
-from tapec.analyses.regions import Region, Regions
+from tapec.analyses.aliases import Memory
+from tapec.analyses.scopes import Scope, Scopes
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -29,29 +29,29 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.types import INT64, Scalar, Stack
-from tapec.transforms.counting import Counting
+from tapec.transforms.carried_shadows import CarriedShadow
+from tapec.transforms.checkpoint_schedule import Forward
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.exits import Exits, LoopExits, leads_to
-from tapec.transforms.extents import iteration_count
-from tapec.transforms.fusion import Fused, end_copies
-from tapec.transforms.late import Late
-from tapec.transforms.passed import Handed
-from tapec.transforms.plan import Slot
-from tapec.transforms.schedule import Forward
+from tapec.transforms.immediate_reversal import ReversedAtOnce, end_copies
+from tapec.transforms.iteration_bounds import iteration_count
+from tapec.transforms.iteration_counters import Counting
+from tapec.transforms.late_pushes import LatePushes
+from tapec.transforms.loop_exits import Exits, LoopExits, leads_to
 from tapec.transforms.slots import Slots, stack_args
 from tapec.transforms.storage import Planner
+from tapec.transforms.storage_plan import Slot
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, Sweep, always_breaks
 
 
 class Assembly(Slots):
     """Writes the two sweeps by the plan of what is kept."""
 
-    regions: Regions
+    scopes: Scopes
     memory: Memory
     sweep: Sweep
     exits: Exits
     planner: Planner
-    fused: Fused
+    fused: ReversedAtOnce
     # copies made after a statement, and before it, by the statement's id
     copies: dict[int, list[Stmt]]
     entries: dict[int, list[Stmt]]
@@ -65,17 +65,17 @@ class Assembly(Slots):
     # the forward sweep
 
     def record(
-        self, block: Block, region: Region, replay: Region | None = None, waiting: dict[str, Slot] | None = None
+        self, block: Block, region: Scope, replay: Scope | None = None, waiting: dict[str, Slot] | None = None
     ) -> list[Stmt]:
         """Run a block and store what the plan asks for; in a replay, nothing outside the iteration changes.
 
-        waiting  values of the block around that have to wait for the calls in this one: see late.py
+        waiting  values of the block around that have to wait for the calls in this one: see late_pushes.py
         """
         out: list[Stmt] = []
         merges = self.merges_after(block, region)
         exits = self.exits.of.get(id(region.owner))
         headed = exits is not None and exits.headed
-        late = Late(self.planner, region, self.plan, block, waiting, headed)
+        late = LatePushes(self.planner, region, self.plan, block, waiting, headed)
 
         def keep(name: str) -> None:
             slot = self.plan.stored.get(name)
@@ -87,7 +87,7 @@ class Assembly(Slots):
                 out += self.before_fused(stmt)
             match stmt:
                 case If(test=test, body=body, orelse=orelse):
-                    inner, other = self.regions.body[id(stmt)]
+                    inner, other = self.scopes.body[id(stmt)]
                     more = late.handed_on(place)
                     sides = self.record(body, inner, replay, more[0]), self.record(orelse, other, replay, more[1])
                     if replay is None or sides[0] or sides[1]:
@@ -111,7 +111,7 @@ class Assembly(Slots):
                     pass
                 case Call() if replay is not None and stmt.changes:
                     pass  # nothing that it makes is needed: see Planner
-                case Assign(target=target) if replay is not None and not self.regions.home[target].inside(replay):
+                case Assign(target=target) if replay is not None and not self.scopes.home[target].inside(replay):
                     pass  # what the next iteration begins with; this one must keep what it began with
                 case _:
                     entries, copies = self.entries.get(id(stmt), []), self.copies.get(id(stmt), [])
@@ -123,7 +123,7 @@ class Assembly(Slots):
                     else:
                         out += [*entries, stmt, *copies]
                     for name in writes(stmt):
-                        if not self.regions.merged(name):
+                        if not self.scopes.merged(name):
                             keep(name)
                     for made in (*entries, *copies):
                         (name,) = writes(made)
@@ -134,11 +134,11 @@ class Assembly(Slots):
         out += [self.put(name, slot) for name, slot in late.at_end()]
         return out
 
-    def merges_after(self, block: Block, region: Region) -> dict[int, list[str]]:
+    def merges_after(self, block: Block, region: Scope) -> dict[int, list[str]]:
         """Stored merge names at home here, by the statement after which they are complete."""
         found: dict[int, list[str]] = {}
         for name, _ in self.plan.stored.items():
-            if self.regions.home[name] is not region or not self.regions.merged(name):
+            if self.scopes.home[name] is not region or not self.scopes.merged(name):
                 continue
             last = None
             for stmt in block:
@@ -161,15 +161,15 @@ class Assembly(Slots):
             if isinstance(type_, Scalar):
                 out.assign(bar, out.atom(zero_of(type_)))
 
-    def fused_loop(self, stmt: For, region: Region) -> list[Stmt]:
+    def fused_loop(self, stmt: For, region: Scope) -> list[Stmt]:
         """A loop whose iterations are reversed as soon as they have run, before they set the names of the next one."""
-        copies = end_copies(region, self.regions)
+        copies = end_copies(region, self.scopes)
         body = self.record(stmt.body[: len(stmt.body) - len(copies)], region)
         # the reversed iteration may bring merge names of inner loops back to earlier values
         kept: list[Stmt] = []
         last: list[Stmt] = []
         for copy in copies:
-            if isinstance(copy.value, Name) and self.regions.merged(copy.value.id):
+            if isinstance(copy.value, Name) and self.scopes.merged(copy.value.id):
                 name = self.emitter.fresh(copy.value.id, self.types[copy.value.id])
                 kept.append(Assign(name, copy.value, copy.span))
                 copy = replace(copy, value=Name(name))
@@ -177,8 +177,8 @@ class Assembly(Slots):
         reversed_ = self.reverse_block(self.fused.loops[id(region)].body)
         return [For(stmt.var, stmt.start, stmt.stop, stmt.step, (*body, *kept, *reversed_, *last), False, stmt.span)]
 
-    def record_loop(self, stmt: For | Loop, replay: Region | None) -> list[Stmt]:
-        (region,) = self.regions.body[id(stmt)]
+    def record_loop(self, stmt: For | Loop, replay: Scope | None) -> list[Stmt]:
+        (region,) = self.scopes.body[id(stmt)]
         if id(region) in self.plan.fused:
             assert isinstance(stmt, For)
             return self.fused_loop(stmt, region)
@@ -229,7 +229,7 @@ class Assembly(Slots):
         out = self.emitter.child()
         heads = self.plan.heads.get(id(region), {})
         for name, slot in self.plan.stored.items():
-            if self.regions.home[name] is region:
+            if self.scopes.home[name] is region:
                 out.add(self.get(name, slot))
         for name, slot in heads.items():
             out.add(self.get(name, slot))
@@ -243,7 +243,7 @@ class Assembly(Slots):
             out.extend(self.record(region.block, region, region))
         for name in self.plan.recomputed.get(id(region), ()):
             again = self.plan.reloaded.get(name)
-            out.extend(self.regions.defs[name] if again is None else [again])
+            out.extend(self.scopes.defs[name] if again is None else [again])
         for bar in block.adjoints:
             type_ = self.types[bar]
             if isinstance(type_, Stack):
@@ -260,7 +260,7 @@ class Assembly(Slots):
                 out.add(item)
         return out.out
 
-    def count(self, one: Counting, region: Region, out: Emitter) -> None:
+    def count(self, one: Counting, region: Scope, out: Emitter) -> None:
         """What an iteration begins with, by its number."""
         loop = region.owner
         number = self.plan.counters.get(id(region), loop.var) if isinstance(loop, For) else self.iteration(region)
@@ -275,7 +275,7 @@ class Assembly(Slots):
             out.assign(name, Name(before))
         out.assign(first, kept)
 
-    def hand_back(self, one: Handed, region: Region, out: Emitter) -> None:
+    def hand_back(self, one: CarriedShadow, region: Scope, out: Emitter) -> None:
         """The shadow of what an iteration made is what the next iteration filled; that of what it got begins with
         zeros.
         """
@@ -286,7 +286,7 @@ class Assembly(Slots):
         first, later = Assign(one.carried, Name(one.first), loop.span), Assign(one.carried, one.zeros, loop.span)
         out.add(If(test, (first,), (later,), loop.span))
 
-    def make_last(self, one: Handed, loop: For, out: Emitter) -> None:
+    def make_last(self, one: CarriedShadow, loop: For, out: Emitter) -> None:
         """The shadow of what the last iteration made: the forward sweep needs no other."""
         iterations = out.atom(iteration_count(loop.start, loop.stop, loop.step))
         test = out.atom(Op(">", (iterations, Const(0))))
@@ -357,7 +357,7 @@ class Assembly(Slots):
         out.add(For(iteration, last, Const(-1), Const(-1), (*inner.out, *body, *after), False, stmt.span))
         return out.out
 
-    def iteration(self, region: Region) -> str:
+    def iteration(self, region: Scope) -> str:
         """The variable of a reversed loop that may be left early: the number of the iteration."""
         if id(region) not in self.iterations:
             self.iterations[id(region)] = self.emitter.fresh("iteration", INT64)

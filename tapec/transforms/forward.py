@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.activity import Activity, is_callee, outputs
-from tapec.analyses.memory import ALLOCATIONS, VIEWS, aliases
+from tapec.analyses.aliases import ALLOCATIONS, VIEWS, aliases
 from tapec.errors import NotDifferentiable
 from tapec.frontend.values import Sym, Tup
 from tapec.rules import rule_for
@@ -35,7 +35,7 @@ from tapec.syntax.core import (
     substitute,
     zero_of,
 )
-from tapec.syntax.custom import Custom
+from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule

@@ -12,16 +12,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.draws import drawn
-from tapec.analyses.memory import aliases
+from tapec.analyses.aliases import aliases
+from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable
 from tapec.syntax.core import Atom, Const, Function, If, Name, Op, Raise, Return, changed, walk
 from tapec.syntax.types import Array, Scalar
-from tapec.transforms.blocks import APART, TOGETHER, Row, allocated, extents, fill, fill_columns, fill_rows, halves
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
-from tapec.transforms.inline import inline
+from tapec.transforms.jacobian_blocks import (
+    APART,
+    TOGETHER,
+    Row,
+    allocated,
+    extents,
+    fill,
+    fill_columns,
+    fill_rows,
+    halves,
+)
 from tapec.transforms.reverse import reverse
+from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
 
 # a reverse sweep costs about as much as two forward ones: Griewank & Walther, table 4.4
@@ -171,7 +181,7 @@ class _Jacobian:
         for count, value in enumerate(self.values):
             single = replace(self.function, body=(*self.function.body[:-1], Return((value,), self.span)))
             row = reverse(single, self.sources, self.constants, unit_seed=True, fuse=self.fuse).function("row")
-            blocks += inline(self.out, row, {}, self.constants, not self.ran and count == 0)
+            blocks += spliced(self.out, row, {}, self.constants, not self.ran and count == 0)
         self.check_draws(len(self.values) > 1)
         return blocks
 
@@ -182,7 +192,7 @@ class _Jacobian:
             type_ = self.out.types[source]
             assert isinstance(type_, Scalar)
             one = self.out.cast(Const(1.0), type_)
-            tangents = inline(self.out, column, {dot: one}, self.constants, not self.ran and count == 0)
+            tangents = spliced(self.out, column, {dot: one}, self.constants, not self.ran and count == 0)
             found.append([self.converted(tangent, type_) for tangent in tangents])
         self.check_draws(len(self.sources) > 1)
         return [column[k] for k in range(len(self.values)) for column in found]

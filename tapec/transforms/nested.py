@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tapec.analyses.memory import handed_on
+from tapec.analyses.aliases import handed_on
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
-from tapec.frontend.complexes import each, joined, parts
+from tapec.frontend.complex_arithmetic import each, joined, parts
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes

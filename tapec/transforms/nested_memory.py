@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from tapec.analyses.memory import origins
+from tapec.analyses.aliases import origins
 from tapec.errors import ArgumentOverlap
 from tapec.frontend.evaluator import Evaluator
 from tapec.syntax.core import Assign, Const, Function, If, Name, Op, Raise, changed, walk

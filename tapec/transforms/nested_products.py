@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tapec.analyses.draws import drawn
+from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
+from tapec.frontend.allocation import dim
 from tapec.frontend.evaluator import Evaluator, Frame
-from tapec.frontend.memory import dim
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_none

@@ -20,13 +20,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tapec.analyses.regions import Region, Regions
+from tapec.analyses.scopes import Scope, Scopes
 from tapec.syntax.core import Assign, Const, Expr, Name, Op, Stmt, Store, reads
 from tapec.syntax.types import FLOAT64, Scalar
 from tapec.transforms.emitter import Emitter
 
 
-def with_reciprocals(items: Sequence[Any], region: Region, regions: Regions, emitter: Emitter) -> list[Any]:
+def with_reciprocals(items: Sequence[Any], region: Scope, scopes: Scopes, emitter: Emitter) -> list[Any]:
     """The statements of a reversed block, with reciprocals; see the module."""
     loops = region.loops()
     if not loops:
@@ -34,13 +34,13 @@ def with_reciprocals(items: Sequence[Any], region: Region, regions: Regions, emi
     uses = Counter(divisor for item in items if (divisor := _divisor(item, emitter)) is not None)
 
     def worth(divisor: str) -> bool:
-        made = [regions.of.get(id(stmt)) for stmt in regions.defs.get(divisor, ())]
-        if regions.merged(divisor) and regions.loop_of(divisor) is not None:
+        made = [scopes.of.get(id(stmt)) for stmt in scopes.defs.get(divisor, ())]
+        if scopes.merged(divisor) and scopes.loop_of(divisor) is not None:
             return all(place is not None and not place.inside(loops[0]) for place in made)
-        home = regions.home.get(divisor)
+        home = scopes.home.get(divisor)
         return uses[divisor] > 1 or home is None or not home.inside(loops[0])
 
-    inverses = _known(items, region, regions, emitter)
+    inverses = _known(items, region, scopes, emitter)
     out: list[Any] = []
     for item in items:
         divisor = _divisor(item, emitter)
@@ -55,14 +55,14 @@ def with_reciprocals(items: Sequence[Any], region: Region, regions: Regions, emi
     return out
 
 
-def _known(items: Sequence[Any], region: Region, regions: Regions, emitter: Emitter) -> dict[str, Name]:
+def _known(items: Sequence[Any], region: Scope, scopes: Scopes, emitter: Emitter) -> dict[str, Name]:
     """The reciprocals that a reversed block reads anyway, by what they are those of."""
     found: dict[str, Name] = {}
     for name in dict.fromkeys(name for item in items if isinstance(item, Assign | Store) for name in reads(item)):
-        match regions.defs.get(name):
+        match scopes.defs.get(name):
             case [Assign(value=Op(fn="/", args=(Const(value=1.0), Name(id=divisor)))) as made]:
                 alike = emitter.types.get(name) == emitter.types.get(divisor)
-                if alike and regions.of.get(id(made)) is region and not regions.merged(divisor):
+                if alike and scopes.of.get(id(made)) is region and not scopes.merged(divisor):
                     found[divisor] = Name(name)
     return found
 

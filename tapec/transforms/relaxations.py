@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tapec.analyses.memory import Aliases, aliases
+from tapec.analyses.aliases import Aliases, aliases
 from tapec.journal import Listener, Named
 from tapec.syntax.core import (
     Assign,

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tapec.analyses.activity import is_callee
-from tapec.analyses.memory import ALLOCATIONS, VIEWS
-from tapec.analyses.regions import Region
+from tapec.analyses.aliases import ALLOCATIONS, VIEWS
+from tapec.analyses.scopes import Scope
 from tapec.syntax.core import Assign, Call, For, If, Loop, Name, Op, Stmt, has_checkpoints, names_in, reads, walk
 from tapec.syntax.types import Array, Scalar
-from tapec.transforms.costs import STORE, Costs, allocates, repeatable
-from tapec.transforms.exits import count_breaks
+from tapec.transforms.loop_exits import count_breaks
+from tapec.transforms.recomputation_costs import STORE, Costs, allocates, repeatable
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop
 
 
 class Replays(Costs):
     """Chooses the loops of one function."""
 
-    _pending: list[tuple[str, Region]]
+    _pending: list[tuple[str, Scope]]
 
     def _choose_replays(self, block: RevBlock, only_arrays: bool = False) -> None:
         """Choose the loops whose iterations are run again; in a fused iteration, where buffers are small, only for
@@ -62,27 +62,27 @@ class Replays(Costs):
         region = item.body.region
         deepest = max(len(inner.loops()) for inner in self._inside(region))
         for name in sorted(_names_read(item.body)):
-            home = self.regions.home.get(name)
+            home = self.scopes.home.get(name)
             if home is None or not home.inside(region) or self._cost(name, home) < STORE:
                 continue
             if not isinstance(self.types[name], Scalar) or len(home.loops()) >= deepest:
                 return True
         return False
 
-    def _inside(self, region: Region) -> Iterator[Region]:
+    def _inside(self, region: Scope) -> Iterator[Scope]:
         """A region and those inside it."""
         yield region
         for stmt in region.block:
-            for inner in self.regions.body[id(stmt)]:
+            for inner in self.scopes.body[id(stmt)]:
                 yield from self._inside(inner)
 
-    def _slice_inputs(self, body: Region, needed: set[str]) -> set[str] | None:
+    def _slice_inputs(self, body: Scope, needed: set[str]) -> set[str] | None:
         """What running an iteration of `body` again for the needed values reads; None if it would not repeat them."""
         pending, seen, classes = list(needed), set(), set()
         outside: set[str] = set()
 
         def control(stmt: Stmt) -> None:
-            for region in self.regions.of[id(stmt)].ancestors():
+            for region in self.scopes.of[id(stmt)].ancestors():
                 owner = region.owner
                 if region is body or owner is None:
                     return
@@ -107,20 +107,20 @@ class Replays(Costs):
 
         # of a product, say, the reversed statement reads the elements itself
         for name in needed:
-            ours = name in self.regions.home and isinstance(self.types[name], Array)
+            ours = name in self.scopes.home and isinstance(self.types[name], Array)
             if ours and self.memory.local_to(name, body) and not filled(name):
                 return None
         while pending:
             name = pending.pop()
-            if name in seen or name not in self.regions.home:
+            if name in seen or name not in self.scopes.home:
                 continue
             seen.add(name)
-            if not self.regions.home[name].inside(body):
-                if self.regions.loop_of(name) is body and not isinstance(self.types[name], Scalar):
+            if not self.scopes.home[name].inside(body):
+                if self.scopes.loop_of(name) is body and not isinstance(self.types[name], Scalar):
                     return None
                 outside.add(name)
                 continue
-            for stmt in self.regions.defs[name]:
+            for stmt in self.scopes.defs[name]:
                 pending.extend(reads(stmt))
                 control(stmt)
                 if not repeatable(stmt) or self._escapes(stmt, body):
@@ -133,7 +133,7 @@ class Replays(Costs):
                         return None
         return outside
 
-    def _escapes(self, stmt: Stmt, body: Region) -> bool:
+    def _escapes(self, stmt: Stmt, body: Scope) -> bool:
         """Whether a statement makes memory that outlives its iteration: made again, it would be another one."""
         if not isinstance(stmt, Assign) or isinstance(self.types[stmt.target], Scalar):
             return False

@@ -1,11 +1,11 @@
 """Reverse mode: a forward sweep that keeps what is needed, then the reverse sweep.
 
     relaxations  branches where elements take what is better          relaxations.py
-    growth       one shadow for arrays that grow                      growth.py
+    growth       one shadow for arrays that grow                      grown_shadows.py
     shadows      adjoint arrays beside the primal arrays              shadow.py
-    exits        iteration counts and exit numbers of loops with `break`   exits.py
+    exits        iteration counts and exit numbers of loops with `break`   loop_exits.py
     sweep        adjoint statements, last to first                    sweep.py
-    fusion       loops whose iterations are reversed as soon as they ran   fusion.py
+    fusion       loops whose iterations are reversed as soon as they ran   immediate_reversal.py
     storage      how each primal value reaches them                   storage.py
     slots        the buffers and stacks that it needs                 slots.py
     assembly     the two sweeps written out                           assembly.py
@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tapec.analyses.activity import Activity
-from tapec.analyses.memory import aliases, memory
-from tapec.analyses.regions import regions
-from tapec.analyses.sizes import Sizes
+from tapec.analyses.aliases import aliases, memory
+from tapec.analyses.batch_extents import BatchExtents
+from tapec.analyses.scopes import scopes
 from tapec.journal import Listener
 from tapec.syntax.core import (
     Assign,
@@ -39,22 +39,22 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.types import Array, Scalar, Type
-from tapec.transforms.asks import Asks
 from tapec.transforms.assembly import Assembly
-from tapec.transforms.checkpoints import find
+from tapec.transforms.checkpoint_contents import find
+from tapec.transforms.checkpoint_schedule import Forward, Schedule, never_read, sharing, without_stores
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.exits import instrument
-from tapec.transforms.fusion import Fused, Fusion
-from tapec.transforms.growth import Growing, expanded, with_growth
+from tapec.transforms.grown_shadows import GrownShadow, expanded, with_growth
+from tapec.transforms.immediate_reversal import ImmediateReversal, ReversedAtOnce
 from tapec.transforms.last_iteration import of_last_iteration
-from tapec.transforms.plan import Slot
-from tapec.transforms.putback import arrays_to_put_back, only_reversed, tell_put_back, with_old_values
+from tapec.transforms.loop_exits import instrument
+from tapec.transforms.plan_remarks import remark_plan
 from tapec.transforms.relaxations import with_branches
-from tapec.transforms.schedule import Forward, Schedule, never_read, sharing, without_stores
+from tapec.transforms.residual_requests import Asks
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.storage import Planner
+from tapec.transforms.storage_plan import Slot
 from tapec.transforms.sweep import RevBlock, Sweep
-from tapec.transforms.told import tell_plan
+from tapec.transforms.undo import arrays_to_undo, only_reversed, remark_undo, with_old_values
 
 
 @dataclass(frozen=True)
@@ -100,18 +100,18 @@ def reverse(
     adjoints of array sources are parameters after the seeds, and are added to.  With `fuse` the forward
     sweep reverses the iterations of independent loops as soon as they have run; with `grow`, by default as `fuse`,
     arrays that grow have one shadow.  `listener` is told what is decided.  Functions in `asked` have put what their
-    pullbacks take on lists: see handed.py. The iteration of a loop is reversed with `outputs`, the array parameters
-    whose last contents are results.
+    pullbacks take on lists: see recursive_residuals.py. The iteration of a loop is reversed with `outputs`, the array
+    parameters whose last contents are results.
     """
     function = _prepared(function, fuse, listener)
-    growing = with_growth(function, listener) if (fuse if grow is None else grow) else Growing(function)
+    growing = with_growth(function, listener) if (fuse if grow is None else grow) else GrownShadow(function)
     function = growing.function
     given = growing, sources, constants, unit_seed, shared, fuse
     if not fuse:
         return Reversal(*given, listener, outputs, asked=asked).run()
     first = Reversal(*given, None, outputs, asked=asked)
     swept = first.run()
-    arrays = arrays_to_put_back(function, first.program, first.planner)
+    arrays = arrays_to_undo(function, first.program, first.planner)
     if arrays:
         second = Reversal(*given, None, outputs, arrays, asked)
         changed = second.run()
@@ -126,14 +126,14 @@ def kept_by_loops(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], unit_seed: bool, fuse: bool
 ) -> list[tuple[For | Loop, list[tuple[Slot, Type]]]]:
     """What the reversal of a function stores for its outermost loops."""
-    # iterations that let an array grow are not run again from a snapshot: see growth.py
-    growing = Growing(_prepared(function, fuse, None))
+    # iterations that let an array grow are not run again from a snapshot: see grown_shadows.py
+    growing = GrownShadow(_prepared(function, fuse, None))
     worker = Reversal(growing, sources, constants, unit_seed, False, fuse, None)
     worker.run()
     kept = []
     for stmt in walk(worker.program.body):
         slots = [(slot, worker.types[name]) for slot, name in worker.plan.buffers.get(id(stmt), ())]
-        if slots and isinstance(stmt, For | Loop) and not worker.regions.of[id(stmt)].loops():
+        if slots and isinstance(stmt, For | Loop) and not worker.scopes.of[id(stmt)].loops():
             kept.append((stmt, slots))
     return kept
 
@@ -148,7 +148,7 @@ class Reversal(Assembly):
 
     def __init__(
         self,
-        growing: Growing,
+        growing: GrownShadow,
         sources: tuple[str, ...],
         constants: frozenset[str],
         unit_seed: bool,
@@ -179,7 +179,7 @@ class Reversal(Assembly):
         """Both sweeps."""
         seeds, seeding, swept, shadows = self.analyse()
         last = self.function.leaving
-        forward = self.record(self.program.body, self.regions.root)
+        forward = self.record(self.program.body, self.scopes.root)
         values, kept = self.keep_results(last)
         backward = (*self.reverse_block(swept, seeding),)
         adjoints, extra = self.adjoints(shadows)
@@ -202,7 +202,7 @@ class Reversal(Assembly):
             targets.update(p for p in function.params if isinstance(function.types[p], Array))
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         self.checkpoints = find(function, self.constants)
-        sizes = Sizes(function, (), regions(function))
+        sizes = BatchExtents(function, (), scopes(function))
         shadows = Shadows(emitter, self.activity, self.checkpoints, sizes, self.growing.lasts)
         given: list[str] = []
         if self.shared:
@@ -218,35 +218,35 @@ class Reversal(Assembly):
         groups = (*function.shared, *(group for group in beside if len(group) > 1))
         program = Function(function.name, (*function.params, *given), (*entry, *body), self.types, shared=groups)
         self.program = program
-        self.regions = regions(program)
+        self.scopes = scopes(program)
         for constant in self.constants:
-            self.regions.home[constant] = self.regions.root
-            self.regions.defs[constant] = []
-        self.memory = memory(program, self.regions, aliases(program), self.constants)
-        self.sweep = Sweep(emitter, self.regions, self.memory, self.activity, shadows)
+            self.scopes.home[constant] = self.scopes.root
+            self.scopes.defs[constant] = []
+        self.memory = memory(program, self.scopes, aliases(program), self.constants)
+        self.sweep = Sweep(emitter, self.scopes, self.memory, self.activity, shadows)
         self.sweep.checkpointed = self.scheduled
         self.sweep.old = old
         self.sweep.divide_once = self.fuse
         self.sweep.asked = self.asked
-        swept = self.sweep.run(program.body, self.regions.root)
+        swept = self.sweep.run(program.body, self.scopes.root)
         self.place_snapshots(program)
         seeds, seeding = self.seed(last, shadows)
-        self.fused = Fused()
+        self.fused = ReversedAtOnce()
         if self.fuse:
-            parts = (program, self.regions, self.memory, self.activity, self.exits, self.sweep)
-            fusion = Fusion(*parts, self.listener)
+            parts = (program, self.scopes, self.memory, self.activity, self.exits, self.sweep)
+            fusion = ImmediateReversal(*parts, self.listener)
             self.fused = fusion.choose(swept, seeding)
             seeding = ()
         bars = frozenset((*shadows.names.values(), *shadows.rows))
-        planner = Planner(emitter, self.regions, self.memory, self.exits, bars)
+        planner = Planner(emitter, self.scopes, self.memory, self.exits, bars)
         self.planner = planner
         planner.put_back = self.put_back
         planner.handed = frozenset(self.sweep.handed)
         self.begin_plan(planner)
         self.plan = planner.run(swept, self.fused.loops)
         if self.listener is not None:
-            tell_put_back(self.put_back, self.regions, self.listener)
-            tell_plan(self.plan, self.regions, self.memory, self.types, bars, self.listener)
+            remark_undo(self.put_back, self.scopes, self.listener)
+            remark_plan(self.plan, self.scopes, self.memory, self.types, bars, self.listener)
         return (*seeds, *given), seeding, swept, shadows
 
     def begin_plan(self, planner: Planner) -> None:
@@ -266,7 +266,7 @@ class Reversal(Assembly):
             given = not isinstance(stmt.slots, Name) or stmt.slots.id in self.function.params
             what = "checkpointed, with {0} snapshots" if given else "checkpointed"
             why = "iterations are run again from the nearest snapshot"
-            self.listener.decide(stmt.span, "checkpoints", what, why, stmt.slots)
+            self.listener.decide(stmt.span, "checkpoint_contents", what, why, stmt.slots)
         pull_back = functools.partial(reverse_iteration, listener=self.listener)
         schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], self.outputs is not None, pull_back)
         self.scheduled_forward[id(stmt)], reversed_ = schedule.write()
@@ -280,7 +280,7 @@ class Reversal(Assembly):
         out.span = last.span
         values: list[Atom] = []
         for value in last.values:
-            if isinstance(value, Name) and self.regions.loop_of(value.id) is not None:
+            if isinstance(value, Name) and self.scopes.loop_of(value.id) is not None:
                 values.append(out.let("result", value, self.types[value.id]))
             else:
                 values.append(value)
@@ -337,11 +337,11 @@ class Reversal(Assembly):
             for copies, original, copy in (*before, *after):
                 made = Assign(copy, Op("copy", (Name(original),)), getattr(stmt, "span", None))
                 copies.setdefault(id(stmt), []).append(made)
-                region = self.regions.of[id(stmt)]
-                self.regions.of[id(made)] = region
-                self.regions.place[id(made)] = self.regions.place[id(stmt)]
-                self.regions.home[copy] = region
-                self.regions.defs[copy] = [made]
+                region = self.scopes.of[id(stmt)]
+                self.scopes.of[id(made)] = region
+                self.scopes.place[id(made)] = self.scopes.place[id(stmt)]
+                self.scopes.home[copy] = region
+                self.scopes.defs[copy] = [made]
                 self.memory.homes[self.memory.aliases.find(copy)] = region
 
 

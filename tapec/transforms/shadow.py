@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tapec.analyses.activity import Activity
-from tapec.analyses.memory import ALLOCATIONS, VIEWS
-from tapec.analyses.rotation import permutation
-from tapec.analyses.sizes import Sizes
+from tapec.analyses.aliases import ALLOCATIONS, VIEWS
+from tapec.analyses.batch_extents import BatchExtents
+from tapec.analyses.buffer_rotation import permutation
 from tapec.errors import NotDifferentiable
 from tapec.rules.library import PRIMITIVES
 from tapec.syntax.core import (
@@ -30,9 +30,9 @@ from tapec.syntax.core import (
     Push,
     Stmt,
 )
-from tapec.syntax.custom import Custom
+from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array, Stack
-from tapec.transforms.checkpoints import Checkpointed
+from tapec.transforms.checkpoint_contents import Checkpointed
 from tapec.transforms.emitter import Emitter
 
 
@@ -44,7 +44,7 @@ class Shadows:
         emitter: Emitter,
         activity: Activity,
         checkpoints: dict[str, Checkpointed],
-        sizes: Sizes,
+        sizes: BatchExtents,
         lasts: Mapping[str, str] | None = None,
     ) -> None:
         self.emitter = emitter
@@ -54,7 +54,7 @@ class Shadows:
         # the memory of shadows that are in the order of columns
         self.rows: set[str] = set()
         self.checkpoints = checkpoints
-        # arrays that grow have the shadow of the last of them: see growth.py
+        # arrays that grow have the shadow of the last of them: see grown_shadows.py
         self.lasts = lasts or {}
         # each iteration of a checkpointed loop hands these on as values: what they hold last has a shadow of its own
         self.values = {name for info in checkpoints.values() for name in info.values}

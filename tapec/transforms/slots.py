@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tapec.analyses.regions import Region
+from tapec.analyses.scopes import Scope
 from tapec.syntax.core import Assign, Atom, Const, Expr, For, Loop, Name, Op, Push, Stmt, Store
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.plan import Plan, Slot
+from tapec.transforms.storage_plan import Slot, StoragePlan
 
 
 class Slots:
@@ -14,9 +14,9 @@ class Slots:
 
     types: dict[str, Type]
     emitter: Emitter
-    plan: Plan
+    plan: StoragePlan
 
-    def counter(self, region: Region, stmt: For | Loop) -> list[Stmt]:
+    def counter(self, region: Scope, stmt: For | Loop) -> list[Stmt]:
         """The iteration's number, where the loop's variable is something else."""
         name = self.plan.counters.get(id(region))
         if name is None or not isinstance(stmt, For):

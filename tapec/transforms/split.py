@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tapec.analyses.memory import VIEWS, aliases, is_memory
+from tapec.analyses.aliases import VIEWS, aliases, is_memory
 from tapec.syntax.core import (
     Assign,
     Block,

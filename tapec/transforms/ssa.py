@@ -47,14 +47,14 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Scalar, Stack, Type
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.exits import count_breaks
+from tapec.transforms.loop_exits import count_breaks
 
 Env = dict[str, Atom]
 Live = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Bound:
+class Binding:
     """What some names of a function are to begin with; the atoms are of another program, which may use the same names.
 
     types  of the names among the atoms
@@ -68,7 +68,7 @@ def to_ssa(
     function: Function,
     constants: frozenset[str] = frozenset(),
     avoid: frozenset[str] = frozenset(),
-    bound: Bound | None = None,
+    bound: Binding | None = None,
 ) -> Function:
     """The same program in single assignment; `avoid` holds names that must not be used."""
     worker = _Ssa(function, constants, avoid)
@@ -139,7 +139,7 @@ class _Ssa:
         self.liveness = _Liveness()
         self.loops: list[dict[str, str]] = []
 
-    def begin(self, bound: Bound, out: Emitter) -> Env:
+    def begin(self, bound: Binding, out: Emitter) -> Env:
         self.types.update(bound.types)
         self.emitter.taken.update(bound.types)
         env: Env = {}

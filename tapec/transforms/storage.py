@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 
-from tapec.analyses.regions import Region
+from tapec.analyses.scopes import Scope
 from tapec.syntax.core import Assign, Expr, For, If, Loop, Name, reads, walk
 from tapec.syntax.types import Array, Scalar, Stack
-from tapec.transforms.costs import STORE, STORE_ARRAY
-from tapec.transforms.extents import literal
-from tapec.transforms.passed import handed, rotation
-from tapec.transforms.plan import Plan, Slot
+from tapec.transforms.carried_shadows import carried_shadows, rotation
+from tapec.transforms.iteration_bounds import literal
+from tapec.transforms.recomputation_costs import STORE, STORE_ARRAY
+from tapec.transforms.storage_plan import Slot, StoragePlan
 from tapec.transforms.stored_elements import StoredElements
 from tapec.transforms.sweep import RevBlock, RevIf, RevLoop, always_breaks
 
@@ -39,7 +39,7 @@ class Planner(StoredElements):
     lists: dict[Scalar | Array, str]
     label = ""
 
-    def run(self, reverse: RevBlock, fused: dict[int, RevLoop] | None = None) -> Plan:
+    def run(self, reverse: RevBlock, fused: dict[int, RevLoop] | None = None) -> StoragePlan:
         """The plan for what is left of the reverse sweep, and for the loops that are fused."""
         self.lists = {}
         bodies = [reverse, *(item.body for item in (fused or {}).values())]
@@ -71,19 +71,19 @@ class Planner(StoredElements):
                 return
             asked.remove(name)
             again = self.plan.reloaded.get(name)
-            for stmt in self.regions.defs[name] if again is None else (again,):
+            for stmt in self.scopes.defs[name] if again is None else (again,):
                 for operand in reads(stmt):
                     visit(operand)
             found[name] = None
 
-        for name in sorted(names, key=lambda n: self.regions.place[id(self.regions.defs[n][0])]):
+        for name in sorted(names, key=lambda n: self.scopes.place[id(self.scopes.defs[n][0])]):
             visit(name)
         return list(found)
 
-    def _turn(self, demand: tuple[str, Region]) -> tuple[bool, int]:
+    def _turn(self, demand: tuple[str, Scope]) -> tuple[bool, int]:
         """Where a demand stands among the others: the last is the first to be met."""
-        defs = self.regions.defs[demand[0]]
-        return len(defs) > 1, -self.regions.place[id(defs[0])] if defs else 0
+        defs = self.scopes.defs[demand[0]]
+        return len(defs) > 1, -self.scopes.place[id(defs[0])] if defs else 0
 
     # what is read
 
@@ -103,7 +103,7 @@ class Planner(StoredElements):
                     for name in reads(stmt):
                         self._demand(Name(name), region)
 
-    def _demand_loop(self, loop: For | Loop, region: Region) -> None:
+    def _demand_loop(self, loop: For | Loop, region: Scope) -> None:
         if isinstance(loop, For):
             for bound in (loop.start, loop.stop, loop.step):
                 self._demand(bound, region)
@@ -119,15 +119,15 @@ class Planner(StoredElements):
 
     # values
 
-    def _provide(self, name: str, region: Region) -> None:
-        loop = self.regions.loop_of(name) if self.regions.merged(name) else None
+    def _provide(self, name: str, region: Scope) -> None:
+        loop = self.scopes.loop_of(name) if self.scopes.merged(name) else None
         if loop is not None and region.inside(loop):
             # a fused iteration is reversed before it sets the names for the next one
             if (name, id(loop)) not in self._done and id(loop) not in self.plan.fused:
                 self._done.add((name, id(loop)))
                 self._store_head(name, loop)
             return
-        home = self.regions.home[name]
+        home = self.scopes.home[name]
         if (name, id(home)) in self._done:
             return
         cost = self._cost(name, home)
@@ -136,7 +136,7 @@ class Planner(StoredElements):
         self._done.add((name, id(home)))
         if not chain:
             return  # still in its variable, or replayed
-        defs = self.regions.defs[name]
+        defs = self.scopes.defs[name]
         if len(defs) == 1 and isinstance(defs[0], For):
             return  # the reversed loop's own variable
         if len(defs) == 1 and self.copied(defs[0]):
@@ -158,48 +158,48 @@ class Planner(StoredElements):
         slot = self._slot(name, chain)
         self.plan.stored[name] = slot
 
-    def _from_merge(self, name: str, home: Region) -> bool:
+    def _from_merge(self, name: str, home: Scope) -> bool:
         """Have a branch's value from the name that it is merged into: one place is kept for both branches."""
         branch = home.owner
         if not isinstance(branch, If) or self.is_exit_test(branch):
             return False
         for stmt in home.block:
             if isinstance(stmt, Assign) and stmt.value == Name(name) and self.types[stmt.target] == self.types[name]:
-                defs = self.regions.defs[stmt.target]
-                if len(defs) > 1 and all(self.regions.of[id(one)].owner is branch for one in defs):
+                defs = self.scopes.defs[stmt.target]
+                if len(defs) > 1 and all(self.scopes.of[id(one)].owner is branch for one in defs):
                     self.plan.recomputed.setdefault(id(home), []).append(name)
                     self.plan.reloaded[name] = Assign(name, Name(stmt.target), stmt.span)
                     self._demand(Name(stmt.target), home)
                     return True
         return False
 
-    def _store_head(self, name: str, loop: Region) -> None:
+    def _store_head(self, name: str, loop: Scope) -> None:
         if self._passed_on(name, loop) or self._counts(name, loop):
             return
         root = self.root(loop.parent) if loop.parent is not None else loop
         chain = tuple(r for r in reversed(loop.loops()) if r is loop or (r is not root and r.inside(root)))
         self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, chain, loop)
 
-    def _passed_on(self, name: str, loop: Region) -> bool:
-        """Whether a reversed iteration has a name by what the iterations do with it: see passed.py."""
+    def _passed_on(self, name: str, loop: Scope) -> bool:
+        """Whether a reversed iteration has a name by what the iterations do with it: see carried_shadows.py."""
         owner = loop.owner
         known = {one for one, where in self._done if where == id(loop)} - {name}
         outside = loop.parent is not None and not self.chain(loop.parent)
         if not outside or not isinstance(owner, For) or id(loop) in self.plan.replayed or id(owner) in self.exits.of:
             return False
-        turned = rotation(name, loop, self.regions)
+        turned = rotation(name, loop, self.scopes)
         if turned and known.isdisjoint(turned):
             self.plan.rotated.setdefault(id(loop), []).append(turned)
             self._done |= {(one, id(loop)) for one in turned}
             return True
-        found = handed(name, loop, self.regions, self.memory, self.types) if name in self.shadows else None
+        found = carried_shadows(name, loop, self.scopes, self.memory, self.types) if name in self.shadows else None
         if found is None or found.made in known:
             return False
         self.plan.handed.setdefault(id(loop), []).append(found)
         self._done.add((found.made, id(loop)))
         return True
 
-    def _counts(self, name: str, loop: Region) -> bool:
+    def _counts(self, name: str, loop: Scope) -> bool:
         """Whether the number of an iteration tells what it begins with."""
         found = self.counting(name, loop)
         if found is None or loop.parent is None:
@@ -210,7 +210,7 @@ class Planner(StoredElements):
         self._demand_loop_counter(loop)
         return True
 
-    def _slot(self, name: str, chain: tuple[Region, ...], iteration: Region | None = None) -> Slot:
+    def _slot(self, name: str, chain: tuple[Scope, ...], iteration: Scope | None = None) -> Slot:
         """Where a value is kept; with `iteration` what an iteration begins with."""
         type_ = self.types[name]
         outermost = chain[0].owner
@@ -227,13 +227,13 @@ class Planner(StoredElements):
                 outermost = inner[0].owner
         else:
             assert isinstance(type_, Scalar | Array)
-            slot = self._stack(name, type_, chain, iteration or self.regions.home[name])
+            slot = self._stack(name, type_, chain, iteration or self.scopes.home[name])
         self.plan.buffers.setdefault(id(outermost), []).append((slot, name))
         for loop in chain:
             self._demand_loop_counter(loop)
         return slot
 
-    def _stack(self, name: str, type_: Scalar | Array, chain: tuple[Region, ...], home: Region) -> Slot:
+    def _stack(self, name: str, type_: Scalar | Array, chain: tuple[Scope, ...], home: Scope) -> Slot:
         """A list for the values of a name; what a call keeps goes on one for all of a type."""
         if self.tape is None or len(chain) > 1 or chain[0] is not self.tape:
             return Slot(
@@ -246,7 +246,7 @@ class Planner(StoredElements):
             self.lists[type_] = self.emitter.fresh(f"{self.label}_{type_.dtype}s", Stack(type_))
         return Slot(self.lists[type_], chain, False, late=True)
 
-    def _counted(self, chain: tuple[Region, ...]) -> tuple[int, tuple[Expr, ...]] | None:
+    def _counted(self, chain: tuple[Scope, ...]) -> tuple[int, tuple[Expr, ...]] | None:
         """The place from which on the iteration counts of loops are known before the first of them, and those
         counts.
         """
@@ -265,15 +265,15 @@ class Planner(StoredElements):
                 return first, extents
         return None
 
-    def _on_stack(self, buffer: str, inner: Region, around: tuple[Region, ...]) -> None:
+    def _on_stack(self, buffer: str, inner: Scope, around: tuple[Scope, ...]) -> None:
         """Have a buffer that is made before a loop, in each iteration of those around, back in the reverse sweep."""
         type_ = self.types[buffer]
         assert inner.parent is not None and around[0].owner is not None and isinstance(type_, Array)
         stack = self._stack(buffer, type_, around, inner.parent)
         self.plan.buffers.setdefault(id(around[0].owner), []).append((stack, buffer))
         self.plan.stored[buffer] = stack
-        self.regions.home[buffer] = inner.parent
-        self.regions.defs[buffer] = []
+        self.scopes.home[buffer] = inner.parent
+        self.scopes.defs[buffer] = []
 
 
 def _few(extents: tuple[Expr, ...]) -> bool:

@@ -17,32 +17,32 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from tapec.analyses.memory import Memory
-from tapec.analyses.regions import Region, Regions
+from tapec.analyses.aliases import Memory
+from tapec.analyses.scopes import Scope, Scopes
 from tapec.syntax.core import Assign, Break, Expr, Name, Op, Raise, Return, Stmt, Store, may_leave, walk
 from tapec.syntax.types import Array, Scalar
-from tapec.transforms.checkpoints import contents
-from tapec.transforms.costs import STORE
+from tapec.transforms.checkpoint_contents import contents
 from tapec.transforms.emitter import Emitter
-from tapec.transforms.exits import Exits
-from tapec.transforms.heads import Heads
+from tapec.transforms.iteration_starts import IterationStarts
+from tapec.transforms.loop_exits import Exits
+from tapec.transforms.recomputation_costs import STORE
 
 
-class StoredElements(Heads):
+class StoredElements(IterationStarts):
     """Finds such elements, and has the values from them."""
 
     def __init__(
-        self, emitter: Emitter, regions: Regions, memory: Memory, exits: Exits, shadows: frozenset[str]
+        self, emitter: Emitter, scopes: Scopes, memory: Memory, exits: Exits, shadows: frozenset[str]
     ) -> None:
-        super().__init__(emitter, regions, memory, exits, shadows)
+        super().__init__(emitter, scopes, memory, exits, shadows)
         self._holders: dict[str, Store | None] = {}
 
-    def held(self, name: str, home: Region) -> Store | None:
+    def held(self, name: str, home: Scope) -> Store | None:
         """The store of a value into an element, if loading it from there takes least."""
         again = self._again(name, home)
         return None if self._loaded(name, home, again) is None else self.holder(name, home, again)
 
-    def from_element(self, name: str, stmt: Store, home: Region) -> None:
+    def from_element(self, name: str, stmt: Store, home: Scope) -> None:
         """Load a value of an iteration from the element that it is stored in."""
         operands = (Name(stmt.array), *stmt.index)
         self.plan.recomputed.setdefault(id(home), []).append(name)
@@ -51,41 +51,41 @@ class StoredElements(Heads):
         for operand in operands:
             self._demand(operand, home)
 
-    def holder(self, name: str, home: Region, again: float) -> Store | None:
+    def holder(self, name: str, home: Scope, again: float) -> Store | None:
         if name not in self._holders:
             self._holders[name] = self._find(name, home)
         found = self._holders[name]
         return found if found is None or again >= STORE or self._class(found.array) in self._whole else None
 
-    def _find(self, name: str, home: Region) -> Store | None:
+    def _find(self, name: str, home: Scope) -> Store | None:
         type_ = self.types[name]
-        if len(self.regions.defs[name]) != 1 or not isinstance(type_, Scalar) or not type_.is_float:
+        if len(self.scopes.defs[name]) != 1 or not isinstance(type_, Scalar) or not type_.is_float:
             return None
         stores = (stmt for stmt in home.block if isinstance(stmt, Store) and stmt.value == Name(name))
         return next((stmt for stmt in stores if self._holds(stmt, name, home)), None)
 
-    def _holds(self, stmt: Store, name: str, home: Region) -> bool:
+    def _holds(self, stmt: Store, name: str, home: Scope) -> bool:
         """Whether the element that a value is stored in holds it whenever the reversed iteration asks for it."""
         array, cls = self.types[stmt.array], self._class(stmt.array)
         if stmt.accumulate or not isinstance(array, Array) or array.element != self.types[name]:
             return False
         # others see parameters, and may change them before the reverse sweep
-        if any(self._class(one) == cls for one in (*self.shadows, *self.put_back, *self.regions.params)):
+        if any(self._class(one) == cls for one in (*self.shadows, *self.put_back, *self.scopes.params)):
             return False
-        first, last = self.regions.place[id(self.regions.defs[name][0])], self.regions.place[id(stmt)]
-        between = tuple(one for one in home.block if first < self.regions.place[id(one)] < last)
+        first, last = self.scopes.place[id(self.scopes.defs[name][0])], self.scopes.place[id(stmt)]
+        between = tuple(one for one in home.block if first < self.scopes.place[id(one)] < last)
         if may_leave(between, Break, Return, Raise):
             return False
         # the load stands where the value is made
         made = (place for operand in stmt.index for place in self._made_in(operand, home))
         return all(place < first for place in made) and self.memory.stable(stmt, stmt.array)
 
-    def _made_in(self, operand: Expr, home: Region) -> list[int]:
+    def _made_in(self, operand: Expr, home: Scope) -> list[int]:
         """Where a block makes an operand."""
         if not isinstance(operand, Name):
             return []
-        defs = (one for one in self.regions.defs.get(operand.id, ()) if self.regions.of[id(one)].inside(home))
-        return [self.regions.place[id(one)] for one in defs]
+        defs = (one for one in self.scopes.defs.get(operand.id, ()) if self.scopes.of[id(one)].inside(home))
+        return [self.scopes.place[id(one)] for one in defs]
 
     def _class(self, array: str) -> str:
         return self.memory.aliases.find(array)
@@ -93,7 +93,7 @@ class StoredElements(Heads):
     @cached_property
     def _whole(self) -> frozenset[str]:
         """The memory that some operation other than a load reads."""
-        stmts = (stmt for stmt in walk(self.regions.root.block) if not _in_loops(stmt))
+        stmts = (stmt for stmt in walk(self.scopes.root.block) if not _in_loops(stmt))
         return frozenset(self._class(name) for stmt in stmts for name in contents(stmt, self.types))
 
 

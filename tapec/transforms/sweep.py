@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapec.analyses.activity import Activity, is_callee, outputs
-from tapec.analyses.memory import Memory
-from tapec.analyses.regions import Region, Regions
+from tapec.analyses.aliases import Memory
+from tapec.analyses.scopes import Scope, Scopes
 from tapec.errors import NotDifferentiable
 from tapec.rules import rule_for
 from tapec.rules.formula import fold
@@ -39,14 +39,14 @@ from tapec.syntax.core import (
     substitute,
     zero_of,
 )
-from tapec.syntax.custom import Custom
+from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array, Scalar, Stack
-from tapec.transforms.asks import Asks, Unhandable
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
 from tapec.transforms.reciprocals import with_reciprocals
+from tapec.transforms.residual_requests import Asks, Unhandable
 from tapec.transforms.shadow import Shadows
-from tapec.transforms.shared import share_functions
+from tapec.transforms.shared_functions import share_functions
 
 
 @dataclass
@@ -70,7 +70,7 @@ class RevLoop:
 class RevBlock:
     """Reversed statements of a region, and the adjoints of the numbers at home in it."""
 
-    region: Region
+    region: Scope
     items: list[Stmt | RevIf | RevLoop] = field(default_factory=list)
     adjoints: list[str] = field(default_factory=list)
 
@@ -81,14 +81,14 @@ class Sweep:
     def __init__(
         self,
         emitter: Emitter,
-        regions: Regions,
+        scopes: Scopes,
         memory: Memory,
         activity: Activity,
         shadows: Shadows,
     ) -> None:
         self.emitter = emitter
         self.types = emitter.types
-        self.regions = regions
+        self.scopes = scopes
         self.memory = memory
         self.activity = activity
         self.shadows = shadows
@@ -113,38 +113,38 @@ class Sweep:
         if name not in self.bars:
             bar = self.emitter.fresh(f"{name}_bar", self.types[name])
             self.bars[name] = bar
-            self.homes.setdefault(id(self.regions.home[name]), []).append(bar)
+            self.homes.setdefault(id(self.scopes.home[name]), []).append(bar)
         return self.bars[name]
 
     def stack_bar(self, name: str) -> str:
         """For a stack of numbers, the stack of their adjoints; the forward sweep leaves both empty."""
         if name not in self.bars:
             self.bars[name] = self.shadows.of(name)
-            self.homes.setdefault(id(self.regions.home[name]), []).append(self.bars[name])
+            self.homes.setdefault(id(self.scopes.home[name]), []).append(self.bars[name])
         return self.bars[name]
 
-    def run(self, block: Block, region: Region) -> RevBlock:
+    def run(self, block: Block, region: Scope) -> RevBlock:
         result = RevBlock(region)
         for stmt in reversed(block):
             self.emitter.span = getattr(stmt, "span", None)
             result.items += self.reverse(stmt)
         if self.divide_once:
-            result.items = with_reciprocals(result.items, region, self.regions, self.emitter)
+            result.items = with_reciprocals(result.items, region, self.scopes, self.emitter)
         result.adjoints = self.homes.setdefault(id(region), [])
-        if region is self.regions.root:
-            share_functions(result, self.regions, self.types)
+        if region is self.scopes.root:
+            share_functions(result, self.scopes, self.types)
         return result
 
     def reverse(self, stmt: Stmt) -> list[Any]:
         match stmt:
             case If(body=body, orelse=orelse):
-                inner, other = self.regions.body[id(stmt)]
+                inner, other = self.scopes.body[id(stmt)]
                 reversed_if = RevIf(stmt, self.run(body, inner), self.run(orelse, other))
                 return [reversed_if] if reversed_if.body.items or reversed_if.orelse.items else []
             case For(slots=slots) if slots is not None and self.checkpointed is not None:
                 return list(self.checkpointed(stmt))
             case For(body=body) | Loop(body=body):
-                (inner,) = self.regions.body[id(stmt)]
+                (inner,) = self.scopes.body[id(stmt)]
                 reversed_loop = RevLoop(stmt, self.run(body, inner))
                 return [reversed_loop] if reversed_loop.body.items else []
         out = self.emitter.child()
@@ -247,7 +247,7 @@ class Sweep:
         if isinstance(value, Name | Const):
             if isinstance(value, Name) and value.id in self.activity:
                 self.contribute(value.id, Name(bar), out)
-            if self.regions.merged(target) and self.regions.loop_of(target) is not None:
+            if self.scopes.merged(target) and self.scopes.loop_of(target) is not None:
                 # the iteration before sees this variable anew
                 type_ = self.types[target]
                 assert isinstance(type_, Scalar)

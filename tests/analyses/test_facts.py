@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.optimise.clean.liveness import distinct
+from tapec.optimise.simplify.liveness import distinct
 from tapec.syntax.core import Assign, For, map_blocks, substitute, walk
 from tapec.syntax.types import Array
 from tests.optimise.reading import read

@@ -15,7 +15,7 @@ import pytest
 
 import tapec
 import tapec.pipeline
-from tapec.backend import fresh
+from tapec.backend import staleness
 from tests.backend.processes import COMPILED, Project
 
 # most of these start several processes
@@ -207,7 +207,7 @@ def test_what_an_object_holds_is_followed_behind_an_entry(builds: list[str], mon
     for rate, count in ((2.0, 1), (2.0, 1), (3.0, 2), (2.0, 2)):
         if count == 1:
             # as another process finds it
-            monkeypatch.setattr(fresh, "_made", OrderedDict())
+            monkeypatch.setattr(staleness, "_made", OrderedDict())
         RATES.rate = rate
         assert tapec.jvp(reads_a_namespace, (1.0,), (1.0,)) == (rate, rate)
         assert builds == ["reads_a_namespace"] * count

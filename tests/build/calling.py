@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.build.interface import Group, Interface, Result, Tree
+from tapec.build.interface import Interface, ParameterGroup, Result, Tree
 
 _LIBC = ctypes.CDLL(None)
 _LIBC.free.argtypes = [ctypes.c_void_p]
@@ -76,7 +76,7 @@ def number(dtype: str) -> Any:
 
 
 def _leaves(tree: Tree, value: Any) -> Iterator[tuple[int, Any]]:
-    if isinstance(tree, Group):
+    if isinstance(tree, ParameterGroup):
         for item, inner in zip(tree.items, value, strict=True):
             yield from _leaves(item, inner)
     elif tree is not None:
@@ -97,6 +97,6 @@ def _taken(one: Result, room: Any) -> Any:
 
 
 def _structure(tree: Tree, leaves: list[Any]) -> Any:
-    if isinstance(tree, Group):
+    if isinstance(tree, ParameterGroup):
         return tuple(_structure(item, leaves) for item in tree.items)
     return None if tree is None else leaves[tree]

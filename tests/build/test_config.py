@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tapec.build.build_target import Output, Target
 from tapec.build.config import read
-from tapec.build.target import Output, Target
 from tapec.errors import UsageError
 from tapec.options import Options
 

@@ -10,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from tapec.build.native import SUPPORT
+from tapec.build.object_code import SUPPORT
 from tapec.build.toolchain import toolchain
 
 pytestmark = pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="no C compiler")

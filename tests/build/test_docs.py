@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from tapec.build import config
-from tapec.build.target import KINDS, MODES
+from tapec.build.build_target import KINDS, MODES
 from tapec.options import Keywords
 
 ROOT = Path(__file__).resolve().parents[2]

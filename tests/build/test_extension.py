@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from tapec.backend import jit
-from tapec.build.build import build
-from tapec.build.target import Output, Target, derive
+from tapec.build.build_target import Output, Target, derive
+from tapec.build.outputs_to_folder import build
 from tapec.errors import TapecError, UnsupportedType, UsageError
 from tapec.options import Options
 from tests.build import extension_model

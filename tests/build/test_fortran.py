@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
+from tapec.build.c_header import HeaderEntry
 from tapec.build.fortran import fortran_text
-from tapec.build.header import Entry
 from tapec.build.interface import Interface, Parameter, Result
 
 X = Parameter("x", "x", "float64", 2, "A", array=True)
@@ -19,10 +19,10 @@ RESULTS = (Result("Value", "value", "int16"), Result("x_grad", "gradient by `x`"
 BLOCK = Result("block", "block", "float64", 3, array=True)
 
 ENTRIES = [
-    Entry(Interface("f", (X, LONG, STATUS), RESULTS, (), 0), "What f does, in many words. " * 8),
-    Entry(Interface("Point", (POINT,), (), (), None), "A function with the name of its argument."),
-    Entry(Interface("F", (POINT,), (BLOCK,), (), 0), "Another one."),
-    Entry(Interface("g" * 80, (), (), (), None), "Nothing."),
+    HeaderEntry(Interface("f", (X, LONG, STATUS), RESULTS, (), 0), "What f does, in many words. " * 8),
+    HeaderEntry(Interface("Point", (POINT,), (), (), None), "A function with the name of its argument."),
+    HeaderEntry(Interface("F", (POINT,), (BLOCK,), (), 0), "Another one."),
+    HeaderEntry(Interface("g" * 80, (), (), (), None), "Nothing."),
 ]
 
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from tapec.backend.jit import load
+from tapec.build.build_target import Output, Target, derive_function
+from tapec.build.c_library import write_library
 from tapec.build.extension import build_extension
-from tapec.build.library import write_library
-from tapec.build.native import compile_native
+from tapec.build.object_code import compile_native
 from tapec.build.processor import processor
-from tapec.build.target import Output, Target, derive_function
 from tapec.options import chosen
 from tests.build.blas import OPENBLAS, SYMBOLS, load_blas
 from tests.build.calling import Entry
 from tests.build.functions import dense
-from tests.build.test_library import run
+from tests.build.test_c_library import run
 from tests.oracles import interpreted, leaves
 
 pytestmark = pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="no C compiler")

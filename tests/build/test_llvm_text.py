@@ -8,7 +8,7 @@ import pickle
 import pytest
 from llvmlite import binding
 
-from tapec.build import header, interface, llvm_text
+from tapec.build import c_header, interface, llvm_text
 from tapec.build.llvm_text import Item, argument_types, isolated, reached, take_apart
 from tapec.build.symbols import refusal
 from tapec.build.worker import Failures, _pickle
@@ -96,7 +96,7 @@ def test_types_of_arguments():
     assert argument_types(Item("f", typed, "define")) == ["ptr", "ptr", "i1", "ptr"]
 
 
-@pytest.mark.parametrize("module", [header, interface, llvm_text])
+@pytest.mark.parametrize("module", [c_header, interface, llvm_text])
 def test_examples_in_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted > 0 and result.failed == 0

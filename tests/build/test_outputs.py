@@ -6,18 +6,18 @@ import numba
 import numpy as np
 
 from tapec.backend.jit import load
+from tapec.build.build_target import DerivedTarget, Target, derive_function
 from tapec.build.interface import gradient_sources
-from tapec.build.outputs import Written, with_outputs
-from tapec.build.target import Derived, Target, derive_function
+from tapec.build.outputs import WrittenOutputs, with_outputs
 
 VECTOR, MATRIX = numba.float64[:], numba.float64[:, :]
 
 
-def derived(f, *signature, **target) -> Derived:
+def derived(f, *signature, **target) -> DerivedTarget:
     return derive_function(Target("", **target), f, signature)
 
 
-def written(f, *signature, **target) -> Written:
+def written(f, *signature, **target) -> WrittenOutputs:
     one = derived(f, *signature, **target)
     return with_outputs(one.program, gradient_sources(one))
 

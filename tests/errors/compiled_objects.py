@@ -1,4 +1,6 @@
-"""Compiled functions: Jacobians, objects, variables and other functions, where they are refused; see `compiled.py`."""
+"""Compiled functions: Jacobians, objects, variables and other functions, where they are refused; see
+`compiled_function.py`.
+"""
 
 from __future__ import annotations
 

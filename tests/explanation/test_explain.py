@@ -181,7 +181,9 @@ class TestStorage:
 
 class TestLoops:
     def test_fused(self):
-        assert notes(chain, "for i", "fusion") == ["fused: each iteration is reversed as soon as it has run"]
+        assert notes(chain, "for i", "immediate_reversal") == [
+            "fused: each iteration is reversed as soon as it has run"
+        ]
 
     @pytest.mark.parametrize(
         "function, line, reason",
@@ -194,31 +196,31 @@ class TestLoops:
         ],
     )
     def test_not_fused(self, function, line, reason):
-        assert notes(function, line, "fusion") == [f"not fused: {in_words(function, reason)}"]
+        assert notes(function, line, "immediate_reversal") == [f"not fused: {in_words(function, reason)}"]
 
     def test_vectors(self):
-        inner = notes(heat, "for i in range(1", "vectors")
+        inner = notes(heat, "for i in range(1", "vector_report")
         assert "forward sweep: may not run on vectors: each iteration needs `left` of the one before" in inner
         assert "reverse sweep: can run on vectors" in inner
         assert told(heat).limits == (in_words(heat, "loops that may not run on vectors: <for i in range(1>"),)
-        assert notes(search, "for i", "vectors")[0].startswith("forward sweep: may not run on vectors: ")
+        assert notes(search, "for i", "vector_report")[0].startswith("forward sweep: may not run on vectors: ")
 
     def test_small_arrays_become_numbers(self):
-        assert notes(nearest, "d = ", "privatise") == [
+        assert notes(nearest, "d = ", "privatisation") == [
             in_words(
                 nearest, "`d` belongs to an iteration: every iteration of <for i> writes all of it before it reads any"
             )
         ]
-        assert notes(nearest, "d = ", "scalars") == ["`d` became 2 numbers"]
+        assert notes(nearest, "d = ", "scalar_replacement") == ["`d` became 2 numbers"]
 
     def test_elementary_functions(self):
-        found = notes(heat, "u[i] = here", "elementary")
+        found = notes(heat, "u[i] = here", "vector_math")
         assert found == ["`math.sin` can run on vectors", "`np.cos` can run on vectors"]
 
     def test_additions_that_wait(self):
-        (split,) = [str(note) for note in told(chain, parallel=True).notes if note.by == "distribute"]
+        (split,) = [str(note) for note in told(chain, parallel=True).notes if note.by == "loop_distribution"]
         assert split.startswith("split: an addition to `u_bar` waits")
-        (carried,) = notes(chain, "for i", "carried")
+        (carried,) = notes(chain, "for i", "register_rotation")
         assert (
             carried
             == "carried over: an addition to the next iteration's element of `u_bar` is carried to that iteration"
@@ -230,24 +232,24 @@ class TestLoops:
                 x = x - 0.1 * math.sin(x)
             return x
 
-        (note,) = [n for n in tapec.explain(decay, signature="f8, i8, i8").notes if n.by == "checkpoints"]
+        (note,) = [n for n in tapec.explain(decay, signature="f8, i8, i8").notes if n.by == "checkpoint_contents"]
         assert str(note) == "checkpointed, with k snapshots: iterations are run again from the nearest snapshot"
         limited = tapec.explain(heat, signature=SIGNATURES[heat], memory="1MB")
-        (note,) = [n for n in limited.notes if n.by == "checkpoints"]
+        (note,) = [n for n in limited.notes if n.by == "checkpoint_contents"]
         assert note.line == line_of(heat, "for t")
         assert note.what == "checkpointed"
 
     def test_threads(self):
         found = told(heat, parallel=True)
-        by_line = {note.line: note.what for note in found.notes if note.by == "parallel"}
+        by_line = {note.line: note.what for note in found.notes if note.by == "parallel_loops"}
         assert by_line[line_of(heat, "for t")] == "does not run on threads"
         assert by_line[line_of(heat, "for i in range(u.")] == "runs on threads"
-        plain = [note for note in told(heat).notes if note.by == "vectors"]
-        assert [note for note in found.notes if note.by == "vectors"] == plain
+        plain = [note for note in told(heat).notes if note.by == "vector_report"]
+        assert [note for note in found.notes if note.by == "vector_report"] == plain
 
     def test_levels(self):
         plain = told(chain, opt_level=1)
-        assert not [note for note in plain.notes if note.by == "fusion"]
+        assert not [note for note in plain.notes if note.by == "immediate_reversal"]
         assert any("opt_level=1" in limit for limit in plain.limits)
         assert any("libm" in limit for limit in told(chain, math="libm").limits)
 
@@ -259,7 +261,7 @@ def test_what_stands_in_another_file_is_told_by_file():
         return programs.chain(x, x) * 2.0
 
     found = tapec.explain(outer, signature="f8[::1]")
-    assert any(note.place.startswith("programs.py line ") for note in found.notes if note.by == "fusion")
+    assert any(note.place.startswith("programs.py line ") for note in found.notes if note.by == "immediate_reversal")
 
 
 @pytest.mark.slow
@@ -292,7 +294,7 @@ def test_the_variables_that_a_line_assigns(line, wanted):
     "module",
     [
         *("tapec.explanation", "tapec.explanation.explained", "tapec.explanation.page", "tapec.explanation.wording"),
-        *("tapec.cli.common", "tapec.cli.target"),
+        *("tapec.cli.shared_options", "tapec.cli.target_argument"),
     ],
 )
 def test_examples_in_docstrings(module):

@@ -11,11 +11,11 @@ import pytest
 
 import tapec
 from tests.explanation.programs import recurrent
-from tests.optimise.test_dropped import leapfrog
-from tests.optimise.test_jammed import weighted
-from tests.optimise.test_spent import recursion
-from tests.optimise.test_stored_once import eliminated
-from tests.optimise.test_upward import diffused
+from tests.optimise.test_dead_buffer_reuse import leapfrog
+from tests.optimise.test_row_store_hoisting import eliminated
+from tests.optimise.test_unroll_and_jam import weighted
+from tests.optimise.test_upward_recurrences import diffused
+from tests.optimise.test_zeroed_elements import recursion
 from tests.programs.inference import viterbi
 from tests.programs.objectives import gmm_vectorised
 from tests.sampling import sampled
@@ -112,29 +112,59 @@ def knapsack(v, w, room):
 
 
 CASES = (
-    (viterbi, (MATRIX, MATRIX), "if value > top", "zeros", "what one side spreads is added on that side alone: on"),
-    (sine_sum, (VECTOR,), "for i", "ascending", "the reverse sweep counts upward: no iteration uses"),
+    (
+        viterbi,
+        (MATRIX, MATRIX),
+        "if value > top",
+        "zero_skipping",
+        "what one side spreads is added on that side alone: on",
+    ),
+    (sine_sum, (VECTOR,), "for i", "loop_reversal", "the reverse sweep counts upward: no iteration uses"),
     (
         diffused,
         (VECTOR, VECTOR, COUNT),
         "for i",
-        "upward",
+        "upward_recurrences",
         "the reverse sweep counts upward: what an iteration hands to the",
     ),
     (
         leapfrog,
         (VECTOR, VECTOR, COUNT),
         "new = ",
-        "dropped",
+        "dead_buffer_reuse",
         "`new` takes the memory that `old` had: no iteration needs it",
     ),
-    (deposited, (VECTOR, INDICES, COUNT), "grid =", "filled", "`grid_bar` is not set to zero first: a loop comes to"),
-    (recurrent, (MATRIX, VECTOR, COUNT), "for t", "filled_choices", "`h_1_bar` is not set to zero first: a loop"),
-    (eliminated, (MATRIX,), "a[i, j] -=", "stored_once", "kept once, before the loop: every iteration of line"),
-    (deposited, (VECTOR, INDICES, COUNT), "cell =", "remainders", "the remainder divides only where it has to: most"),
-    (weighted, (MATRIX, MATRIX), "for k", "jammed", "four iterations at once: what they share stays in a register"),
-    (pairs, (MATRIX, MATRIX), "for c", "written_out", "written out in lanes, 2 times: what it adds up then"),
-    (searched, (VECTOR, numba.float64), "for r", "stacks", "the list `y_1_stack` keeps its memory: every iteration"),
+    (
+        deposited,
+        (VECTOR, INDICES, COUNT),
+        "grid =",
+        "zero_fill",
+        "`grid_bar` is not set to zero first: a loop comes to",
+    ),
+    (recurrent, (MATRIX, VECTOR, COUNT), "for t", "zero_fill_choices", "`h_1_bar` is not set to zero first: a loop"),
+    (eliminated, (MATRIX,), "a[i, j] -=", "row_store_hoisting", "kept once, before the loop: every iteration of line"),
+    (
+        deposited,
+        (VECTOR, INDICES, COUNT),
+        "cell =",
+        "cheap_remainders",
+        "the remainder divides only where it has to: most",
+    ),
+    (
+        weighted,
+        (MATRIX, MATRIX),
+        "for k",
+        "unroll_and_jam",
+        "four iterations at once: what they share stays in a register",
+    ),
+    (pairs, (MATRIX, MATRIX), "for c", "short_loop_unrolling", "written out in lanes, 2 times: what it adds up then"),
+    (
+        searched,
+        (VECTOR, numba.float64),
+        "for r",
+        "positioned_stacks",
+        "the list `y_1_stack` keeps its memory: every iteration",
+    ),
     (shortest, (MATRIX,), "a[i, j] =", "relaxations", "a branch stores into `a` what is better than the element: an"),
     (
         knapsack,
@@ -143,14 +173,50 @@ CASES = (
         "counted_lists",
         "the list `taken_stack` is an array: the iterations are",
     ),
-    (recursion, (VECTOR,), "for i", "spent", "`other_bar` became a number: each iteration spends one element"),
-    (looked_up, (VECTOR, VECTOR, INDICES, INDICES), "for p", "strided", "kept from vectors: elements that are looked"),
-    (repeated, (numba.float64[:, :, ::1], MATRIX), "y = np", "columns", "a small factor is copied to rows: the second"),
-    (gmm_vectorised, MIXTURE, "image =", "unstepped", "has a form that can run on vectors: for operands that"),
-    (walked, (VECTOR, COUNT), "x[i] =", "unsigned", "a subscript is not asked for its sign: it is never"),
-    (walked, (VECTOR, COUNT), "for t", "lanes", "its iterations do not run side by side: it is not proved"),
-    (searched, (VECTOR, numba.float64), "for r", "lanes", "its iterations do not run side by side: line"),
-    (eliminated, (MATRIX,), "for j", "independent", "runs without looking for overlaps of its arrays: no iteration"),
+    (
+        recursion,
+        (VECTOR,),
+        "for i",
+        "zeroed_elements",
+        "`other_bar` became a number: each iteration spends one element",
+    ),
+    (
+        looked_up,
+        (VECTOR, VECTOR, INDICES, INDICES),
+        "for p",
+        "strided_sums",
+        "kept from vectors: elements that are looked",
+    ),
+    (
+        repeated,
+        (numba.float64[:, :, ::1], MATRIX),
+        "y = np",
+        "row_products",
+        "a small factor is copied to rows: the second",
+    ),
+    (
+        gmm_vectorised,
+        MIXTURE,
+        "image =",
+        "unit_stride_versions",
+        "has a form that can run on vectors: for operands that",
+    ),
+    (walked, (VECTOR, COUNT), "x[i] =", "unsigned_subscripts", "a subscript is not asked for its sign: it is never"),
+    (
+        walked,
+        (VECTOR, COUNT),
+        "for t",
+        "outer_vectorisation",
+        "its iterations do not run side by side: it is not proved",
+    ),
+    (searched, (VECTOR, numba.float64), "for r", "outer_vectorisation", "its iterations do not run side by side: line"),
+    (
+        eliminated,
+        (MATRIX,),
+        "for j",
+        "independence_hints",
+        "runs without looking for overlaps of its arrays: no iteration",
+    ),
 )
 
 

@@ -39,7 +39,7 @@ def test_numbers_that_are_equal_are_not_the_same():
 
 
 def test_without_columns(tmp_path: Path):
-    file = tmp_path / "columns.py"
+    file = tmp_path / "row_products.py"
     file.write_text(
         "import numpy as np, tapec\n"
         "fs = [lambda x: np.sum(x), lambda x: np.sum(x * 2.0), lambda x: np.sum(x * 3.0)]\n"

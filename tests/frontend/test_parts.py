@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.frontend.lengths import Lengths, Part
+from tapec.frontend.extent_sums import ExtentPart, ExtentSums
 from tapec.syntax.linear import Sum
 from tests.oracles import check, interpreted
 from tests.sampling import sampled
@@ -132,8 +132,13 @@ def test_gates(rows: int, rng: np.random.Generator):
 
 def test_what_is_never_negative_is_not():
     """Parts of one whole by different numbers are not taken from it twice."""
-    lengths = Lengths()
-    lengths.own_axes = {"n": Part("b", 0), "h": Part("b", 0, 4), "g": Part("b", 0, 2), "m": Part("b", 1)}
+    lengths = ExtentSums()
+    lengths.own_axes = {
+        "n": ExtentPart("b", 0),
+        "h": ExtentPart("b", 0, 4),
+        "g": ExtentPart("b", 0, 2),
+        "m": ExtentPart("b", 1),
+    }
     proved = 0
     for n, h, g, m, number in itertools.product((0, 1, 2), (0, -1, -3, -4, -9), (0, -1, -2, 1), (0, 1, -1), (0, 1, -1)):
         made = Sum(number=number)
@@ -155,4 +160,4 @@ def test_the_usual_case_asks_for_multiples_and_stretches_nothing():
 
 def test_what_never_reaches_the_end_has_one_form():
     text = tapec.emit(first_parts, signature="f8[::1]")
-    assert "broadcast" not in text and "OtherForm" not in text and "_stack" not in text
+    assert "broadcast" not in text and "OtherVersion" not in text and "_stack" not in text

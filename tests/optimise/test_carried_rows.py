@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.loops.carried import carry_in_rows
+from tapec.optimise.loops.register_rotation import rotate_rows
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import clone, interpreted
@@ -37,7 +37,7 @@ CROSS = """for j in range(n_1):
 
 def test_a_cross_is_carried_along_its_own_row():
     check(
-        carry_in_rows,
+        rotate_rows,
         before=nest(CROSS),
         after=nest(
             """A_carried = 0.0
@@ -67,7 +67,7 @@ def test_each_row_of_several_is_carried():
     A[i_2, j] += x
     A[i_2, k] += x"""
     check(
-        carry_in_rows,
+        rotate_rows,
         before=nest(rows),
         after=nest(
             """A_carried = 0.0
@@ -108,7 +108,7 @@ if t_3:
     ],
 )
 def test_other_nests_stay(iterations: str):
-    check(carry_in_rows, nest(iterations), nest(iterations))
+    check(rotate_rows, nest(iterations), nest(iterations))
 
 
 def water(h, u, v, steps):
@@ -204,7 +204,7 @@ def test_nests_on_threads_do_not_carry():
 
 def test_what_is_carried_is_told():
     notes = tapec.explain(staggered, wrt=0, signature="f8[:,::1],f8[:,::1],i8").notes
-    told = {str(note) for note in notes if note.by == "carried"}
+    told = {str(note) for note in notes if note.by == "register_rotation"}
     assert told == {
         f"carried over: an addition to the next iteration's element of `{array}` is carried to that iteration"
         for array in ("e_bar", "hx_bar")

@@ -7,7 +7,7 @@ import pytest
 
 import tapec
 from tapec.backend import printer
-from tapec.optimise.products.loop_products import multiply_matrices
+from tapec.optimise.contractions.loop_products import multiply_matrices
 from tests.optimise.comparison import close, run
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tapec.optimise.loops.unroll import unroll
-from tapec.optimise.memory.privatise import privatise
-from tapec.optimise.memory.scalars import replace_small_arrays
+from tapec.optimise.buffers.privatisation import privatise
+from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
+from tapec.optimise.loops.unrolling import unroll
 from tapec.syntax.core import For
 from tests.optimise.reading import check, read
 

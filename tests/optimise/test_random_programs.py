@@ -11,7 +11,7 @@ import pytest
 
 from tapec.errors import TapecError
 from tapec.optimise import PASSES, tidy
-from tapec.optimise.clean.defined import define_copied
+from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options
 from tapec.pipeline import Program
 from tapec.syntax.core import Function
@@ -29,7 +29,7 @@ def settled(function: Function, constants: frozenset[str]) -> Function:
     return function
 
 
-SETTLED = PASSES.index(define_copied) + 1
+SETTLED = PASSES.index(initialise_unset) + 1
 
 
 def derivatives(source: str, args: tuple[Any, ...], folder: Path) -> Iterator[Program]:

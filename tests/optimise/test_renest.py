@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapec.optimise.clean.renest import renest
+from tapec.optimise.simplify.renest import renest
 from tests.optimise.reading import check
 
 

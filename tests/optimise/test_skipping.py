@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tapec.optimise.loops.early import leave_early
-from tapec.optimise.loops.zeros import skip_zeros
+from tapec.optimise.loops.early_exit import exit_early
+from tapec.optimise.loops.zero_skipping import skip_zeros
 from tests.optimise.reading import check
 
 
@@ -189,7 +189,7 @@ def f(a, a_1, a_2, c, i, y_bar, w, x):
 
 def test_a_loop_ends_where_its_adjoint_does():
     check(
-        leave_early,
+        exit_early,
         before="""
         def f(a, a_1, n, y_bar):
             t_bar = y_bar
@@ -221,7 +221,7 @@ def test_a_loop_ends_where_its_adjoint_does():
 
 def test_a_loop_in_a_loop_does_not_begin_with_nothing_to_spread():
     check(
-        leave_early,
+        exit_early,
         before="""
         def f(a, a_1, k, n):
             for j in range(k):
@@ -283,7 +283,7 @@ def f(a, a_1, n, y_bar):
 def test_a_loop_that_adds_to_a_sum_ends_too():
     plain = {"before": "pass", "first": "pass", "last": "pass", "sum": "z"}
     check(
-        leave_early,
+        exit_early,
         before=SUMS.format(**plain),
         after="""
         def f(a, a_1, n, y_bar):
@@ -319,7 +319,7 @@ def test_a_loop_that_adds_to_a_sum_ends_too():
 )
 def test_a_loop_that_does_more_with_a_sum_runs_to_its_end(other: dict[str, str]):
     plain = {"before": "r = s", "first": "v = s", "last": "u = s", "sum": "z"}
-    same(leave_early, SUMS.format(**plain | other))
+    same(exit_early, SUMS.format(**plain | other))
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_loop_that_does_more_with_a_sum_runs_to_its_end(other: dict[str, str])
 )
 def test_a_loop_that_does_more_runs_to_its_end(before: str, taken: str):
     same(
-        leave_early,
+        exit_early,
         f"""
 def f(a, a_1, n, y_bar, x_stack):
     t_bar = y_bar

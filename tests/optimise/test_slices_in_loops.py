@@ -9,14 +9,14 @@ import pytest
 
 import tapec
 from tapec.optimise import CLEAN
-from tapec.optimise.extents.slices import elements_of_slices, extents_of_slices
+from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.syntax.core import Assign, Op, walk
 from tests import oracles
 from tests.optimise.comparison import run
 from tests.optimise.reading import check, read
 from tests.sampling import sampled
 
-PASSES = (*CLEAN, *2 * (extents_of_slices, *CLEAN), elements_of_slices, *CLEAN)
+PASSES = (*CLEAN, *2 * (fold_slice_extents, *CLEAN), fold_slices, *CLEAN)
 
 ROWS = """
 def f(A, n):
@@ -97,7 +97,7 @@ def test_the_extent_is_what_is_between_the_bounds():
     before = "\ndef f(a, n):\n    n0 = a.shape[0]\n    for j in range(n0):\n        a1 = a[j:]\n        {extent}\n"
     before += "    return n\n"
     lines = "n_1 = a.shape[0]\n        n_2 = n_1 - j\n        n1 = max(n_2, 0)"
-    check(extents_of_slices, before.format(extent="n1 = a1.shape[0]"), before.format(extent=lines).lstrip())
+    check(fold_slice_extents, before.format(extent="n1 = a1.shape[0]"), before.format(extent=lines).lstrip())
 
 
 BOUNDS = ("", "1", "j", "i1", "i2", "n", "n0")

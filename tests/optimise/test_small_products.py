@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.memory.joined import copy_joined
-from tapec.optimise.products.small_products import write_out_products
+from tapec.optimise.buffers.array_phis import copy_array_phis
+from tapec.optimise.contractions.small_products import write_out_products
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted
@@ -308,7 +308,7 @@ def test_a_matrix_that_is_multiplied_again_and_again_keeps_its_extents(rng):
 
 def test_elements_are_copied_where_branches_join():
     check(
-        copy_joined,
+        copy_array_phis,
         before="""
         def f(c, x, y):
             if c:
@@ -356,7 +356,7 @@ def test_an_array_that_something_else_uses_is_not_copied():
             z = a_1[0]
             return z
         """
-    check(copy_joined, text, text)
+    check(copy_array_phis, text, text)
 
 
 def test_extents_that_differ_are_not_joined():
@@ -371,7 +371,7 @@ def test_extents_that_differ_are_not_joined():
             z = a[0]
             return z
         """
-    check(copy_joined, text, text)
+    check(copy_array_phis, text, text)
 
 
 def turned(x, way):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.loops.ascending import ascend
-from tapec.optimise.loops.distribute import distribute
-from tapec.optimise.loops.settle import settle_stores
-from tapec.optimise.loops.sums import sum_in_variables
-from tapec.optimise.memory.hoist import hoist_allocations
+from tapec.optimise.buffers.allocation_hoisting import hoist_allocations
+from tapec.optimise.loops.loop_distribution import distribute
+from tapec.optimise.loops.loop_reversal import reverse_loops
+from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
+from tapec.optimise.loops.store_forwarding import forward_stores
 from tests import oracles
 from tests.optimise.reading import check
 
@@ -22,7 +22,7 @@ def same(change, text: str) -> None:
 
 def test_a_loop_runs_upward_if_each_iteration_has_elements_of_its_own():
     check(
-        ascend,
+        reverse_loops,
         before="""
         def f(a, a_bar, n, y):
             k = n - 1
@@ -64,7 +64,7 @@ def test_a_loop_runs_upward_if_each_iteration_has_elements_of_its_own():
 def test_a_loop_keeps_its_direction_where_iterations_depend_on_each_other(iteration: str):
     body = "\n".join(f"        {line}" for line in iteration.splitlines())
     same(
-        ascend,
+        reverse_loops,
         f"""
 def f(a, x, j, n, s, x_stack, y_stack):
     for i in range(n, -1, -1):
@@ -76,7 +76,7 @@ def f(a, x, j, n, s, x_stack, y_stack):
 
 def test_what_the_last_iteration_leaves_fixes_the_order():
     same(
-        ascend,
+        reverse_loops,
         """
         def f(a, n):
             for i in range(n, -1, -1):
@@ -88,7 +88,7 @@ def test_what_the_last_iteration_leaves_fixes_the_order():
 
 def test_an_element_is_stored_once():
     check(
-        settle_stores,
+        forward_stores,
         before="""
         def f(a, i, s, y):
             t = a[i]
@@ -111,7 +111,7 @@ def test_an_element_is_stored_once():
 
 def test_neighbours_are_other_elements_if_no_subscript_is_negative():
     check(
-        settle_stores,
+        forward_stores,
         before="""
         def f(a, n, s):
             for i in range(n):
@@ -138,7 +138,7 @@ def test_neighbours_are_other_elements_if_no_subscript_is_negative():
 )
 def test_a_store_does_not_move_past_what_may_see_it(between: str):
     same(
-        settle_stores,
+        forward_stores,
         f"""
 def f(a, a_2, i, k, s, c):
     a_1 = a[1:]
@@ -207,7 +207,7 @@ def f(a, n, s):
 
 def test_a_sum_in_an_element_becomes_a_variable():
     check(
-        sum_in_variables,
+        accumulate_in_scalars,
         before="""
         def f(a, a_1, n, k, y):
             for i in range(n):
@@ -232,7 +232,7 @@ def test_a_sum_in_an_element_becomes_a_variable():
 @pytest.mark.parametrize("other", ["u = a[i]", "a[i] = y", "k = i"])
 def test_an_element_that_the_loop_may_see_is_added_to_at_once(other: str):
     same(
-        sum_in_variables,
+        accumulate_in_scalars,
         f"""
 def f(a, n, k, y):
     for i in range(n):

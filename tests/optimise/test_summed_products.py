@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.products.summed_products import sum_before_products
+from tapec.optimise.contractions.summed_products import sum_before_products
 from tests.optimise.reading import check
 from tests.oracles import check as check_derivative
 from tests.oracles import interpreted

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise.memory.tuple_lists import join_lists
+from tapec.optimise.buffers.tuple_lists import join_lists
 from tapec.syntax.types import BOOL, Stack
 from tests.optimise.reading import check, read
 from tests.oracles import check as check_derivative

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.build.forms import Foreign, form_of
+from tapec.build.boundary_values import Foreign, form_of
 from tests.oracles import check
 from tests.programs import random_complex
 from tests.sampling import sampled

@@ -11,7 +11,7 @@ from numba import njit
 from numba.core.registry import cpu_target
 
 import tapec_runtime
-from tapec_runtime.elementwise import Usual, _vector_widths, elementwise
+from tapec_runtime.vector_functions import Usual, _vector_widths, elementwise
 from tests.sampling import sampled
 from tools.accuracy import LIBRARY, LIMIT, SUBJECTS, library, loop, loop_of_two, ulps
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-import tapec.tape.compiled
+import tapec.tape.compiled_function
 from tapec import GradientTape, Variable, constant, function
 from tapec.backend import jit
 from tapec.errors import TapecError
@@ -192,7 +192,7 @@ def interpreted() -> None:
 
         return run
 
-    tapec.tape.compiled.compile_function = load
+    tapec.tape.compiled_function.compile_function = load
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ import pytest
 import tapec
 from tapec import GradientTape, Variable, constant
 from tapec.frontend import suspended
-from tapec.tape import decider, lowering, run
-from tapec.tape import plan as plans
+from tapec.tape import block_lowering, decisions, derivative_run
+from tapec.tape import tape_plan as plans
 
 X = constant(3.0)
 with GradientTape() as module_tape:
@@ -526,14 +526,14 @@ def filled(n):
 
 
 def test_many_iterations_are_announced(monkeypatch):
-    monkeypatch.setattr(decider, "_MANY", 30)
+    monkeypatch.setattr(decisions, "_MANY", 30)
     with pytest.warns(RuntimeWarning, match="is read iteration by iteration, 31 of them, which takes long"):
         assert filled(31) == sum(range(16))
 
 
 def test_a_long_program_is_not_compiled_for_a_few_answers(monkeypatch):
     """The compiler would take seconds for what runs in milliseconds."""
-    monkeypatch.setattr(run, "_LONG", 30)
+    monkeypatch.setattr(derivative_run, "_LONG", 30)
     assert [filled(40) for _ in range(3)] == [sum(range(21))] * 3
     kept = [plan for (code, *_), found in plans._plans.items() if code is filled.__code__ for plan in found]
     programs = [program for plan in kept if len(plan.block) >= 80 for program in plan.compiled.values()]
@@ -549,6 +549,6 @@ def test_too_many_iterations_are_named(monkeypatch):
 
 
 def test_too_long_a_block_is_named(monkeypatch):
-    monkeypatch.setattr(lowering, "_UNROLLED", 100)
+    monkeypatch.setattr(block_lowering, "_UNROLLED", 100)
     with pytest.raises(tapec.errors.LoweringError, match="read iteration by iteration the block has 120 operations"):
         filled(60)

@@ -7,7 +7,7 @@ import functools
 import pytest
 
 import tapec
-from tapec.tape import lowering
+from tapec.tape import block_lowering
 from tests.oracles import interpreted
 from tests.sampling import sampled
 from tests.tape import (  # noqa: F401
@@ -64,7 +64,7 @@ def test_a_body_that_is_met_again_is_not_read_again(name, monkeypatch):
         # what is built on the first call is other structure in the second
         for _ in range(2):
             step(*arguments)
-        read, lower = [], lowering.lower_block
-        monkeypatch.setattr(lowering, "lower_block", lambda *args: read.append(args) or lower(*args))
+        read, lower = [], block_lowering.lower_block
+        monkeypatch.setattr(block_lowering, "lower_block", lambda *args: read.append(args) or lower(*args))
         step(*arguments)
     assert read == []

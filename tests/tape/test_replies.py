@@ -13,8 +13,8 @@ import pytest
 
 from tapec import GradientTape, Variable, constant
 from tapec.errors import LoweringError
-from tapec.tape import plan as plans
-from tapec.tape import reply
+from tapec.tape import known_answers
+from tapec.tape import tape_plan as plans
 
 pytestmark = pytest.mark.compiled
 
@@ -25,19 +25,19 @@ ROUNDS = 5
 def answered(monkeypatch):
     """How many gradients were answered by a reply."""
     count = [0]
-    made = reply._Reply.function
+    made = known_answers._Reply.function
 
     def function(self, program):
         answer = made(self, program)
 
         def counted(*args):
             found = answer(*args)
-            count[0] += found is not reply.ANOTHER
+            count[0] += found is not known_answers.ANOTHER
             return found
 
         return counted
 
-    monkeypatch.setattr(reply._Reply, "function", function)
+    monkeypatch.setattr(known_answers._Reply, "function", function)
     return count
 
 

@@ -345,7 +345,7 @@ def views_of_one_array(x, n, k):
     return e + u[0]
 
 
-def set_in_iterations(x, n, k):
+def initialise_in_threads(x, n, k):
     u = x
     before = 3.0 * x
     for t in tapec.checkpointed(range(n), slots=k):
@@ -403,6 +403,6 @@ PROGRAMS = (
     both_orders,
     carried_outer,
     deep,
-    set_in_iterations,
+    initialise_in_threads,
     set_in_inner_iterations,
 )

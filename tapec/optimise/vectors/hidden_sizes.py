@@ -1,19 +1,20 @@
 """Hide sizes that change from Numba, where loops run on threads.
 
-    w = np.empty(m)            ->    w = np.empty(tapec_runtime.unforeseen(m))
+    w = np.empty(m)            ->    w = np.empty(tapec_runtime.opaque(m))
     ...                              ...
     m = m - 1                        m = m - 1
 
-Numba takes a variable for one number, and axes of arrays for equal whose extents it was (see `analyses/rebound.py`).
+Numba takes a variable for one number, and axes of arrays for equal whose extents it was (see
+`analyses/varying_extents.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from tapec.analyses.memory import ALLOCATIONS
-from tapec.analyses.rebound import Rebound
-from tapec.optimise.clean.names import Fresh
+from tapec.analyses.aliases import ALLOCATIONS
+from tapec.analyses.varying_extents import VaryingExtents
+from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import Assign, Block, Expr, Function, Name, Op, Stmt, map_blocks
 
 _SIZED = (*ALLOCATIONS, "reshape", "view")
@@ -28,7 +29,7 @@ def hide_sizes(function: Function) -> Function:
 
 class _Hidden:
     def __init__(self, function: Function) -> None:
-        self.rebound = Rebound(function)
+        self.rebound = VaryingExtents(function)
         self.fresh = Fresh(function.types)
 
     def block(self, block: Block) -> Block:
@@ -50,5 +51,5 @@ class _Hidden:
         if not isinstance(size, Name) or not self.rebound.changing(size):
             return size
         name = self.fresh(size.id, self.fresh.types[size.id])
-        out.append(Assign(name, Op("tapec_runtime.unforeseen", (size,)), stmt.span))
+        out.append(Assign(name, Op("tapec_runtime.opaque", (size,)), stmt.span))
         return Name(name)

@@ -7,9 +7,9 @@ side.
             kept[i, j] = s                            kept_columns[j, i] = s
             s = s * x[i] + y[j]                       s = s * x[i] + y[j]
 
-Lanes (`lanes.py`) touch neighbours then, where each of them would touch a row of its own.  Done for matrices of the
-function's own, and arrays of matrices, whose elements are asked for by the number of the iteration and something else,
-everywhere, if all loops that do so run in lanes thereby.
+Lanes (`outer_vectorisation.py`) touch neighbours then, where each of them would touch a row of its own.  Done for
+matrices of the function's own, and arrays of matrices, whose elements are asked for by the number of the iteration and
+something else, everywhere, if all loops that do so run in lanes thereby.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.clean.names import Fresh
-from tapec.optimise.memory.columnwise import Matrices, Turned
+from tapec.optimise.buffers.column_layout import Matrices, Turned
+from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
     Block,

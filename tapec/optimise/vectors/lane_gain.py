@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.analyses.lanes import Lanes
-from tapec.optimise.vectors.elementary import VECTORISED
-from tapec.optimise.vectors.packed import Packed
+from tapec.analyses.lane_variance import Lanes
+from tapec.optimise.vectors.lane_packing import Packed
+from tapec.optimise.vectors.vector_math import VECTORISED
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -131,7 +131,7 @@ def short_loops(lanes: Lanes) -> set[str]:
 def _hands_on(lanes: Lanes, loop: For | Loop) -> bool:
     """Whether an iteration of a loop goes on with a number that the one before has left."""
     inside = set(map(id, walk((loop,))))
-    defs = lanes.iterations.regions.defs
+    defs = lanes.iterations.scopes.defs
     return any(id(stmt) not in inside for name in written_in(loop.body) for stmt in defs.get(name, ()))
 
 

@@ -14,7 +14,7 @@ Vectors leave most of a short loop over, one element at a time; of long ones the
 elements that lie apart, and 64 times the memory.  How long the loops are only the run knows.
 
 Where it follows from extents of parameters, a call from Python compiles the form for its arguments alone, see
-`extents/forms.py`.
+`shapes/versions.py`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tapec.analyses.iterations import Iterations
-from tapec.optimise.clean.names import Fresh
-from tapec.optimise.extents.forms import FORMULA, Answer
+from tapec.optimise.shapes.versions import FORMULA, GuardResult
+from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import Assign, Block, Const, Expr, For, Function, If, Name, Op, Stmt, reads, walk, writes
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
@@ -52,7 +52,7 @@ def _uses(block: Iterable[Stmt]) -> Counter[str]:
     return Counter(name for stmt in walk(block) for name in {*reads(stmt), *writes(stmt)})
 
 
-class Lengths:
+class LaneLengths:
     """What is known of the extents that a run will have.
 
     shapes   of the parameters' arrays; None where any may come
@@ -62,7 +62,7 @@ class Lengths:
     def __init__(self, iterations: Iterations, shapes: Mapping[str, tuple[int, ...]] | None) -> None:
         self.iterations = iterations
         self.shapes = shapes
-        self.answers: list[Answer] = []
+        self.answers: list[GuardResult] = []
 
     def hold(self, questions: tuple[Op, ...]) -> bool | None:
         """Whether all of these hold, if it follows from the shapes."""
@@ -75,7 +75,7 @@ class Lengths:
             if len(known) < len(formulas):
                 return None
             asked.append(Op(question.fn, known))
-        answer = Answer.for_shapes(tuple(asked), self.shapes)
+        answer = GuardResult.for_shapes(tuple(asked), self.shapes)
         self.answers.append(answer)
         return answer.holds
 
@@ -96,17 +96,17 @@ class Lengths:
 
 def where_short(
     loop: For,
-    in_lanes: Iterable[Stmt],
+    vectorise_outer_loops: Iterable[Stmt],
     otherwise: Stmt,
     stops: set[str],
     most: Const,
     own: dict[str, str],
     fresh: Fresh,
-    lengths: Lengths,
+    lengths: LaneLengths,
 ) -> Iterator[Stmt]:
     """The loop in lanes where its loops up to `stops` make at most so many iterations, and otherwise as it was.
 
-    in_lanes  the loop in lanes
+    vectorise_outer_loops  the loop in lanes
     most      iterations of the loops inside
     own       name -> its name in lanes
     lengths   which of the two it is, if that is known
@@ -118,7 +118,7 @@ def where_short(
     if holds is False:
         yield otherwise
         return
-    body: Block = renamed(tuple(in_lanes), own)
+    body: Block = renamed(tuple(vectorise_outer_loops), own)
     if holds:
         yield from body
         return

@@ -1,7 +1,0 @@
-"""Functions that are compiled for some of their arguments only."""
-
-from __future__ import annotations
-
-
-class OtherForm(Exception):
-    """A function was called with arguments for which another form of it is made."""

@@ -1,0 +1,140 @@
+"""Where statements and names live: the tree of blocks, and each name's home in it.
+
+A region is the function's body, a loop's body or a branch of an `if`.  The home of a name is the
+innermost region that holds all its assignments; within one run of that region the name, once
+set, keeps its value, except that a loop's merge names change from iteration to iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tapec.errors import Span
+from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, writes
+from tapec.syntax.types import Array, Below
+
+
+@dataclass(eq=False)
+class Scope:
+    """A block and its place in the tree; `owner` is the statement that holds it."""
+
+    block: Block
+    parent: Scope | None
+    owner: Stmt | None
+    depth: int
+    is_loop: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_loop = isinstance(self.owner, For | Loop)
+
+    def ancestors(self) -> Iterator[Scope]:
+        """This region and those around it, innermost first."""
+        region: Scope | None = self
+        while region is not None:
+            yield region
+            region = region.parent
+
+    def loops(self) -> list[Scope]:
+        """The loop bodies around (and including) this region, innermost first."""
+        return [region for region in self.ancestors() if region.is_loop]
+
+    def inside(self, other: Scope) -> bool:
+        """Whether this region is another one, or somewhere in it."""
+        region: Scope | None = self
+        while region is not None and region.depth > other.depth:
+            region = region.parent
+        return region is other
+
+
+@dataclass
+class Scopes:
+    """The region tree of a function.
+
+    body[id(stmt)]   scopes of a statement's own blocks, in order
+    of[id(stmt)]     the region that a statement stands in
+    place[id(stmt)]  position in program order
+    home[name]       see the module
+    defs[name]       the statements that assign a name; parameters have none
+    below[name]      what the places in a parameter are below, where that is known
+    """
+
+    root: Scope
+    body: dict[int, tuple[Scope, ...]] = field(default_factory=dict)
+    of: dict[int, Scope] = field(default_factory=dict)
+    place: dict[int, int] = field(default_factory=dict)
+    home: dict[str, Scope] = field(default_factory=dict)
+    defs: dict[str, list[Stmt]] = field(default_factory=dict)
+    params: frozenset[str] = frozenset()
+    below: dict[str, Below] = field(default_factory=dict)
+
+    def merged(self, name: str) -> bool:
+        """Whether a name is assigned at more than one place."""
+        return len(self.defs.get(name, ())) > 1
+
+    def line_of(self, name: str) -> Span | None:
+        """The line of the user's that makes a value; none makes a parameter."""
+        defs = self.defs.get(name)
+        return defs[0].span if defs else None
+
+    def loop_of(self, name: str) -> Scope | None:
+        """For a merge name that a loop carries, that loop's body."""
+        home = self.home[name]
+        for stmt in self.defs.get(name, ()):
+            region: Scope = self.of[id(stmt)]
+            inner = [r for r in region.ancestors() if r.inside(home) and r is not home and r.is_loop]
+            if inner:
+                return inner[-1]
+        return None
+
+
+def scopes(function: Function) -> Scopes:
+    """Build the region tree."""
+    root = Scope(function.body, None, None, 0)
+    result = Scopes(root, params=frozenset(function.params))
+    for param in function.params:
+        result.home[param] = root
+        result.defs[param] = []
+        type_ = function.types.get(param)
+        if isinstance(type_, Array) and type_.below is not None:
+            result.below[param] = type_.below
+    _visit(result, root)
+    return result
+
+
+def _visit(result: Scopes, region: Scope) -> None:
+    of, place, homes = result.of, result.place, result.home
+    for stmt in region.block:
+        key = id(stmt)
+        of[key] = region
+        place[key] = len(place)
+        inside = blocks(stmt)
+        inner = tuple([Scope(block, region, stmt, region.depth + 1) for block in inside]) if inside else ()
+        result.body[key] = inner
+        # a loop's variable belongs to its body
+        home = inner[0] if type(stmt) is For else region
+        for name in writes(stmt):
+            known = homes.get(name)
+            if known is None:
+                homes[name] = home
+                result.defs.setdefault(name, []).append(stmt)
+            else:
+                homes[name] = home if known is home else common(known, home)
+                result.defs[name].append(stmt)
+        for child in inner:
+            _visit(result, child)
+
+
+def common(first: Scope, second: Scope) -> Scope:
+    """The innermost region around both."""
+    around = set(map(id, first.ancestors()))
+    for region in second.ancestors():
+        if id(region) in around:
+            return region
+    raise ValueError("scopes of different functions")
+
+
+def branches(stmt: If, scopes: Scopes) -> tuple[Scope, Scope]:
+    """The scopes of an `if`'s two sides."""
+    body, orelse = scopes.body[id(stmt)]
+    return body, orelse

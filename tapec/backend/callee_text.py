@@ -1,0 +1,52 @@
+"""The text of recursive functions, which a derivative calls by name."""
+
+from __future__ import annotations
+
+from tapec.analyses.activity import reach
+from tapec.backend import printer
+from tapec.backend.program import Program
+from tapec.frontend.lower import Lowered
+from tapec.optimise import tidy, used
+from tapec.options import Options
+from tapec.syntax.core import Call, Function, Name, walk
+from tapec.syntax.types import FLOAT64, Array, Stack, Type
+from tapec.transforms.recursive_callees import called
+
+
+def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
+    """The recursive functions that a derivative calls, and their derivatives."""
+    constants = frozenset(lowered.constants)
+    made = called(program.core.body, lowered.callees, constants)
+    calls = {core.name: {stmt.function for stmt in walk(core.body) if isinstance(stmt, Call)} for core in made}
+    texts = []
+    # what a function calls stands before it: Numba compiles each where it is defined
+    for core in sorted(made, key=lambda one: len(reach({one.name}, calls))):
+        final = tidy(core, constants, options)
+        texts.append(f"{_decorator(core, used(options, final))}\n{printer.function(final, options.quote)}")
+    return "\n\n".join(texts)
+
+
+def _decorator(core: Function, options: Options) -> str:
+    """Numba's decorator with the argument types: a function that calls itself is typed by them."""
+    arguments = ", ".join(_signature(core.types[param]) for param in core.params)
+    types_ = [core.types[v.id] if isinstance(v, Name) else FLOAT64 for v in core.results]
+    results = [_signature(type_) for type_ in types_]
+    result = results[0] if len(results) == 1 else f"Tuple(({', '.join(results)}))"
+    return f'@numba.njit("{result if results else "none"}({arguments})", {options.flags_text})'
+
+
+def _signature(type_: Type) -> str:
+    if isinstance(type_, Stack):
+        return f"List({_signature(type_.element)})"
+    if isinstance(type_, Array):
+        axes = [":"] * type_.ndim
+        if type_.layout == "C" and axes:
+            axes[-1] = "::1"
+        elif type_.layout == "F" and axes:
+            axes[0] = "::1"
+        return f"{_dtype(type_.dtype)}[{', '.join(axes)}]"
+    return _dtype(str(type_))
+
+
+def _dtype(name: str) -> str:
+    return "boolean" if name == "bool" else name

@@ -1,0 +1,90 @@
+"""What compiled and interpreted derivatives have in common: how they are built, called with structures, and pickled."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import OmittedArg
+
+from tapec.backend import staleness, structured
+from tapec.backend.argument_types import argument_types
+from tapec.backend.fingerprint import Request
+from tapec.backend.program import Program, resolve_wrt
+from tapec.errors import UnsupportedType
+from tapec.frontend.pickled import Files, files_of, give_back
+
+# makes the program for Numba argument types, or of several forms of it the one for given arguments
+Build = Callable[[tuple[Any, ...], tuple[Any, ...] | None], Program]
+
+
+class Remade:
+    """A derivative that is pickled, and told from others by the cache, as a function and its arguments that make it."""
+
+    _recipe: tuple[Any, ...]
+    _request: Request | None
+    __name__: str
+
+    @functools.cached_property
+    def sources(self) -> tuple[tuple[int, ...], bool]:
+        """Where the arguments stand that it is taken by, and whether that is a single one."""
+        assert self._request is not None
+        return resolve_wrt(self._request.function, self._request.wrt)
+
+    def __repr__(self) -> str:
+        return f"<tapec derivative {self.__name__}>"
+
+    def __tapec_key__(self) -> tuple[Any, ...]:
+        """What tells this derivative from others, for the cache."""
+        return self._recipe
+
+    def __reduce__(self) -> Any:
+        return _reduced(self, self._recipe)
+
+
+def read_by(program: Program) -> list[staleness.Read]:
+    """What lowering read outside the function, with the values it found."""
+    lowered = program.lowered
+    return [*((owner, name, value) for (owner, name), value in lowered.reads.items()), *lowered.seen]
+
+
+def call_structured(derivative: Any, request: Request | None, names: list[str], args: tuple[Any, ...]) -> Any:
+    """Call a derivative with lists and dataclasses among the arguments."""
+    given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
+    converted = [structured.plain(arg, names[min(k, len(names) - 1)]) for k, arg in enumerate(given)]
+    if request is None or argument_types(tuple(converted)) is None:
+        raise _unsupported(derivative, names, converted)
+    result = derivative(*converted)
+    positions, single = derivative.sources
+    return structured.result_like(request.kind, result, [given[position] for position in positions], single)
+
+
+def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:
+    position = next((k for k, arg in enumerate(args) if argument_types((arg,)) is None), 0)
+    name, given = names[min(position, len(names) - 1)], args[position]
+    found = type(given).__name__
+    if isinstance(given, np.ndarray):
+        found += f" of dtype {given.dtype.str}"
+    return UnsupportedType(
+        f"argument `{name}` of `{derivative.__name__}` is a {found}, which has no Numba type",
+        hint="pass numbers, NumPy arrays, or tuples of those",
+    )
+
+
+def _reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
+    """How to pickle a derivative: by its name if that leads to it, else by what it was made of."""
+    found: Any = sys.modules.get(derivative.__module__)
+    for part in derivative.__qualname__.split("."):
+        found = getattr(found, part, None)
+    # what `__main__` defines has another name where it is read
+    named = found is derivative and derivative.__module__ != "__main__"
+    return derivative.__qualname__ if named else (remake, (files_of(recipe), *recipe))
+
+
+def remake(files: Files, maker: Callable[..., Any], *args: Any) -> Any:
+    """Make a derivative, or a compiled function, again from what it was made of (pickling)."""
+    give_back(args, files)
+    return maker(*args)

@@ -1,0 +1,70 @@
+"""`tapec show` and `tapec explain`: what the compiler makes of a function, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tapec.cli.shared_options import arguments_option, compiler_options, deliver, guarded, progress, target_options
+from tapec.cli.target_argument import arguments_of, signature_of, sources, types_of_values
+
+_STAGES = ("core", "typed", "adjoint", "optimised")
+
+
+@click.command(
+    short_help="Print TARGET after a stage of the compiler.",
+    epilog="""\b
+    Examples:
+      tapec show chain.py:energy --sig "f8[::1], f8[::1]"
+      tapec show chain.py:energy --sig "f8[::1], f8[::1]" --stage adjoint
+    """,
+)
+@target_options
+@click.option("--stage", type=click.Choice(_STAGES), default="core", show_default=True, help="What to print.")
+@guarded
+def show(target: str, wrt: str, sig: str | None, stage: str) -> None:
+    """Print TARGET as it stands after a stage of the compiler; each stage is valid Python.
+
+    \b
+    core       the function as it is lowered: one operation a statement, calls inlined
+    typed      the same, with the type of every name
+    adjoint    value and gradient as differentiated
+    optimised  value and gradient as they are compiled
+    """
+    from tapec import api
+    from tapec.loading import load
+
+    function = load(target)
+    with progress(f"compiling {target}"):
+        text = api.show_stage(function, sources(wrt), signature_of(function, sig), stage)
+    deliver(text, None)
+
+
+@click.command(
+    short_help="Say what the compiler does with TARGET, and why.",
+    epilog="""\b
+    Examples:
+      tapec explain chain.py:energy --wrt u,stiffness --sig "f8[::1], f8[::1]"
+      tapec explain chain.py:energy --args "np.linspace(0.0, 1.0, 6), np.full(5, 3.0)"
+    """
+)
+@target_options
+@arguments_option
+@compiler_options
+@guarded
+def explain(target: str, wrt: str, sig: str | None, args: str | None, options: dict[str, Any]) -> None:
+    """Say what the compiler does with the gradient of TARGET, line by line, and why.
+
+    Which variables carry a derivative; what is stored (bytes, as a formula in the shapes), computed again or run again;
+    which loops are reversed as soon as they have run, and what keeps the others from it; which can run
+    on vectors; which arrays the generated function makes.
+    """
+    from tapec.explanation import explain
+    from tapec.loading import load
+
+    function = load(target)
+    signature = signature_of(function, sig) if args is None else types_of_values(arguments_of(function, args))
+    with progress(f"compiling {target}"):
+        text = str(explain(function, sources(wrt), signature, **options))
+    click.echo(text, nl=False)

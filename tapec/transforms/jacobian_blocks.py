@@ -1,0 +1,193 @@
+"""Blocks of derivatives: loops over unit vectors, and what each run gives stored in its row or column.
+
+Of batches, by their first axis, only the blocks where result and source belong to one example are kept.  Where
+examples depend on one another, a run serves a single one.  Where they do not, a run's vector is the same unit
+vector for each of them, and what it gives are rows, or columns, of all examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tapec.syntax.core import Atom, Const, For, Function, Name, Op, Store
+from tapec.syntax.types import INT64, Array, Scalar, Stack
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.reverse import Reversed
+from tapec.transforms.splice import spliced
+from tapec.transforms.split import ListOfArrays, split
+
+Index = tuple[Atom, ...]
+
+# how many examples of a batch a run serves: one, or all of them
+APART, TOGETHER = "apart", "together"
+
+
+@dataclass(frozen=True)
+class Row:
+    """How an adjoint of a result is pulled back.
+
+    run     returns the adjoints of the sources; `seed` is its parameter for the adjoint
+    before  what needs to run only once: it returns, after results, the values of parameters of `run`
+    kept    those that `run` leaves as they are
+    state   those that it changes
+    """
+
+    run: Function
+    seed: str
+    before: Function | None = None
+    kept: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(swept: Reversed) -> Row:
+        """Both sweeps in one."""
+        return Row(swept.function("row"), swept.seeds[0])
+
+
+def halves(swept: Reversed, constants: frozenset[str]) -> Row | None:
+    """The forward sweep once, the reverse sweep for each row; None if its state is more than plain arrays."""
+    try:
+        parts = split(swept, "row", constants)
+    except ListOfArrays:
+        return None
+    if any(isinstance(swept.types[name], Stack) for name in (*parts.kept, *parts.state)):
+        return None
+    if any(group & set(parts.state) for group in parts.pullback.shared):
+        return None
+    kinds = [swept.types[name] for name in parts.state]
+    if any(not isinstance(kind, Array) or (kind.layout == "F" and kind.ndim > 1) for kind in kinds):
+        return None
+    return Row(parts.pullback, swept.seeds[0], parts.augmented, parts.kept, parts.state)
+
+
+def fill_rows(
+    out: Emitter, value: Atom, row: Row, blocks: list[Name], constants: frozenset[str], examples: str | None = None
+) -> None:
+    """Pull each unit vector of `value` back, into one line of each block."""
+    first: dict[str, Atom] = {}
+    if row.before is not None:
+        results = spliced(out, row.before, {}, constants)
+        residuals = (*row.kept, *row.state)
+        first = dict(zip(residuals, results[len(results) - len(residuals) :], strict=True))
+
+    def body(inner: Emitter, unit: Atom, index: Index) -> None:
+        bound = {name: first[name] for name in row.kept} | {row.seed: unit}
+        for name in row.state:
+            bound[name] = inner.let(name, Op("copy", (first[name],)), row.run.types[name])
+        for block, adjoint in zip(blocks, spliced(inner, row.run, bound, constants), strict=True):
+            if examples == TOGETHER:
+                fill(inner, block, adjoint, lambda rest: (rest[0], *index, *rest[1:]))
+            else:
+                fill(inner, block, adjoint, lambda rest: (*index, *rest), index[:1] if examples else ())
+
+    directions(out, f"{row.seed}_unit", value, row.run, body, examples)
+
+
+def fill_columns(
+    out: Emitter,
+    source: str,
+    column: Function,
+    dot: str,
+    blocks: list[Name],
+    constants: frozenset[str],
+    examples: str | None = None,
+) -> None:
+    """Push each unit vector of `source` forward by `column`, into one column of each block."""
+
+    def body(inner: Emitter, unit: Atom, index: Index) -> None:
+        example = index[:1] if examples == APART else ()
+        for block, tangent in zip(blocks, spliced(inner, column, {dot: unit}, constants), strict=True):
+            fill(inner, block, tangent, lambda rest: (*example, *rest, *index[len(example) :]), example)
+
+    directions(out, f"{dot}_unit", Name(source), column, body, examples)
+
+
+def directions(
+    out: Emitter,
+    label: str,
+    like: Atom,
+    run: Function,
+    body: Callable[[Emitter, Atom, Index], None],
+    examples: str | None = None,
+) -> None:
+    """Loops over the unit vectors of the space of `like`; `body` gets each one and its place.
+
+    Of a batch whose examples are served together: over those of an example's space, for all examples at once.
+    """
+    type_ = out.type_of(like)
+    assert isinstance(type_, Scalar | Array)
+    if isinstance(type_, Scalar):
+        body(out, out.cast(Const(1.0), type_), ())
+        return
+    assert isinstance(like, Name)
+    # a name of its own within the run as well
+    out.taken |= set(run.types)
+    unit = Name(out.zeros_like(label, like.id))
+    element, bounds = type_.element, extents(out, like)
+
+    def store(inner: Emitter, index: Index, value: float) -> None:
+        inner.add(Store(unit.id, index, inner.cast(Const(value), element), False, out.span))
+
+    def single(inner: Emitter, index: Index) -> None:
+        store(inner, index, 1.0)
+        body(inner, unit, index)
+        store(inner, index, 0.0)
+
+    def together(inner: Emitter, index: Index) -> None:
+        loops(inner, bounds[:1], lambda one, example: store(one, (*example, *index), 1.0))
+        body(inner, unit, index)
+        loops(inner, bounds[:1], lambda one, example: store(one, (*example, *index), 0.0))
+
+    if examples == TOGETHER:
+        loops(out, bounds[1:], together)
+    else:
+        loops(out, bounds, single)
+
+
+def loops(out: Emitter, bounds: list[Atom], body: Callable[[Emitter, Index], None]) -> None:
+    """Nested loops from zero to each of the bounds."""
+    index = tuple(Name(out.fresh("ijklmn"[axis % 6], INT64)) for axis in range(len(bounds)))
+    emitters = [out, *(out.child() for _ in bounds)]
+    body(emitters[-1], index)
+    for axis in reversed(range(len(bounds))):
+        inner = tuple(emitters[axis + 1].out)
+        emitters[axis].add(For(index[axis].id, Const(0), bounds[axis], Const(1), inner, span=out.span))
+
+
+def extents(out: Emitter, atom: Atom) -> list[Atom]:
+    """The shape of a number or array."""
+    type_ = out.type_of(atom)
+    if not isinstance(type_, Array):
+        return []
+    return [out.let("n", Op("dim", (atom, Const(axis))), INT64) for axis in range(type_.ndim)]
+
+
+def allocated(out: Emitter, label: str, value: Atom, source: Atom, dtype: str, batch: bool = False) -> Name:
+    """An array of the shape of `value` followed by that of `source`; a name to be set, where that is a number.
+
+    batch  both are batches, and the array is one of blocks for each example
+    """
+    shape = [*extents(out, value), *extents(out, source)[1 if batch else 0 :]]
+    if not shape:
+        return Name(out.fresh(label, Scalar(dtype)))
+    return out.let(label, Op("empty", (Const(dtype), *shape)), Array(dtype, len(shape), "C"))
+
+
+def fill(out: Emitter, block: Name, value: Atom, place: Callable[[Index], Index], example: Index = ()) -> None:
+    """Store a number, or all elements of an array, at `place` in a block; of a batch only one example."""
+    target, type_ = out.types[block.id], out.type_of(value)
+    if isinstance(target, Scalar):
+        out.assign(block.id, out.cast(value, target))
+        return
+    assert isinstance(target, Array)
+    if isinstance(type_, Scalar):
+        out.add(Store(block.id, place(()), out.cast(value, target.element), False, out.span))
+        return
+    assert isinstance(value, Name) and isinstance(type_, Array)
+
+    def body(inner: Emitter, index: Index) -> None:
+        item = inner.let("t", Op("load", (value, *example, *index)), type_.element)
+        inner.add(Store(block.id, place(index), inner.cast(item, target.element), False, out.span))
+
+    loops(out, extents(out, value)[len(example) :], body)

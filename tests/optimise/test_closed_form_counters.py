@@ -1,0 +1,190 @@
+"""Variables that count with a loop, as formulas; and scratch arrays whose elements are computed again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tapec
+from tapec.optimise.buffers.buffer_rematerialisation import rematerialise_buffers
+from tapec.optimise.simplify.closed_form_counters import count_by_formula
+from tests.optimise.reading import check
+from tests.oracles import check as check_derivative
+
+
+def same(change, text: str) -> None:
+    """A pass leaves a function as it is."""
+    check(change, text, text)
+
+
+def test_a_counter_that_gives_the_first_iteration_stays():
+    same(
+        count_by_formula,
+        """
+        def f(a, a_1, k, n):
+            for i in range(k, n):
+                x = a[k]
+                a_1[i] = x
+                k_1 = k + 2
+                k = k_1
+            return k
+        """,
+    )
+
+
+def test_a_counter_is_a_formula_of_the_loops_variable():
+    check(
+        count_by_formula,
+        before="""
+        def f(a, a_1, k, n):
+            for i in range(1, n):
+                x = a[k]
+                a_1[i] = x
+                k_1 = k + 2
+                k = k_1
+            return k
+        """,
+        after="""
+        def f(a, a_1, k, n):
+            k_2 = k
+            for i in range(1, n):
+                t = i - 1
+                t_1 = t * 2
+                t_2 = k_2 + t_1
+                x = a[t_2]
+                a_1[i] = x
+                k_1 = t_2 + 2
+            t_3 = n - 1
+            t_4 = max(t_3, 0)
+            t_5 = t_4 * 2
+            t_6 = k_2 + t_5
+            k = t_6
+            return k
+        """,
+    )
+
+
+def test_a_counter_that_waits_for_a_test_stays():
+    same(
+        count_by_formula,
+        """
+        def f(a, c, k, n):
+            for i in range(n):
+                if c:
+                    k_1 = k + 1
+                    k_2 = k_1
+                else:
+                    k_2 = k
+                k = k_2
+            return k
+        """,
+    )
+
+
+def test_a_counter_of_a_loop_that_may_end_early_stays():
+    same(
+        count_by_formula,
+        """
+        def f(a, c, k, n):
+            for i in range(n):
+                if c:
+                    break
+                k_1 = k + 1
+                k = k_1
+            return k
+        """,
+    )
+
+
+def test_an_element_is_computed_again():
+    check(
+        rematerialise_buffers,
+        before="""
+        def f(a, a_1, a_2, n, w):
+            a_3 = np.empty(n)
+            for i in range(n):
+                x = a[i]
+                y = x * w
+                a_3[i] = y
+            for j in range(n):
+                for k in range(j, n):
+                    z = a_3[j]
+                    a_1[k] += z
+            return w
+        """,
+        after="""
+        def f(a, a_1, a_2, n, w):
+            a_3 = np.empty(n)
+            for i in range(n):
+                x = a[i]
+                y = x * w
+                a_3[i] = y
+            for j in range(n):
+                x_1 = a[j]
+                y_1 = x_1 * w
+                for k in range(j, n):
+                    a_1[k] += y_1
+            return w
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "a[i] = w",  # what it is computed from changes
+        "t = a_3[0]",  # another use than in a loop over all of it
+        "t = math.exp(w)\n                a_3[j] = t",  # filled twice
+    ],
+)
+def test_an_array_that_may_hold_something_else_stays(use):
+    same(
+        rematerialise_buffers,
+        f"""
+        def f(a, a_1, i, n, w):
+            a_3 = np.empty(n)
+            for j in range(n):
+                x = a[j]
+                y = x * w
+                a_3[j] = y
+                {use}
+            for k in range(n):
+                z = a_3[k]
+                a_1[k] += z
+            return w
+        """,
+    )
+
+
+def triangle(q, x, w):
+    """A packed triangle, after a scratch array."""
+    n = x.size
+    total = 0.0
+    diff = np.empty(n)
+    image = np.empty(n)
+    for iteration in range(3):
+        for c in range(n):
+            diff[c] = x[c] - w[iteration]
+            image[c] = diff[c]
+        place = iteration
+        for c in range(n):
+            for r in range(c + 1, n):
+                image[r] += q[place] * diff[c]
+                place += 1
+            place += 2
+        for c in range(n):
+            total += image[c] ** 2 * diff[c] + place
+    return total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_the_derivative_is_right(n):
+    rng = np.random.default_rng(3)
+    check_derivative(triangle, (rng.normal(size=20), rng.normal(size=n), rng.normal(size=3)), (0, 1, 2))
+
+
+def test_nothing_is_kept_of_a_counter_per_iteration():
+    text = tapec.emit(triangle, wrt=(0, 1), signature="f8[::1], f8[::1], f8[::1]")
+    assert "diff" not in "".join(line for line in text.splitlines() if "#" not in line)
+    assert "place_store = np.empty(n, " in text
