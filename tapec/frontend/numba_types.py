@@ -112,12 +112,13 @@ def type_of_value(value: object) -> nt.Type:
 
 
 @functools.lru_cache(maxsize=1)
-def _context() -> Any:
+def context() -> Any:
+    """What Numba resolves types by."""
     # importing the function registries is what `njit` does on its first compilation
-    context = cpu_target.typing_context
-    context.refresh()
+    typing = cpu_target.typing_context
+    typing.refresh()
     cpu_target.target_context.refresh()
-    return context
+    return typing
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -126,7 +127,7 @@ def _resolve(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type
 
 
 def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
-    context = _context()
+    typing = context()
     if isinstance(function, types.FunctionType) and function.__module__.startswith("tapec_runtime"):
         # not jitted, since the user has turned the JIT off: elementary functions keep the kind of their arguments
         floats = [arg for arg in args if isinstance(arg, nt.Float)]
@@ -134,7 +135,7 @@ def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) 
     # Numba types an overload by compiling it, which it cannot where the user has turned the JIT off
     disabled, _settings.DISABLE_JIT = _settings.DISABLE_JIT, 0
     try:
-        signature = context.resolve_function_type(context.resolve_value_type(function), args, {})
+        signature = typing.resolve_function_type(typing.resolve_value_type(function), args, {})
     except (numba_errors.NumbaError, TypeError, ValueError, AssertionError, NotImplementedError):
         return None
     finally:
@@ -153,7 +154,7 @@ def unify_scalars(first: Scalar, second: Scalar) -> Scalar | None:
     known = scalar_types.common_type(first.dtype, second.dtype)
     if known is not None:
         return Scalar(known)
-    unified = _context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
+    unified = context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
     return Scalar(str(unified)) if isinstance(unified, nt.Complex) else _SCALARS.get(unified)
 
 
