@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
     # its module needs Numba, which takes longer to import than the rest together
     if name != "checkpointed":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tapec_runtime.checkpoints import checkpointed
+    import tapec_runtime
 
-    globals()[name] = checkpointed
-    return checkpointed
+    globals()[name] = found = tapec_runtime.checkpointed
+    return found

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from tapec.bound import BoundDerivative, unbound
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
+from tapec.on_demand import CALLS, load
 from tapec.options import DEFAULT, Keywords, Options, chosen
 from tapec.products import plain_function
 
@@ -66,6 +67,7 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     """A derivative of some kind (`pipeline.KINDS`); for no function a decorator that makes it."""
     if f is None:
         return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
+    load(*CALLS)
     bound = unbound(f)
     function = plain_function(bound.function)
     if not bound.is_free:
@@ -83,6 +85,7 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
 
 def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, given: Any = None) -> Any:
     """The derivative; `given` is the derivative that is differentiated, if it is one."""
+    load(*CALLS)
     from tapec.backend.carrier import signature_function
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
@@ -154,6 +157,7 @@ def emit(
     >>> print(emit(lambda x: x * x, signature="f8"))  # doctest: +ELLIPSIS
     \"\"\"...
     """
+    load("tapec.backend.module")
     from tapec.backend.module import module_text
 
     if mode not in ("grad", "jvp", "hvp"):
@@ -175,6 +179,7 @@ def generate(
 
     Parameters as for `emit`; `listener` is told what the compiler does.
     """
+    load("tapec.pipeline", "tapec.backend.signature", "tapec.signatures")
     from tapec.pipeline import build
 
     function = plain_function(f)
@@ -210,6 +215,7 @@ def show_stage(f: Callable[..., Any], wrt: Any, signature: Any, stage: str) -> s
     >>> print(show_stage(lambda x: x * x, 0, (numba.float64,), "typed"))  # doctest: +ELLIPSIS
     \"\"\"Typed core form of...
     """
+    load("tapec.pipeline", "tapec.backend.signature", "tapec.signatures", "tapec.backend.stage_text")
     from tapec.backend.stage_text import stage_text
     from tapec.pipeline import build
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Unpack
 
+from tapec.on_demand import load
 from tapec.options import Keywords, Options, chosen, no_limit
 
 
@@ -36,6 +37,7 @@ def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -
 
 
 def _compiled(f: Callable[..., Any], options: Options | None) -> Any:
+    load("tapec.tape.compiled_function")
     from tapec.tape.compiled_function import compiled_function
 
     return compiled_function(f, options)
@@ -59,6 +61,7 @@ def custom_gradient(f: Callable[..., Any]) -> Any:
     >>> clipped(2.0)
     6.0
     """
+    load("tapec.tape.custom_gradient")
     from tapec.tape.custom_gradient import with_gradient
 
     return with_gradient(f)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tapec.errors import LoweringError
+from tapec.on_demand import load
 from tapec.options import DEFAULT, Keywords, chosen, no_limit
 from tapec.structure import NUMBERS, check_target, flat, rebuilt, weights_of
 from tapec_runtime.variables import UnconnectedGradients, Variable, active
@@ -27,6 +28,7 @@ _machinery: Any = None
 def _load() -> None:
     """The compiler, imported when a tape is entered for the first time."""
     global _machinery
+    load("tapec.tape.gradients", "tapec.tape.known_answers", "tapec.tape.recording", "tapec.tape.text_identity")
     from tapec.tape.gradients import differentiate
     from tapec.tape.known_answers import ANOTHER, known_answer, learn
     from tapec.tape.recording import Recording
@@ -42,6 +44,9 @@ def _load() -> None:
         asked_at=asked_at,
         ANOTHER=ANOTHER,
     )
+
+
+_ONE_ANSWER = "a tape that is not persistent gives one gradient; use persistent=True for more"
 
 
 class GradientTape:
@@ -79,7 +84,8 @@ class GradientTape:
         self._recording = False
         self._paused = False
         self._entered = False
-        self._used = False
+        # taken by the answer of a tape that gives one, whatever thread asks
+        self._right_to_answer: list[None] = [None]
         self._variables: dict[int, Variable] = {}
         self._error: LoweringError | None = None
         self._record: Recording | None = None
@@ -338,6 +344,7 @@ class GradientTape:
             return str(self._error)
         if self._record is None or self._recording:
             raise RuntimeError("explain needs a tape that holds the record of its block")
+        load("tapec.tape.explain_none")
         from tapec.tape.explain_none import explain
 
         return explain(self._record, target, source)
@@ -348,8 +355,8 @@ class GradientTape:
             raise RuntimeError("gradient needs a tape that has recorded something")
         if self._recording and not self._paused:
             raise RuntimeError("gradient is for after the tape's block, not for inside it")
-        if self._used and not self.persistent:
-            raise RuntimeError("a tape that is not persistent gives one gradient; use persistent=True for more")
+        if not self._right_to_answer:
+            raise RuntimeError(_ONE_ANSWER)
 
     def _check_rows(self, parallel_iterations: Any, experimental_use_pfor: Any) -> None:
         if parallel_iterations is not None and int(parallel_iterations) < 1:
@@ -372,8 +379,11 @@ class GradientTape:
         if self._error is not None:
             raise _placed(self._error, frame) from self._error.__cause__
         try:
-            assert self._record is not None
-            record = self._record.paused(frame) if self._recording else self._record
+            record = self._record
+            if record is None:
+                # another thread was answered meanwhile
+                raise RuntimeError(_ONE_ANSWER)
+            record = record.paused(frame) if self._recording else record
             if record.names.doubtful:
                 targets = _machinery.meant(record, frame, asked[0], targets, 0)
                 sources = _machinery.meant(record, frame, asked[1], sources, 1)
@@ -385,9 +395,13 @@ class GradientTape:
 
     def _done(self) -> None:
         """A tape that is not persistent is used up by an answer."""
-        self._used = True
-        if not self.persistent:
-            self._record = None
+        if self.persistent:
+            return
+        try:
+            self._right_to_answer.pop()
+        except IndexError:
+            raise RuntimeError(_ONE_ANSWER) from None
+        self._record = None
 
 
 def _kept(error: LoweringError) -> LoweringError:

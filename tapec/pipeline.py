@@ -37,6 +37,7 @@ from tapec.transforms.residual_requests import Unhandable
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse
 from tapec.transforms.scaled_pullback import is_linear, scaled
 from tapec.transforms.split import Split, split
+from tapec_runtime.locking import compiling
 
 KINDS = (
     "primal", "grad", "value_and_grad", "vjp", "jvp", "augmented", "pullback",
@@ -44,6 +45,7 @@ KINDS = (
 )  # fmt: skip
 
 
+@compiling
 def build(
     function: types.FunctionType,
     arguments: tuple[Any, ...],
@@ -61,7 +63,6 @@ def build(
     options = options or Options()
     stage(listener, "lowering")
     lowered = lower(function, arguments, prepare=prepare if options.fast else None)
-    options = options.with_checks(lowered.boundscheck)
     alike = None
     if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
         alike = lowered_alike(function, arguments, prepare, lowered)

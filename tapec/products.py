@@ -17,6 +17,7 @@ import numpy as np
 from tapec.bound import unbound
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters, undecorated
+from tapec.on_demand import CALLS, load
 from tapec.options import Keywords, Options, chosen
 from tapec_runtime import variables
 
@@ -79,6 +80,7 @@ def _seeded(
     function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
 ) -> Any:
     """A derivative that takes tangents or cotangents after the arguments."""
+    load(*CALLS)
     from tapec.backend import staleness
 
     return staleness.shared(_new_seeded, function, kind, wrt, count, seeds, options)
@@ -153,6 +155,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
 
 def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments with tuples for lists, and named tuples for dataclasses and dicts."""
+    load(*CALLS)
     from tapec.backend import structured
 
     if all(type(one) in structured.LEAVES for one in arguments):
@@ -209,6 +212,7 @@ def vjp(
     >>> pullback(1.0)
     (3.0, 2.0)
     """
+    load(*CALLS)
     from tapec.backend import structured
 
     bound = unbound(f)
@@ -333,6 +337,7 @@ def _pullback(
 def _new_pullback(
     function: types.FunctionType, wrt: tuple[int, ...], given: tuple[Any, ...], seeds: int, options: Options
 ) -> Any:
+    load(*CALLS)
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 

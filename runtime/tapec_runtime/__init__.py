@@ -144,6 +144,11 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-    globals()[name] = found
+    from tapec_runtime.locking import compiler_lock, refresh
+
+    with compiler_lock:
+        found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+        # a compilation may be under way, which knows what had been registered when it began
+        refresh()
+        globals()[name] = found
     return found

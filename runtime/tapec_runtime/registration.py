@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from numba.core import config
-from numba.core.registry import cpu_target
 from numba.extending import lower_builtin, type_callable
 
 
@@ -21,6 +20,3 @@ def register(function: Callable[..., Any], resolve: Callable[..., Any], lower: C
         return
     type_callable(function)(resolve)
     lower_builtin(function, *kinds)(lower)
-    # a compilation that is under way may be what asked for the function's module
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()

@@ -17,7 +17,6 @@ from typing import Any
 from numba.core import config, sigutils
 from numba.core import errors as numba_errors
 from numba.core import types as nt
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.registry import cpu_target
 
@@ -30,8 +29,8 @@ from tapec.backend.interpreted import Interpreted
 from tapec.backend.program import Program
 from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
-from tapec.frontend.jitted import packed
 from tapec.frontend.pickled import Files, files_of
+from tapec_runtime.locking import compiling
 
 
 class Derivative(Remade, Dispatcher):
@@ -84,13 +83,13 @@ class Derivative(Remade, Dispatcher):
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
 
-    @global_compiler_lock
+    @compiling
     def compile(self, sig: Any) -> Any:
         """Compile for Numba argument types; returns the entry point."""
         given, _ = sigutils.normalize_signature(sig)
         return self._overload(tuple(nt.unliteral(one) for one in given), None)
 
-    @global_compiler_lock
+    @compiling
     def _overload(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
         """Compile for argument types; of several forms of a program the one for arguments `given`, if there are any."""
         existing: Any = self.overloads.get(types_)
@@ -148,6 +147,7 @@ class Derivative(Remade, Dispatcher):
         self.reads.note(read_by(program), program.lowered.functions)
         return result
 
+    @compiling
     def program(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None = None) -> Program:
         """Run the pipeline for Numba argument types; `given` as for `_overload`."""
         variadic = self.py_func.__code__.co_flags & inspect.CO_VARARGS
@@ -207,7 +207,7 @@ class Derivative(Remade, Dispatcher):
             self._pointed[types_] = lean.with_c_entry(super().get_compile_result(sig))
         return self._pointed[types_]
 
-    @global_compiler_lock
+    @compiling
     def _compile_whole(self) -> None:
         """Compile programs in all their forms from now on, also those of which there is one form only."""
         self._whole = True
@@ -231,7 +231,7 @@ class Derivative(Remade, Dispatcher):
         return self._texts.get(types_) or self.program(types_).text
 
     def _reduce_states(self) -> Any:
-        return {"files": files_of(self._recipe), "recipe": packed(self._recipe)}
+        return {"files": files_of(self._recipe), "recipe": self._recipe}
 
     @classmethod
     def _rebuild(cls, files: Files, recipe: tuple[Any, ...]) -> Any:

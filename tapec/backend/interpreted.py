@@ -13,6 +13,7 @@ from tapec.backend import jit, staleness
 from tapec.backend.argument_types import argument_types
 from tapec.backend.derivative_base import Build, Remade, call_structured, read_by
 from tapec.backend.fingerprint import Request
+from tapec_runtime.locking import compiling
 
 
 class Interpreted(Remade):
@@ -51,17 +52,24 @@ class Interpreted(Remade):
         found = argument_types(tuple(given))
         if found is None:
             return call_structured(self, self._request, list(self._signature.parameters), tuple(given))
-        if found not in self._functions:
-            with jit.quiet():
-                program = self._build_program(found, None)
-            self._texts[found] = program.text
-            self._functions[found] = jit.load(program)
-            self.reads.note(read_by(program), program.lowered.functions)
+        function = self._functions.get(found) or self._made(found)
         # NumPy's numbers divide by zero as Numba's do, with inf and nan; Python's raise
         values = [_converted(arg.value if isinstance(arg, OmittedArg) else arg, _NUMPY) for arg in given]
         with np.errstate(all="ignore"):
-            return _converted(self._functions[found](*values), _PYTHON)
+            return _converted(function(*values), _PYTHON)
 
+    @compiling
+    def _made(self, types_: tuple[Any, ...]) -> Any:
+        """The function for argument types, made by the first who asks."""
+        if types_ not in self._functions:
+            with jit.quiet():
+                program = self._build_program(types_, None)
+            self.reads.note(read_by(program), program.lowered.functions)
+            self._texts[types_] = program.text
+            self._functions[types_] = jit.load(program)
+        return self._functions[types_]
+
+    @compiling
     def source(self, *types_: Any) -> str:
         """The generated source for argument types; for no types, all that was made."""
         if not types_:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from llvmlite import binding
 from numba.core import codegen, compiler, ir, typed_passes, types, untyped_passes
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.np.ufunc.dufunc import DUFunc
 
@@ -26,6 +25,7 @@ from tapec.backend.definitions import SingleAssignments, known_lives
 from tapec.backend.lowered import Lower
 from tapec.backend.remembered import remembered
 from tapec.options import Options
+from tapec_runtime.locking import compiling
 
 
 class Library(codegen.JITCodeLibrary):
@@ -134,7 +134,7 @@ class Compiler(compiler.CompilerBase):  # type: ignore[misc, unused-ignore]
         return [passes]
 
 
-@global_compiler_lock
+@compiling
 def with_c_entry(result: Any) -> Any:
     """A compilation result in whose library a pointer to the function can be had, as C would call it.
 

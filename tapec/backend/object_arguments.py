@@ -10,8 +10,10 @@ import collections
 import dataclasses
 import enum
 import functools
+import itertools
 import threading
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,9 +26,8 @@ _FIXED = (str, enum.Enum, type, np.dtype, np.ufunc, functools.partial, Dispatche
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 # the objects whose attributes are being converted, in each thread
 _around = threading.local()
-# how many classes of a name there are
-_made: collections.Counter[str] = collections.Counter()
-_lock = threading.Lock()
+# the numbers of classes of a name
+_numbers: dict[str, Iterator[int]] = {}
 
 
 def is_object(value: Any) -> bool:
@@ -112,9 +113,7 @@ def stand_in(name: str, fields: list[str]) -> Any:
     Calls of compiled functions tell such classes apart by their names alone, and take one of the same name and field
     types for the other.
     """
-    with _lock:
-        _made[name] += 1
-        count = _made[name]
+    count = next(_numbers.setdefault(name, itertools.count(1)))
     make: Any = collections.namedtuple
     return make(name if count == 1 else f"{name}_{count}", fields)
 

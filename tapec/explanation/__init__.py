@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tapec.on_demand import load
 from tapec.options import Keywords
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def explain(f: Callable[..., Any], wrt: Any = 0, signature: Any = None, **option
     ['fused: each iteration is reversed as soon as it has run']
     """
     # needs the compiler, which `import tapec` does not load
+    load("tapec.explanation.explained")
     from tapec.explanation.explained import explained
 
     return explained(f, wrt, signature, options)

@@ -1,7 +1,8 @@
 """Generators whose items are asked for one by one: `next(g)`, `g.send(x)`, `zip(g, h)`.
 
 A generator that feeds a `for` runs the loop's body at each `yield` (`suspended.drive`).  Here its caller goes on
-instead, so that two evaluations are under way.  The generator's has a thread of its own; only one of the two runs.
+instead, so that two evaluations are under way.  The generator's has a thread of its own; only one of the two runs,
+and has the compiler's lock.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
+from tapec_runtime.locking import turns
 
 _UNDER_WAY = Static("its items are taken one by one")
 
@@ -60,8 +62,8 @@ class Coroutine:
         self.sent: Value = NONE
         self.item: Value = NONE
         self.error: BaseException | None = None
-        self.begun = self.ended = self.closed = False
-        self.own_turn, self.callers_turn = threading.Semaphore(0), threading.Semaphore(0)
+        self.begun = self.ended = self.closed = self.running = False
+        self.turns = turns()
         self.thread = threading.Thread(target=self._run, daemon=True)
 
     def items(self) -> Iterator[Value]:
@@ -77,12 +79,7 @@ class Coroutine:
         ev.asleep = [stack for stack in (*ev.asleep, ev.frames) if stack is not self.state[1]]
         ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.running = self.state
         self.sent = sent
-        if self.begun:
-            self.own_turn.release()
-        else:
-            self.begun = True
-            self.thread.start()
-        self.callers_turn.acquire()
+        self._resume()
         self.state = ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.running
         ev.frame, ev.frames, ev.span, ev.dead, ev.broke, ev.running = outer
         ev.asleep = [stack for stack in ev.asleep if stack is not ev.frames]
@@ -95,25 +92,35 @@ class Coroutine:
     def close(self) -> None:
         if self.begun and not self.ended:
             self.closed = True
-            self.own_turn.release()
-            self.thread.join()
+            self._resume()
+
+    def _resume(self) -> None:
+        """Let the generator run until it yields or ends."""
+        self.running = True
+        if self.begun:
+            self.turns.notify_all()
+        else:
+            self.begun = True
+            self.thread.start()
+        self.turns.wait_for(lambda: not self.running)
 
     def _run(self) -> None:
-        try:
-            self.ev.statements(self.body)
-            note(self.ev, self.generator.progress, END)
-        except Closed:
-            pass
-        except BaseException as error:
-            self.error = error
-        self.ended = True
-        self.callers_turn.release()
+        with self.turns:
+            try:
+                self.ev.statements(self.body)
+                note(self.ev, self.generator.progress, END)
+            except Closed:
+                pass
+            except BaseException as error:
+                self.error = error
+            self.ended, self.running = True, False
+            self.turns.notify_all()
 
     def _yield(self, value: Value) -> Value:
         count_iteration(self.ev)
-        self.item = value
-        self.callers_turn.release()
-        self.own_turn.acquire()
+        self.item, self.running = value, False
+        self.turns.notify_all()
+        self.turns.wait_for(lambda: self.running)
         if self.closed:
             raise Closed
         return self.sent

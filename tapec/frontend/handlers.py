@@ -9,7 +9,6 @@ import numba
 import numpy as np
 from numba.misc.special import literally
 
-import tapec_runtime
 from tapec.errors import TypeMismatch
 from tapec.frontend import (
     argument_objects,
@@ -88,6 +87,7 @@ from tapec.frontend.values import (
 )
 from tapec.rules import arrays_common
 from tapec.syntax.types import Array
+from tapec_runtime import checkpoints, variables
 
 
 def method(
@@ -132,7 +132,6 @@ def method(
     return None
 
 
-_NUMBA_NUMBERS = (*(name for name in DTYPES if name != "bool"), "boolean", "complex64", "complex128")
 INERT_METHODS = frozenset({"argmax", "argmin", "argsort", "any", "all", "nonzero", "searchsorted"})
 
 METHOD_HANDLERS: dict[str, Any] = {
@@ -189,18 +188,19 @@ SPECIAL: dict[Any, Any] = {
     len: len_,
     range: range_,
     numba.prange: prange,
-    tapec_runtime.checkpointed: checkpointed,
+    checkpoints.checkpointed: checkpointed,
     numba.njit: decorators.jitted,
     numba.jit: decorators.jitted,
     functools.wraps: decorators.wraps,
     decorators.unchanged: decorators.first,
-    decorators.declare: decorators.declaring,
     enumerate: enumerate_,
     zip: zip_,
     reversed: reversed_,
     **complex_calls.SPECIAL,
     np.complex64: caster("complex64"),
     np.complex128: caster("complex128"),
+    numba.complex64: caster("complex64"),
+    numba.complex128: caster("complex128"),
     max: min_max("max"),
     min: min_max("min"),
     sum: sum_,
@@ -225,11 +225,12 @@ SPECIAL: dict[Any, Any] = {
     bool: caster("bool"),
     **{getattr(np, name): caster(name) for name in DTYPES if name != "bool"},
     np.bool_: caster("bool"),
-    **{getattr(numba, name): decorators.number_type(name) for name in _NUMBA_NUMBERS},
+    **{getattr(numba, name): caster(name) for name in DTYPES if name != "bool"},
+    numba.boolean: caster("bool"),
     arrays_common.stop_gradient: stop_gradient,
     arrays_common.known: known,
     arrays_common.runs_once: lambda ev, args, kwargs, node: number(not ev.loops),
-    tapec_runtime.stop_gradient: stop_gradient,
-    tapec_runtime.constant: constant,
+    variables.stop_gradient: stop_gradient,
+    variables.constant: constant,
     literally: lambda ev, args, kwargs, node: args[0],
 }

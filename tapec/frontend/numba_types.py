@@ -18,10 +18,10 @@ from numba import typeof
 from numba.core import config
 from numba.core import errors as numba_errors
 from numba.core import types as nt
-from numba.core.registry import cpu_target
 
 from tapec.frontend import scalar_types
 from tapec.syntax.types import Array, Scalar, Text, Type
+from tapec_runtime.locking import contexts, refresh
 
 # Numba fills this module with its settings while it is imported
 _settings: Any = config
@@ -112,13 +112,10 @@ def type_of_value(value: object) -> nt.Type:
 
 
 @functools.lru_cache(maxsize=1)
-def context() -> Any:
-    """What Numba resolves types by."""
+def _context() -> Any:
     # importing the function registries is what `njit` does on its first compilation
-    typing = cpu_target.typing_context
-    typing.refresh()
-    cpu_target.target_context.refresh()
-    return typing
+    refresh()
+    return contexts[0]
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -127,7 +124,6 @@ def _resolve(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type
 
 
 def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
-    typing = context()
     if isinstance(function, types.FunctionType) and function.__module__.startswith("tapec_runtime"):
         # not jitted, since the user has turned the JIT off: elementary functions keep the kind of their arguments
         floats = [arg for arg in args if isinstance(arg, nt.Float)]
@@ -135,11 +131,22 @@ def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) 
     # Numba types an overload by compiling it, which it cannot where the user has turned the JIT off
     disabled, _settings.DISABLE_JIT = _settings.DISABLE_JIT, 0
     try:
-        signature = typing.resolve_function_type(typing.resolve_value_type(function), args, {})
-    except (numba_errors.NumbaError, TypeError, ValueError, AssertionError, NotImplementedError):
-        return None
+        found = _answer(function, args)
+        if found is None:
+            # something may have been registered for it since
+            refresh()
+            found = _answer(function, args)
     finally:
         _settings.DISABLE_JIT = disabled
+    return found
+
+
+def _answer(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
+    context = _context()
+    try:
+        signature = context.resolve_function_type(context.resolve_value_type(function), args, {})
+    except (numba_errors.NumbaError, TypeError, ValueError, AssertionError, NotImplementedError):
+        return None
     return None if signature is None else signature.return_type
 
 
@@ -154,7 +161,7 @@ def unify_scalars(first: Scalar, second: Scalar) -> Scalar | None:
     known = scalar_types.common_type(first.dtype, second.dtype)
     if known is not None:
         return Scalar(known)
-    unified = context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
+    unified = _context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
     return Scalar(str(unified)) if isinstance(unified, nt.Complex) else _SCALARS.get(unified)
 
 

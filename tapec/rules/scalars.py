@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec_runtime import exponent
+from tapec_runtime.special import exponent
 
 
 def frexp(x):  # type: ignore[no-untyped-def]

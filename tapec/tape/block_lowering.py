@@ -6,7 +6,6 @@ branch is decided and every loop unrolled, so that the program is the very run.
 
 from __future__ import annotations
 
-import threading
 import types
 from dataclasses import replace
 from typing import Any
@@ -52,28 +51,29 @@ from tapec.tape.live_objects import LiveObjects
 from tapec.tape.tape_plan import Found, Mark, TapePlan, keep_plan, known_plan
 from tapec.tape.tape_region import Ended, TapeRegion
 from tapec.tape.variable_versions import VariablePair, VariableSym, keys_of
+from tapec_runtime.locking import compiling
 
-_lock = threading.RLock()
 _no_cells = types.SimpleNamespace(co_freevars=())
 _RESTARTS = 200
 _UNROLLED = 4000
 
+
+@compiling
 def plan_for(frame: types.FrameType, tape: Any) -> Found:
     """A plan that fits the frame's state, the leaves, and the live lists; lowers the block if there is none."""
     if tape.known_values():
         # entered again: what it tracks is part of the program
         return lower_block(frame, tape)
-    with _lock:
-        # another thread may have been here
-        variables = frame.f_locals
-        found = known_plan(frame, tape.kind, variables)
-        places.forget_variables(frame, variables)
-        if found is not None:
-            return found
-        found = lower_block(frame, tape)
-        if found[0].enter is not None:
-            keep_plan(found[0], frame, tape.kind)
+    # another thread may have been here
+    variables = frame.f_locals
+    found = known_plan(frame, tape.kind, variables)
+    places.forget_variables(frame, variables)
+    if found is not None:
         return found
+    found = lower_block(frame, tape)
+    if found[0].enter is not None:
+        keep_plan(found[0], frame, tape.kind)
+    return found
 
 
 def lower_block(frame: types.FrameType, tape: Any) -> Found:
@@ -229,10 +229,9 @@ def _attempt(
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     decided = decisions is not None and decisions.made
     warn_of_iterations(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
-    options = tape.options.with_checks(ev.boundscheck)
     plan = TapePlan(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if decided else None,
+        compiled_checks(checks(ev), ev.types, ev.constants, callees, tape.options) if decided else None,
         tuple(replace(leaf, obj=None) for leaf in live.leaves),
         block,
         ev.types,
@@ -255,7 +254,7 @@ def _attempt(
         dict(ev.recomputed),
         {path: numbers_of(live, value) for path, value in live.entry_values().items()},
         ev.gathers or {},
-        options,
+        tape.options,
     )
     region.block, region.mark = [], None
     region.variables.clear()

@@ -25,7 +25,6 @@ from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.coroutines import close
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
 from tapec.frontend.inline import call_function
-from tapec.frontend.jitted import packed
 from tapec.frontend.lower import Lowered, new_evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.pickled import files_of
@@ -42,6 +41,7 @@ from tapec.tape.inputs import InputLeaf, Restart, Shared
 from tapec.tape.joined_values import check_claims
 from tapec.tape.live_objects import LiveObjects
 from tapec.tape.tape_plan import PLANS_PER_PLACE, warn_of_many
+from tapec_runtime.locking import compiling
 from tapec_runtime.variables import Variable
 
 _WAYS = 32
@@ -83,23 +83,35 @@ class CompiledFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = self._arguments(*args, **kwargs)
+        plan, objects, extra = self._known(arguments) or self._specialised(arguments)
+        return plan.call(objects, extra)
+
+    def _known(self, arguments: dict[str, Any]) -> _Found | None:
         for plan in self._plans:
             found = plan.enter(arguments, _NO_MODULE)
             if found is not None and (plan.checks is None or plan.checks.hold(plan.leaves, found[0])):
-                return plan.call(*found)
+                return plan, *found
+        return None
+
+    @compiling
+    def _specialised(self, arguments: dict[str, Any]) -> _Found:
+        # another thread may have been here
+        found = self._known(arguments)
+        if found is not None:
+            return found
         if sum(plan.checks is not None for plan in self._plans) >= _WAYS:
             raise LoweringError(
                 f"`{self.py_func.__name__}` asks its tapes differently in each of {_WAYS} calls",
                 reason="it is compiled for every way through the branches and loops that decide about its tapes",
                 hint="watch, reset and ask outside of branches and loops",
             )
-        plan, objects, extra = _lower(self.py_func, arguments, self.options)
-        if plan.enter is not None:
+        found = _lower(self.py_func, arguments, self.options)
+        if found[0].enter is not None:
             if len(self._plans) == PLANS_PER_PLACE:
                 code = self.py_func.__code__
                 warn_of_many(f"`{code.co_name}`", code, code.co_firstlineno, PLANS_PER_PLACE)
-            self._plans = [plan, *self._plans][:PLANS_PER_PLACE]
-        return plan.call(objects, extra)
+            self._plans = [found[0], *self._plans][:PLANS_PER_PLACE]
+        return found
 
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -117,7 +129,7 @@ class CompiledFunction:
             found = getattr(found, part, None)
         # by name where the decorated function is found there, as plain functions are pickled
         recipe = compiled_function, self.py_func, self.options
-        return self.__qualname__ if found is self else (remake, (files_of(recipe), *packed(recipe)))
+        return self.__qualname__ if found is self else (remake, (files_of(recipe), *recipe))
 
 
 def compiled_function(f: Callable[..., Any], options: Options | None = None) -> CompiledFunction:
@@ -209,7 +221,6 @@ def _attempt(
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)
     result = _called(ev, f, arguments)
-    options = options.with_checks(ev.boundscheck)
     warn_of_iterations(ev, f"`{f.__name__}`", f.__code__.co_filename, f.__code__.co_firstlineno)
     check_claims(live.claims, ev.root)
     outcome = Outcome(ev, live)

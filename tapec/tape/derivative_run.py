@@ -23,6 +23,7 @@ from tapec.options import Options
 from tapec.syntax.core import Block, Const, For, Function, Loop, Return, walk
 from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.snapshots import snapshot
+from tapec_runtime.locking import compiling
 
 # numbers among the arguments up to which a program runs as Python once
 _SMALL = 64
@@ -65,9 +66,7 @@ class CompiledDerivative:
         sizes = sum(abs(int(a)) if isinstance(a, int | np.integer) else int(np.size(a)) for a in arguments)
         again = self.spent > self.length * _SECONDS_PER_STATEMENT if self.long else self.uses > 1
         if jit or (jit is None and (again or not self.small or sizes > (_SMALL_IF_LONG if self.long else _SMALL))):
-            if self.jitted is None:
-                self.jitted = compile_function(self.program)
-            return _several(self.jitted(*arguments))
+            return _several(self.machine_code()(*arguments))
         start = time.perf_counter()
         try:
             return _several(self.interpreted(*arguments))
@@ -78,6 +77,13 @@ class CompiledDerivative:
             return self(arguments, True)
         finally:
             self.spent += time.perf_counter() - start
+
+    @compiling
+    def machine_code(self) -> Any:
+        """The derivative, compiled by the first who asks."""
+        if self.jitted is None:
+            self.jitted = compile_function(self.program)
+        return self.jitted
 
     def patiently(self, *arguments: Any) -> Any:
         """What the derivative returns, run as Python until it has been used often."""
@@ -147,14 +153,19 @@ class Checks:
             return False
         return True
 
+    @compiling
+    def machine_code(self) -> Any:
+        """The program, compiled by the first who asks."""
+        if self.jitted is None:
+            self.jitted = compile_function(self.program)
+        return self.jitted
+
     def _run(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> None:
         given = {leaf.name: (obj, leaf.part) for leaf, obj in zip(leaves, objects, strict=True)}
         arguments = [snapshot(*given[name]) for name in self.program.params]
         self.uses += 1
         if sum(int(np.size(argument)) for argument in arguments) > _SMALL * 16:
-            if self.jitted is None:
-                self.jitted = compile_function(self.program)
-            self.jitted(*arguments)
+            self.machine_code()(*arguments)
             return
         if self.python is None:
             self.python = _python(self.program)

@@ -59,7 +59,8 @@ def explain(recording: Recording, target: Any, source: Any) -> str:
         return f"not connected: the block does not use the source{_integer(plan, recording, source)}"
     request, end = request_of(plan, tuple(ends), (starts,)), ends[0]
     if connections(request)[0]:
-        ran = "compiled" if any(one.jitted is not None for one in plan.compiled.values()) else "as Python"
+        made = filter(None, plan.compiled.values())
+        ran = "compiled" if any(one.jitted is not None for one in made) else "as Python"
         return f"connected: a path of derivatives leads from the source to the target; the derivative ran {ran}"
     graph = _Graph(plan)
     watched = set(plan.region.watched)

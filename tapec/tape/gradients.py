@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tapec.errors import LoweringError, TapecError
 from tapec.optimise import prepare
-from tapec.syntax.core import Name
+from tapec.syntax.core import Block, Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.branch_connectivity import decided, depends_on_the_way, tests_of
 from tapec.tape.complex_sources import check_parts
 from tapec.tape.connectivity import SOURCES, connection_program, settled
 from tapec.tape.derivative_run import CompiledDerivative, compiled
-from tapec.tape.derive import GradientRequest, connections, derive, originals
+from tapec.tape.derive import DerivedProgram, GradientRequest, connections, derive, originals
 from tapec.tape.identity import SourceNames, joined, sources_of, targets_of
 from tapec.tape.recomputed_values import with_copies
 from tapec.tape.table_rows import TableRows
@@ -192,19 +193,22 @@ def _program(
         way = _way(recording, jit)
         request = _on_the_way(plan, replace(request, block=plan.ways[way]))
         key = (*key, way)
-    program = plan.compiled.get(key)
-    if program is None:
-        check_parts(request)
-        try:
-            made = derive(request, prepare if plan.options.fast else None)
-        except LoweringError:
-            raise
-        except TapecError as error:
-            raise LoweringError(error.message, error.span, error.reason, error.hint) from error
-        program = plan.compiled[key] = compiled(
-            made, plan.constants, plan.callees, plan.options, request.sources
-        )
-    return program
+    return plan.program(key, partial(_derived, plan, request))
+
+
+def _derived(plan: TapePlan, request: GradientRequest) -> CompiledDerivative:
+    check_parts(request)
+    try:
+        made = derive(request, prepare if plan.options.fast else None)
+    except LoweringError:
+        raise
+    except TapecError as error:
+        raise LoweringError(error.message, error.span, error.reason, error.hint) from error
+    return _printed(plan, made, request.sources)
+
+
+def _printed(plan: TapePlan, made: DerivedProgram, sources: _Sources = ()) -> CompiledDerivative:
+    return compiled(made, plan.constants, plan.callees, plan.options, sources)
 
 
 def request_of(plan: TapePlan, targets: tuple[str, ...], sources: _Sources) -> GradientRequest:
@@ -238,16 +242,18 @@ def _way(recording: Recording, jit: bool | None) -> tuple[bool, ...]:
     way: tuple[bool, ...] = ()
     while True:
         block = plan.ways.setdefault(way, plan.block)
-        if ("tests", way) not in plan.compiled:
-            made = tests_of(block, plan.types)
-            if made is None:
-                return way
-            plan.compiled["tests", way] = compiled(made, plan.constants, plan.callees, plan.options)
-        program = plan.compiled["tests", way]
+        program = plan.program(("tests", way), partial(_tests, plan, block))
+        if program is None:
+            return way
         arguments = [recording.input(name) for name in program.derivative.inputs]
         values = tuple(bool(value) for value in program(arguments, jit))
         way += values
         plan.ways.setdefault(way, decided(block, values))
+
+
+def _tests(plan: TapePlan, block: Block) -> CompiledDerivative | None:
+    made = tests_of(block, plan.types)
+    return None if made is None else _printed(plan, made)
 
 
 def _unconnected(
@@ -259,17 +265,17 @@ def _unconnected(
     for start in range(0, len(doubtful), SOURCES):
         chunk = doubtful[start : start + SOURCES]
         key = "connections", targets, tuple(sources[k] for k in chunk)
-        if key not in plan.compiled:
-            request = request_of(plan, targets, key[2])
-            if settled(request):
-                continue
-            plan.compiled[key] = compiled(
-                connection_program(request), plan.constants, plan.callees, plan.options
-            )
-        program = plan.compiled[key]
+        program = plan.program(key, partial(_connections, plan, targets, key[2]))
+        if program is None:
+            continue
         [word] = program([recording.input(name) for name in program.derivative.inputs], jit)
         found += [k for place, k in enumerate(chunk) if not int(word) >> (place + 1) & 1]
     return found
+
+
+def _connections(plan: TapePlan, targets: tuple[str, ...], sources: _Sources) -> CompiledDerivative | None:
+    request = request_of(plan, targets, sources)
+    return None if settled(request) else _printed(plan, connection_program(request))
 
 
 # arguments and results

@@ -115,9 +115,11 @@ class Recording:
     def names(self) -> ObjectNames:
         """The names of live objects."""
         if self.known is None:
-            self.known = ObjectNames(self.plan.order)
+            known = ObjectNames(self.plan.order)
             atoms = () if self.left is None else self.own.leaving.atoms
-            self.known.take(self.own, self.objects, atoms, self.left or ())
+            known.take(self.own, self.objects, atoms, self.left or ())
+            # whole, as other threads see it
+            self.known = known
         return self.known
 
     # the end of the block

@@ -8,6 +8,7 @@ rows, which are values of the block like any other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tapec.analyses.aliases import aliases
 from tapec.errors import LoweringError
 from tapec.syntax.core import Assign, Call, Function, Name, Op, Return, Store, reads, walk
 from tapec.syntax.types import Array
-from tapec.tape.derivative_run import compiled
+from tapec.tape.derivative_run import CompiledDerivative, compiled
 from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.tape_plan import TapePlan
 from tapec_runtime.indexed_slices import IndexedSlices
@@ -128,6 +129,13 @@ def _slices(table: Any, parts: list[tuple[Any, Any]]) -> IndexedSlices:
     return IndexedSlices(rows, np.where(flat < 0, flat + table.shape[0], flat), table.shape)
 
 
+def _indices(plan: TapePlan, names: tuple[str, ...]) -> CompiledDerivative:
+    body = (*plan.block, Return(tuple(Name(name) for name in names)))
+    inputs = inputs_of(body)
+    made = DerivedProgram(Function("indices", inputs, body, plan.types), inputs, (), (), ())
+    return compiled(made, plan.constants, plan.callees, plan.options)
+
+
 def _arrays(recording: Recording, names: tuple[str, ...], jit: bool | None) -> list[Any]:
     """The values of integer arrays of the block."""
     plan = recording.plan
@@ -135,12 +143,7 @@ def _arrays(recording: Recording, names: tuple[str, ...], jit: bool | None) -> l
     known = {name: recording.inputs.get(name, plan.constants.get(name)) for name in names}
     if computed:
         key = ("indices", computed)
-        if key not in plan.compiled:
-            body = (*plan.block, Return(tuple(Name(name) for name in computed)))
-            inputs = inputs_of(body)
-            made = DerivedProgram(Function("indices", inputs, body, plan.types), inputs, (), (), ())
-            plan.compiled[key] = compiled(made, plan.constants, plan.callees, plan.options)
-        program = plan.compiled[key]
+        program = plan.program(key, partial(_indices, plan, computed))
         arguments = [recording.input(name) for name in program.derivative.inputs]
         known.update(zip(computed, program(arguments, jit), strict=True))
     if not all(isinstance(plan.types.get(name), Array) or name in plan.constants for name in names):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import types
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from tapec.frontend.values import Lst, Value
 from tapec.options import Options
@@ -18,6 +19,9 @@ from tapec.tape.plan_guards import taking
 from tapec.tape.recomputed_values import Again
 from tapec.tape.snapshots import snapshot
 from tapec.tape.tape_region import TapeRegion
+from tapec_runtime.locking import compiler_lock
+
+Made = TypeVar("Made", bound=CompiledDerivative | None)
 
 PLANS_PER_PLACE = 64
 UNMADE = object()
@@ -113,7 +117,7 @@ class TapePlan:
     options: Options
     silent: frozenset[str] = frozenset()
     uses: int = 0
-    compiled: dict[Any, CompiledDerivative] = field(default_factory=dict)
+    compiled: dict[Any, Any] = field(default_factory=dict)
     branching: dict[Any, bool] = field(default_factory=dict)
     ways: dict[tuple[bool, ...], Block] = field(default_factory=dict)
     parts: dict[int, TapePlan] = field(default_factory=dict)
@@ -145,6 +149,16 @@ class TapePlan:
             self._take = taking([(leaf.kept, self.types[leaf.name], leaf.part) for leaf in self.leaves])
         values: tuple[Any, ...] = self._take(objects)
         return values
+
+    def program(self, key: Any, make: Callable[[], Made]) -> Made:
+        """A program that is derived from this one, or None where there is none: made by the first who asks."""
+        if key not in self.compiled:
+            with compiler_lock:
+                # another thread may have been here
+                if key not in self.compiled:
+                    self.compiled[key] = make()
+        made: Made = self.compiled[key]
+        return made
 
     def known_as(self, name: str) -> str:
         """The name that the tape knows a value by; see `canonical`."""

@@ -1,0 +1,62 @@
+"""The one lock under which everything is compiled: Numba's.
+
+Numba holds it while it asks our types for their signatures, so a lock of our own would be taken in both orders.  What
+lowers, differentiates or compiles holds it, and may import and take other locks meanwhile.  Nothing takes it in the
+other order: no module of ours needs it while it is imported, and other locks of ours are held for a few operations on
+a dictionary, which call nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from llvmlite.binding import ffi
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Numba makes its contexts when they are first asked for, under a lock of theirs, and takes this lock meanwhile:
+# here they are asked for before it is taken
+contexts = cpu_target.typing_context, cpu_target.target_context
+compiler_lock = global_compiler_lock
+
+# held for each call of LLVM, also by a thread that gives back the machine code of what is collected
+llvm_lock = ffi.lib._lock
+
+
+def hold_all() -> None:
+    """Wait until no thread compiles, and keep them from it."""
+    compiler_lock.acquire()
+    llvm_lock.__enter__()
+
+
+def release_all() -> None:
+    llvm_lock.__exit__(None, None, None)
+    compiler_lock.release()
+
+
+def compiling(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that runs in one thread at a time, with all others that compile."""
+
+    @functools.wraps(function)
+    def alone(*args: P.args, **kwargs: P.kwargs) -> R:
+        with compiler_lock:
+            return function(*args, **kwargs)
+
+    return alone
+
+
+def turns() -> threading.Condition:
+    """A condition on the lock: a thread that waits for it lets another one compile."""
+    return threading.Condition(compiler_lock._lock)
+
+
+def refresh() -> None:
+    """Have Numba know what has been registered since; whoever calls holds the lock."""
+    for context in contexts:
+        context.refresh()

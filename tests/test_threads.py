@@ -1,0 +1,80 @@
+"""Threads, forks and imports: one compiler lock, which nothing that is imported waits for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+import tapec
+from tapec import gradient_tape
+from tools.stress import ROOT, Round
+
+# imports every module with a lock that tells who takes it
+_AUDIT = """
+import importlib, pkgutil
+from numba.core.compiler_lock import global_compiler_lock
+from tools.stress import LockOrder
+order = global_compiler_lock._lock = LockOrder(global_compiler_lock._lock)
+import tapec, tapec_runtime
+for package in (tapec_runtime, tapec):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+print("\\n".join(order.found))
+"""
+
+
+@pytest.mark.slow
+def test_no_module_needs_the_compiler_lock_while_it_is_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", _AUDIT], cwd=ROOT, text=True, capture_output=True, timeout=300)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+@pytest.mark.slow
+def test_a_thread_that_enters_its_first_tape_does_not_wait_for_one_that_compiles() -> None:
+    assert not Round(0, 2, 1e-4, "off", True, ("new_gradient", "tape")).failure()
+
+
+@pytest.mark.slow
+def test_threads_that_do_everything_for_the_first_time_get_right_answers() -> None:
+    assert not Round(1, 12, 1e-5, "cold", False).failure()
+
+
+@pytest.mark.slow
+def test_a_child_that_is_forked_while_others_compile_works() -> None:
+    jobs = ("new_gradient", "training", "forked", "from_jitted", "of_lambda")
+    assert not Round(2, 4, 1e-5, "cold", True, jobs).failure()
+
+
+def test_a_tape_that_threads_share_gives_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tapec.constant(3.0)
+    with tapec.GradientTape(jit=False) as tape:
+        tape.watch(x)
+        y = x * x
+    both = threading.Barrier(2)
+    differentiate = gradient_tape._machinery.differentiate
+
+    def at_once(*args: Any) -> Any:
+        found = differentiate(*args)
+        both.wait()
+        return found
+
+    monkeypatch.setattr(gradient_tape._machinery, "differentiate", at_once)
+    answers: list[Any] = []
+
+    def ask() -> None:
+        try:
+            answers.append(float(tape.gradient(y, x)))
+        except RuntimeError as error:
+            answers.append("one gradient" in str(error))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [True, 6.0]
