@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypedDict
 
 from tapec.errors import UsageError
 
 LEVELS = (0, 1, 2)
 MATH = ("fast", "libm")
+# whether the environment asks Numba for checks of bounds in all code
+_CHECKED = os.environ.get("NUMBA_BOUNDSCHECK", "").strip() not in ("", "0")
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Options:
             so that LLVM can vectorise the loops; "libm": they are the C library's
     strict  every operation in the order of the source, and of the textbook adjoint, to the last bit:
             no sum is reassociated, no product contracted, and elementary functions are the C library's
-    boundscheck  an index out of range raises IndexError, instead of reading foreign memory; nothing runs on threads
+    boundscheck  an index out of range raises IndexError, instead of reading foreign memory; nothing runs on threads;
+                 by default as `NUMBA_BOUNDSCHECK` says
     cache   whether what is compiled is kept on disk
     memory  bytes that a gradient may keep for its reverse sweep; loops that would keep more are checkpointed
     parallel  whether loops whose iterations can run in any order run on threads
@@ -32,10 +36,14 @@ class Options:
     quote: bool = True
     math: str = "fast"
     strict: bool = False
-    boundscheck: bool = False
+    boundscheck: bool = _CHECKED
     cache: bool = True
     memory: int | None = None
     parallel: bool = False
+
+    def with_checks(self, asked: bool) -> Options:
+        """The options for a program of which a part is compiled with checks of bounds, if that is `asked`."""
+        return replace(self, boundscheck=True) if asked and not self.boundscheck else self
 
     @property
     def fast(self) -> bool:

@@ -63,6 +63,7 @@ def build(
     options = options or Options()
     stage(listener, "lowering")
     lowered = lower(function, arguments, prepare=prepare if options.fast else None)
+    options = options.with_checks(lowered.boundscheck)
     alike = None
     if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
         alike = lowered_alike(function, arguments, prepare, lowered)

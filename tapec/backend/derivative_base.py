@@ -15,6 +15,7 @@ from tapec.backend.argument_types import argument_types
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import UnsupportedType
+from tapec.frontend.jitted import packed, unpacked
 from tapec.frontend.pickled import Files, files_of, give_back
 
 # makes the program for Numba argument types, or of several forms of it the one for given arguments
@@ -81,10 +82,11 @@ def _reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
         found = getattr(found, part, None)
     # what `__main__` defines has another name where it is read
     named = found is derivative and derivative.__module__ != "__main__"
-    return derivative.__qualname__ if named else (remake, (files_of(recipe), *recipe))
+    return derivative.__qualname__ if named else (remake, (files_of(recipe), *packed(recipe)))
 
 
 def remake(files: Files, maker: Callable[..., Any], *args: Any) -> Any:
     """Make a derivative, or a compiled function, again from what it was made of (pickling)."""
+    args = unpacked(args)
     give_back(args, files)
     return maker(*args)

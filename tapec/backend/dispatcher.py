@@ -29,6 +29,7 @@ from tapec.backend.interpreted import Interpreted
 from tapec.backend.program import Program
 from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
+from tapec.frontend.jitted import packed
 from tapec.frontend.pickled import Files, files_of
 from tapec_runtime.locking import compiling
 
@@ -231,7 +232,7 @@ class Derivative(Remade, Dispatcher):
         return self._texts.get(types_) or self.program(types_).text
 
     def _reduce_states(self) -> Any:
-        return {"files": files_of(self._recipe), "recipe": self._recipe}
+        return {"files": files_of(self._recipe), "recipe": packed(self._recipe)}
 
     @classmethod
     def _rebuild(cls, files: Files, recipe: tuple[Any, ...]) -> Any:

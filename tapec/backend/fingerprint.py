@@ -24,6 +24,8 @@ import numpy as np
 from numba.core import types as nt
 from numba.core.dispatcher import Dispatcher
 
+from tapec.frontend.jitted import Jitted, callback_function, of_callback, of_ufunc
+from tapec.frontend.source import undecorated
 from tapec.frontend.vectorised import function_of
 from tapec.options import Options
 
@@ -265,13 +267,17 @@ class Walk:
             self.value(own(obj))
         elif isinstance(obj, types.FunctionType) and trusted(obj) and obj.__closure__ and _package(obj) == "tapec":
             raise Uncacheable(f"{obj.__qualname__} may hold functions of the user's")
+        elif (callback := callback_function(obj)) is not None:
+            # which says that its module is Numba's
+            self.feed("callback", of_callback(obj).__tapec_key__())
+            self.value(callback)
         elif _told_by_name(obj):
             self.feed("trusted", getattr(obj, "__module__", ""), getattr(obj, "__qualname__", obj.__name__))
         elif isinstance(obj, Dispatcher):
-            self.feed("jitted", sorted((key, repr(item)) for key, item in obj.targetoptions.items()))
-            self.value(obj.py_func)
+            self.feed("jitted")
+            self.value(undecorated(obj))
         elif (vectorised := function_of(obj)) is not None:
-            self.feed("vectorised", tuple(obj.types) if obj._frozen else ())
+            self.feed("vectorised", tuple(obj.types) if obj._frozen else (), of_ufunc(obj._dispatcher).__tapec_key__())
             self.value(vectorised)
         elif isinstance(obj, types.FunctionType):
             self._node(obj)
@@ -315,6 +321,8 @@ class Walk:
             self.value(obj.__kwdefaults__)
             for name, attribute in sorted(vars(obj).items()):
                 self.feed(name, attribute if _plain(attribute) else type(attribute).__qualname__)
+                if isinstance(attribute, Jitted):
+                    self.value(attribute)
             # a name of the language that the module has come to define
             self.feed(sorted(name for name in builtin_names(obj.__code__) if name in obj.__globals__))
 

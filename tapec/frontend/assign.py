@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import allocation, indexing, operators, stores
+from tapec.frontend import allocation, declared, indexing, operators, stores
 from tapec.frontend.coroutines import all_frames
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import leaves
@@ -66,6 +66,7 @@ def bind(ev: Evaluator, target: Any, value: Value, node: Any) -> None:
         case gast.Name() if target.id in ev.frame.outer:
             store_outer(ev, ev.frame, target.id, ev.materialise(value))
         case gast.Name():
+            value = declared.variable(ev, ev.frame, target.id, value, node)
             _keep(ev, target.id, named(ev, ev.materialise(value), target.id))
         case gast.Tuple() | gast.List():
             _unpack(ev, target, value, node)
@@ -260,6 +261,7 @@ def aug_assign(ev: Evaluator, node: gast.AugAssign) -> None:
     ident = node.target.id
     old = operators.name(ev, gast.copy_location(gast.Name(ident, gast.Load(), None, None), node.target))
     result = stores.updated(ev, old, fn, ev.expr(node.value), node, ident)
+    result = declared.variable(ev, ev.frame, ident, result, node)
     if ident in ev.frame.outer:
         store_outer(ev, ev.frame, ident, result)
     elif result is not old:

@@ -12,10 +12,9 @@ from typing import Any
 
 import gast
 import numpy as np
-from numba.np.ufunc.gufunc import GUFunc
 
 from tapec.errors import TypeMismatch, UnsupportedFunction, UnsupportedSyntax
-from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, parameters, tensors, vectorised
+from tapec.frontend import complex_calls, coroutines, dicts, named_tuples, numba_calls, parameters, tensors, vectorised
 from tapec.frontend.allocation import dim
 from tapec.frontend.attributes import wrap
 from tapec.frontend.cached import call_cached, is_cached
@@ -24,6 +23,7 @@ from tapec.frontend.detached import COPIES, detach
 from tapec.frontend.elementwise import elementwise, repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
+from tapec.frontend.jitted import carried
 from tapec.frontend.operators import at_once, before_calls
 from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items
@@ -33,6 +33,7 @@ from tapec.frontend.text_calls import text_method
 from tapec.frontend.values import (
     Complex,
     Dct,
+    Declared,
     Func,
     Instance,
     Lazy,
@@ -115,6 +116,8 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
         return call_method(ev, func, args, kwargs, node)
     if isinstance(func, Partial):
         return apply(ev, func.function, [*func.args, *args], func.kwargs | kwargs, node)
+    if isinstance(func, Declared):
+        return call_function(ev, func.obj, args, kwargs, node, jitted=func.jitted)
     if not isinstance(func, Static):
         ev.fail(TypeMismatch, f"{describe(func)} cannot be called", node)
     return call_object(ev, func.obj, args, kwargs, node)
@@ -197,9 +200,11 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return managed(ev, call_object(ev, obj.__wrapped__, args, kwargs, node), node)
     if is_cached(obj):
         return call_cached(ev, obj, args, kwargs, node)
+    if (found := numba_calls.call(ev, obj, args, kwargs, node)) is not None:
+        return found
     function = undecorated(obj)
     if function is not None:
-        if ev.frame is not None and ev.frame.library:
+        if ev.frame is not None and ev.frame.library and carried(function) is None:
             return call_library(ev, function, args, kwargs)
         return call_function(ev, function, args, kwargs, node)
     under = vectorised.function_of(obj)
@@ -208,16 +213,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     if dotted in STATIC:
         return _known_call(ev, obj, args, kwargs, node)
     method = inspect.getattr_static(type(obj), "__call__", None)
-    grouped = isinstance(obj, GUFunc)
-    if isinstance(method, types.FunctionType) and not grouped:
+    if isinstance(method, types.FunctionType) and not type(obj).__module__.startswith("numba."):
         return call_function(ev, method, [Static(obj), *args], kwargs, node)
-    if grouped:
-        ev.fail(
-            UnsupportedFunction,
-            f"cannot differentiate a call to `{obj.__name__}`, a function under @guvectorize",
-            node,
-            hint="call a function under @njit, in a loop over the axes that it does not know",
-        )
     initialise = inspect.getattr_static(obj, "__init__", None) if isinstance(obj, type) else None
     if ev.live is None and isinstance(initialise, types.FunctionType):
         ev.fail(

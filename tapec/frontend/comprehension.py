@@ -123,11 +123,13 @@ def _run(ev: Evaluator, node: Any, label: str, first: Value, body: list[Any]) ->
     ev.frame.env[label] = first
     names = frozenset(outer_env) | {label}
     ev.frame.liveness = SourceLiveness(body, names)
-    ev.statements(body)
-    result = ev.frame.env[label]
-    ev.frame.liveness = outer_liveness
     # the label too: a list around this one has the same
     hidden = {label} | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
+    outer_jitted = ev.frame.jitted
+    ev.frame.jitted = None if outer_jitted is None else outer_jitted.without(hidden)
+    ev.statements(body)
+    result = ev.frame.env[label]
+    ev.frame.liveness, ev.frame.jitted = outer_liveness, outer_jitted
     env = {name: value for name, value in ev.frame.env.items() if name not in hidden}
     ev.frame.env = env | {name: outer_env[name] for name in hidden if name in outer_env}
     return result

@@ -21,6 +21,7 @@ from tapec.frontend import numba_types
 from tapec.frontend.constructs import words
 from tapec.frontend.extent_sums import ExtentSums
 from tapec.frontend.folding import folded, unchanged
+from tapec.frontend.jitted import CompilerFlags, Jitted
 from tapec.frontend.open_blocks import OpenIteration
 from tapec.frontend.running import Decider, Live
 from tapec.frontend.source import FunctionSource
@@ -88,8 +89,19 @@ class Frame:
         # names declared nonlocal or global, the function itself, who takes what it yields, what a handler caught
         self.outer: frozenset[str] = frozenset()
         self.function: Any = None
+        # what Numba's decorator says of the function, and what the code is compiled with; None for Python
+        self.jitted: Jitted | None = None
+        self.flags: CompilerFlags | None = None if parent is None else parent.flags
+        # Numba's type of the result, where the decorator has one
+        self.returns: Any = None
         self.consumer: Callable[[Value], Value | None] | None = None
         self.caught: Raised | None = None
+
+    def again(self) -> Frame:
+        """A frame for another run of the same function."""
+        made = Frame(self.source, self.names, self.parent)
+        made.jitted, made.flags, made.returns = self.jitted, self.flags, self.returns
+        return made
 
 
 class Evaluator:
@@ -124,6 +136,8 @@ class Evaluator:
         self.written: dict[str, int] = {}
         # set for the rules of primitives: their arrays fit by construction
         self.same_extents = False
+        # whether code is reached that is compiled with checks of bounds
+        self.boundscheck = False
         self.dead = False
         self.span: Span | None = None
         self.loops: list[Any] = []

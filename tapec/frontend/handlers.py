@@ -132,6 +132,7 @@ def method(
     return None
 
 
+_NUMBA_NUMBERS = (*(name for name in DTYPES if name != "bool"), "boolean", "complex64", "complex128")
 INERT_METHODS = frozenset({"argmax", "argmin", "argsort", "any", "all", "nonzero", "searchsorted"})
 
 METHOD_HANDLERS: dict[str, Any] = {
@@ -193,14 +194,13 @@ SPECIAL: dict[Any, Any] = {
     numba.jit: decorators.jitted,
     functools.wraps: decorators.wraps,
     decorators.unchanged: decorators.first,
+    decorators.declare: decorators.declaring,
     enumerate: enumerate_,
     zip: zip_,
     reversed: reversed_,
     **complex_calls.SPECIAL,
     np.complex64: caster("complex64"),
     np.complex128: caster("complex128"),
-    numba.complex64: caster("complex64"),
-    numba.complex128: caster("complex128"),
     max: min_max("max"),
     min: min_max("min"),
     sum: sum_,
@@ -225,8 +225,7 @@ SPECIAL: dict[Any, Any] = {
     bool: caster("bool"),
     **{getattr(np, name): caster(name) for name in DTYPES if name != "bool"},
     np.bool_: caster("bool"),
-    **{getattr(numba, name): caster(name) for name in DTYPES if name != "bool"},
-    numba.boolean: caster("bool"),
+    **{getattr(numba, name): decorators.number_type(name) for name in _NUMBA_NUMBERS},
     arrays_common.stop_gradient: stop_gradient,
     arrays_common.known: known,
     arrays_common.runs_once: lambda ev, args, kwargs, node: number(not ev.loops),

@@ -12,12 +12,13 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import recursion
+from tapec.frontend import declared, recursion
 from tapec.frontend.attributes import wrap
 from tapec.frontend.constructs import words
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.iterators import fresh
+from tapec.frontend.jitted import Jitted, carried
 from tapec.frontend.source import FunctionSource, source_of
 from tapec.frontend.source_liveness import SourceLiveness, assigned
 from tapec.frontend.suspended import Generator, is_generator, outer_names
@@ -77,8 +78,9 @@ def call_function(
     kwargs: dict[str, Value],
     node: Any,
     library: bool = False,
+    jitted: Jitted | None = None,
 ) -> Value:
-    """Inline a Python function."""
+    """Inline a Python function; `jitted` is what is said of it, by default what it carries."""
     source = library_source(function) if library else ev.source_of(function)
     if not library:
         args = plain(ev, args)
@@ -93,6 +95,8 @@ def call_function(
     )
     frame = Frame(source, ev.resolver(function))
     frame.library, frame.function = library, function
+    if not library:
+        declared.enter(ev, frame, jitted or carried(function), source.node, node)
     return run(ev, frame, source.node, defaults, kw_defaults, args, kwargs, node)
 
 
@@ -109,6 +113,8 @@ def call_closure(ev: Evaluator, func: Func, args: list[Value], kwargs: dict[str,
     """Inline a function that was defined inside the one being lowered."""
     frame = Frame(func.frame.source, func.frame.names, parent=func.frame)
     frame.library = func.frame.library
+    if func.jitted is not None:
+        declared.enter(ev, frame, func.jitted, func.node, node)
     return run(ev, frame, func.node, func.defaults, func.kw_defaults, plain(ev, args), kwargs, node)
 
 
@@ -129,15 +135,17 @@ def run(
     title = getattr(definition, "name", "<lambda>")
     # the library's `sum_` is the user's `np.sum`
     title = title.strip("_") if frame.library else title
-    if ev.deciding and is_generator(definition):
-        env = bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
-        return Generator(frame, definition, env, fresh(ev))
 
     def bind() -> dict[str, Value]:
-        return bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
+        env = bind_arguments(ev, definition, title, defaults, kw_defaults, args, kwargs, node)
+        return declared.taken(ev, frame, env, definition, node)
+
+    if ev.deciding and is_generator(definition):
+        env = bind()
+        return Generator(frame, definition, env, fresh(ev))
 
     def evaluate(inner: Evaluator, own: Frame, env: dict[str, Value]) -> Value:
-        return _evaluate(inner, own, definition, env, node)
+        return declared.given(inner, own, _evaluate(inner, own, definition, env, node), definition, node)
 
     if id(definition) in ev.callees.definitions:
         return recursion.call(ev, frame, definition, bind, evaluate, node)
@@ -202,7 +210,7 @@ def _structure(ev: Evaluator, values: Iterable[Value]) -> list[Any]:
 
 def _entry_call(ev: Evaluator, frame: Frame, definition: Any, bind: Any, evaluate: Any, node: Any) -> Value:
     """The differentiated function itself is recursive."""
-    ev.frame = Frame(frame.source, frame.names, frame.parent)
+    ev.frame = frame.again()
     ev.frames.append(ev.frame)
     result = recursion.call(ev, frame, definition, bind, evaluate, node)
     ev.frames.pop()

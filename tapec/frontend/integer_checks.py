@@ -47,13 +47,20 @@ def check(ev: Evaluator, fn: str, left: Value, right: Value, node: Any) -> None:
         return
     if at_least(ev, right, 1 if sign == _ZERO else 0):
         return
-    if right.constant is None:
-        _raise_if(ev, sign, right, cls, message)
-    elif right.constant == 0 if sign == _ZERO else right.constant < 0:
+    if fn == "**" and right.constant is not None and right.constant < 0 and not ev.deciding:
+        ev.fail(TypeMismatch, "an integer to a negative power", node, hint="write `float(n) ** -1`")
+    refuse(ev, sign, right, cls, message)
+
+
+def refuse(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], message: str) -> None:
+    """Raise, when the program runs, if a number is what `sign` says of it and zero, or is true for no sign."""
+    if value.constant is None:
+        _raise_if(ev, sign, value, cls, message)
+        return
+    wrong = {_ZERO: value.constant == 0, _NEGATIVE: value.constant < 0, "not": not value.constant, "": value.constant}
+    if wrong[sign]:
         if ev.deciding:
             raise Raised(cls)
-        if fn == "**":
-            ev.fail(TypeMismatch, "an integer to a negative power", node, hint="write `float(n) ** -1`")
         ev.raise_(cls.__name__, message)
         raise DeadCode
 
@@ -85,7 +92,7 @@ def _raise_if(ev: Evaluator, sign: str, value: Sym, cls: type[Exception], messag
         block = iteration.outer
     here = ev.block
     ev.block = runs[-1].before if runs else here
-    wrong = ev.op(sign, value, number(0))
+    wrong = ev.op(sign, value, number(0)) if sign in (_ZERO, _NEGATIVE) else ev.op(sign, value) if sign else value
     for iteration in runs:
         wrong = ev.op("and", ev.op("<", iteration.start, iteration.stop), wrong)
     place, ev.block = ev.block, []

@@ -83,7 +83,11 @@ def for_(ev: Evaluator, node: gast.For) -> None:
         unrolled_for(ev, value, node)
         return
     iteration = as_iteration(ev, value, node.iter)
+    outer = ev.frame.flags
+    if outer is not None and iteration.parallel:
+        ev.frame.flags = outer.in_parallel
     run_iteration(ev, iteration, node)
+    ev.frame.flags = outer
 
 
 def run_iteration(ev: Evaluator, iteration: Iteration, node: gast.For) -> None:

@@ -69,6 +69,7 @@ class Lowered:
     seen       attributes of objects from outside that were read: owner, name and value
     stretches  whether operands of expressions in loops may have to be stretched
     unsteady   whether arrays that loops set anew may change their extents
+    boundscheck  whether a function is reached whose decorator asks for checks of bounds
     """
 
     function: Function
@@ -83,6 +84,7 @@ class Lowered:
     seen: tuple[tuple[Any, str, Any], ...] = ()
     stretches: bool = False
     unsteady: bool = False
+    boundscheck: bool = False
 
 
 def new_evaluator(reserved: frozenset[str] = frozenset()) -> Evaluator:
@@ -254,6 +256,7 @@ def lower(
         *(core, structure, ev.constants, ev.roots, ev.reads, functions, callees, ev.bindings, ev.heap, seen),
         stretches=ev.stretches,
         unsteady=ev.unsteady,
+        boundscheck=ev.boundscheck,
     )
 
 

@@ -112,7 +112,8 @@ def type_of_value(value: object) -> nt.Type:
 
 
 @functools.lru_cache(maxsize=1)
-def _context() -> Any:
+def context() -> Any:
+    """What Numba resolves types by."""
     # importing the function registries is what `njit` does on its first compilation
     refresh()
     return contexts[0]
@@ -142,9 +143,9 @@ def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) 
 
 
 def _answer(function: Callable[..., Any], args: tuple[nt.Type, ...]) -> nt.Type | None:
-    context = _context()
+    typing = context()
     try:
-        signature = context.resolve_function_type(context.resolve_value_type(function), args, {})
+        signature = typing.resolve_function_type(typing.resolve_value_type(function), args, {})
     except (numba_errors.NumbaError, TypeError, ValueError, AssertionError, NotImplementedError):
         return None
     return None if signature is None else signature.return_type
@@ -161,7 +162,7 @@ def unify_scalars(first: Scalar, second: Scalar) -> Scalar | None:
     known = scalar_types.common_type(first.dtype, second.dtype)
     if known is not None:
         return Scalar(known)
-    unified = _context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
+    unified = context().unify_pairs(_NUMBA_SCALARS[first.dtype], _NUMBA_SCALARS[second.dtype])
     return Scalar(str(unified)) if isinstance(unified, nt.Complex) else _SCALARS.get(unified)
 
 

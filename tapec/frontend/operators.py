@@ -9,7 +9,17 @@ import gast
 import numpy as np
 
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedType
-from tapec.frontend import complex_arithmetic, containers, dicts, elementwise, indexing, integer_checks, numba_types
+from tapec.frontend import (
+    complex_arithmetic,
+    containers,
+    declared,
+    dicts,
+    divisions,
+    elementwise,
+    indexing,
+    integer_checks,
+    numba_types,
+)
 from tapec.frontend.conditions import truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.open_blocks import OpenIf
@@ -189,7 +199,7 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     if fn == "**" and (known := integer_checks.power(left, right)) is not None:
         return known
-    integer_checks.check(ev, fn, left, right, node)
+    divisions.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
 
 
@@ -210,7 +220,8 @@ def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:
 
 
 def namedexpr(ev: Evaluator, node: gast.NamedExpr) -> Value:
-    value = ev.named(ev.materialise(ev.expr(node.value)), node.target.id)
+    value = declared.variable(ev, ev.frame, node.target.id, ev.expr(node.value), node)
+    value = ev.named(ev.materialise(value), node.target.id)
     ev.frame.env[node.target.id] = value
     return value
 

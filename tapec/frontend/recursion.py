@@ -89,7 +89,7 @@ def call(
             node,
             hint="pass their numbers and arrays one by one, or use a loop",
         )
-    key = (id(definition), tuple((k, v.type) for k, v in params), repr(known))
+    key = (id(definition), frame.jitted, frame.flags, tuple((k, v.type) for k, v in params), repr(known))
     callee = ev.callees.known.get(key)
     if callee is None:
         callee = Callee(_fresh(ev, label))
@@ -169,7 +169,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
             inner[key] = joined(sub, *own) if value.is_array else Complex(own[0], own[1])
         else:
             inner[key] = own[0] if own else value
-    fresh = Frame(frame.source, frame.names, frame.parent)
+    fresh = frame.again()
     sub.span = ev.span
     try:
         result = body(sub, fresh, inner)
@@ -198,6 +198,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
     callee.results = [leaf.type for leaf in found]
     callee.function = Function(callee.name, tuple(params), block, sub.types)
     callee.roots = sub.roots
+    ev.boundscheck |= sub.boundscheck
     ev.constants.update(sub.constants)
     ev.functions.update(sub.functions)
     ev.reads.update(sub.reads)

@@ -68,14 +68,18 @@ def _of_libraries() -> tuple[str, ...]:
 
 
 def undecorated(function: Any) -> types.FunctionType | None:
-    """The plain Python function behind a Numba dispatcher.
+    """The function behind a Numba dispatcher, which carries what the decorator says.
 
     A function that wraps another one by `functools.wraps` is a function of its own.
     """
     if isinstance(function, types.FunctionType):
         return function
     inner = getattr(function, "py_func", None)
-    return inner if isinstance(inner, types.FunctionType) else None
+    if not isinstance(inner, types.FunctionType) or hasattr(function, "__tapec_lower__"):
+        return inner if isinstance(inner, types.FunctionType) else None
+    from tapec.frontend.jitted import function_of
+
+    return function_of(function)
 
 
 # those of functions, with the code and the defaults that they had

@@ -16,6 +16,7 @@ from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar, Text, Type
 
 if TYPE_CHECKING:
     from tapec.frontend.evaluator import Frame
+    from tapec.frontend.jitted import Jitted
 
 
 class Value:
@@ -122,6 +123,13 @@ class Static(Value):
 
 
 @dataclass(frozen=True)
+class Declared(Static):
+    """A Python function, and what a decorator of Numba's that is applied in the program says of it."""
+
+    jitted: Jitted
+
+
+@dataclass(frozen=True)
 class NumberClass(Static):
     """NumPy's class of a number that may be of Python's as well."""
 
@@ -193,6 +201,7 @@ class Func(Value):
     frame: Frame
     defaults: tuple[Value, ...]
     kw_defaults: tuple[Value | None, ...]
+    jitted: Jitted | None = None
 
 
 @dataclass(frozen=True)

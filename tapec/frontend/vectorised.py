@@ -20,6 +20,7 @@ from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.elementwise import element_at, store_at
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_function
+from tapec.frontend.jitted import of_ufunc
 from tapec.frontend.loops import counted_loop
 from tapec.frontend.values import Complex, Lazy, Sym, Value, describe, is_array, is_complex, is_scalar, number
 from tapec.syntax.types import Array, Scalar
@@ -42,10 +43,11 @@ def call(ev: Evaluator, ufunc: Any, function: types.FunctionType, args: Args, kw
         ev.fail(TypeMismatch, f"{name} takes {ufunc.nin} arguments, not {len(args)}", node)
     given = [_operand(ev, arg, node) for arg in args]
     taken, made = _loop_types(ev, ufunc, given, node)
+    said = of_ufunc(ufunc._dispatcher)
 
     def value_of(numbers: list[Any]) -> Any:
         items: list[Value] = [complex_arithmetic.converted(ev, one, t) for one, t in zip(numbers, taken, strict=True)]
-        found = ev.materialise(call_function(ev, function, items, {}, node))
+        found = ev.materialise(call_function(ev, function, items, {}, node, jitted=said))
         if not (is_scalar(found) or is_complex(found)) or is_array(found):
             ev.fail(TypeMismatch, f"{name} returns {describe(found)}", node)
         return complex_arithmetic.converted(ev, found, made) if made is not None else found

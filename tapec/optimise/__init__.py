@@ -72,6 +72,7 @@ from tapec.optimise.loops.zero_skipping import skip_zeros
 from tapec.optimise.shapes.broadcast_copies import copy_broadcast
 from tapec.optimise.shapes.broadcast_versions import broadcast_versions, may_broadcast, remark_version, with_equal
 from tapec.optimise.shapes.check_hoisting import hoist_checks
+from tapec.optimise.shapes.check_sinking import sink_checks
 from tapec.optimise.shapes.demanded_extents import demanded_extents
 from tapec.optimise.shapes.equal_extents import extents_of_kept, extents_of_one_size
 from tapec.optimise.shapes.implied_extents import implied_extents
@@ -151,6 +152,7 @@ PREPARE: tuple[Pass, ...] = (
     count_by_formula,
     # what may raise an error does not run with others
     hoist_checks,
+    sink_checks,
     *CLEAN,
     reuse_factorisations,
     hoist_functions,

@@ -229,9 +229,10 @@ def _attempt(
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
     decided = decisions is not None and decisions.made
     warn_of_iterations(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
+    options = tape.options.with_checks(ev.boundscheck)
     plan = TapePlan(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees, tape.options) if decided else None,
+        compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if decided else None,
         tuple(replace(leaf, obj=None) for leaf in live.leaves),
         block,
         ev.types,
@@ -254,7 +255,7 @@ def _attempt(
         dict(ev.recomputed),
         {path: numbers_of(live, value) for path, value in live.entry_values().items()},
         ev.gathers or {},
-        tape.options,
+        options,
     )
     region.block, region.mark = [], None
     region.variables.clear()

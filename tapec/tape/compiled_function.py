@@ -25,6 +25,7 @@ from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.coroutines import close
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame, Raised
 from tapec.frontend.inline import call_function
+from tapec.frontend.jitted import packed
 from tapec.frontend.lower import Lowered, new_evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.pickled import files_of
@@ -129,7 +130,7 @@ class CompiledFunction:
             found = getattr(found, part, None)
         # by name where the decorated function is found there, as plain functions are pickled
         recipe = compiled_function, self.py_func, self.options
-        return self.__qualname__ if found is self else (remake, (files_of(recipe), *recipe))
+        return self.__qualname__ if found is self else (remake, (files_of(recipe), *packed(recipe)))
 
 
 def compiled_function(f: Callable[..., Any], options: Options | None = None) -> CompiledFunction:
@@ -221,6 +222,7 @@ def _attempt(
     # that of the caller, which has no variables
     ev.frame = Frame(source, lambda ident: None)
     result = _called(ev, f, arguments)
+    options = options.with_checks(ev.boundscheck)
     warn_of_iterations(ev, f"`{f.__name__}`", f.__code__.co_filename, f.__code__.co_firstlineno)
     check_claims(live.claims, ev.root)
     outcome = Outcome(ev, live)

@@ -60,6 +60,6 @@ def test_common_types():
     for first, second in itertools.product(("float64", "int64", "float32", "bool"), repeat=2):
         known = scalar_types.common_type(first, second)
         if known is not None:
-            context = numba_types._context()
+            context = numba_types.context()
             pair = [numba_types.to_numba(Scalar(dtype)) for dtype in (first, second)]
             assert numba_types.from_numba(context.unify_pairs(*pair)) == Scalar(known)
