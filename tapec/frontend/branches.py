@@ -91,7 +91,7 @@ def branch(
         ev.emit(OpenIf(test.atom, then_root, else_root, span))
         ev.dead = True
         return
-    ways = (Way(then_block), Way(else_block))
+    ways = (Way(then_block, then_state.heap), Way(else_block, else_state.heap))
     merged = State(
         dims={key: dim for key, dim in then_state.dims.items() if else_state.dims.get(key) == dim},
         parts={key: part for key, part in then_state.parts.items() if else_state.parts.get(key) == part},
@@ -110,6 +110,8 @@ def branch(
     for key in (key for key in then_state.heap if key in else_state.heap):
         merged.heap[key] = _merge_contents(ev, key, then_state.heap[key], else_state.heap[key], ways)
     ev.restore(merged)
+    if ev.live is not None:
+        ev.live.all_met()
     if then_root or else_root:
         ev.emit(OpenIf(test.atom, then_root, else_root, span))
 
@@ -151,9 +153,8 @@ def _merge_contents(ev: Evaluator, key: Lst, first: Contents, second: Contents, 
     sides = []
     element = element_type(ev, first, second)
     for contents, way in zip((first, second), ways, strict=True):
-        outer, ev.block = ev.block, way.block
-        sides.append(growing(ev, contents, element))
-        ev.block = outer
+        with way.end(ev):
+            sides.append(growing(ev, contents, element))
     new = [merge(ev, key.label, a, b, ways) for a, b in zip(*map(_parts, sides), strict=True)]
     buffer, count = new
     if not _is_buffer(buffer) or not isinstance(count, Sym):

@@ -103,9 +103,7 @@ def deque_method(ev: Evaluator, owner: Deque, name: str, args: Args, kwargs: Kwa
             _fill(ev, owner, list(known_items(ev, args[0], node))[::-1] + values, left=True)
         case "popleft" | "pop":
             if not values:
-                if ev.deciding:
-                    raise Raised(IndexError)
-                ev.fail(TypeMismatch, "pop from an empty deque", node)
+                ev.fails(IndexError, "pop from an empty deque", node)
             taken = values.pop(0 if name == "popleft" else -1)
             ev.heap[owner] = Items(tuple(values))
             return taken

@@ -13,7 +13,7 @@ import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.call_arguments import Args, Kwargs
-from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import refuse_change
 from tapec.frontend.values import (
     NONE,
@@ -109,10 +109,7 @@ def item(ev: Evaluator, owner: Dct, index: Value, node: Any) -> Value:
     if key not in keys and owner.cls is collections.Counter:
         return number(0)
     if key not in keys:
-        if ev.deciding:
-            raise Raised(KeyError)
-        known = ", ".join(map(repr, keys))
-        ev.fail(TypeMismatch, f"the dict has no key {key!r}", node, hint=f"it has {known}")
+        ev.fails(KeyError, f"the dict has no key {key!r}", node, f"it has {', '.join(map(repr, keys))}")
     return get(ev, owner, key, node)
 
 

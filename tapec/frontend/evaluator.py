@@ -293,6 +293,19 @@ class Evaluator:
             hint = 'it may be compared; for more write it into the call: `lambda x: f(x, "text")`'
         raise cls(message, self.where(node), reason, hint)
 
+    def fails(
+        self,
+        raised: type[Exception],
+        message: str,
+        node: Any = None,
+        hint: str = "",
+        refusal: type[TapecError] = TypeMismatch,
+    ) -> NoReturn:
+        """The program raises an exception here: refused, unless every decision is known and it may be caught."""
+        if self.deciding:
+            raise Raised(raised, f"{message} ({self.where(node)})")
+        self.fail(refusal, message, node, hint=hint)
+
     # deciding
 
     @property
@@ -313,9 +326,7 @@ class Evaluator:
         handler = self.expression_handlers.get(type(node))
         if handler is None:
             self.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
-        if self.live is None:
-            return handler(self, node)
-        return self.live.refresh(self.live.evaluated(node, handler))
+        return handler(self, node) if self.live is None else self.live.evaluated(node, handler)
 
     def statements(self, stmts: list[Any]) -> None:
         for stmt in stmts:

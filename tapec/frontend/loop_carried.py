@@ -10,7 +10,7 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
-from tapec.frontend.merge import as_complex, blank, leaves, note_roots, rebuild
+from tapec.frontend.merge import Way, as_complex, blank, leaves, met, note_roots, rebuild
 from tapec.frontend.sharing import Sharing
 from tapec.frontend.steady import Steady
 from tapec.frontend.values import (
@@ -58,6 +58,8 @@ class Carried:
         self.missing: dict[str, Value] = {}
         self.lists: dict[Lst, Scalar | None] = {}
         self.types: dict[tuple[Any, ...], Type] = {}
+        # where iterations begin with a variable and end with another one, or a number: the variables that they end with
+        self.ends: dict[tuple[Any, ...], list[Sym]] = {}
         self.steady = Steady()
         self.sharing = Sharing()
 
@@ -84,6 +86,8 @@ class Carried:
                 ev.block = outer
             new = rebuild(contents, self._maker(ev, context, key.label, ("list", key)))
             ev.heap[key] = context.lists[key] = new
+        if ev.live is not None:
+            ev.live.all_met()
         return context
 
     def _bind(self, ev: Evaluator, context: LoopContext, name: str, value: Value, key: tuple[Any, ...]) -> None:
@@ -95,6 +99,10 @@ class Carried:
     ) -> Callable[[tuple[Any, ...], Sym], Sym]:
         def make(path: tuple[Any, ...], leaf: Sym) -> Sym:
             full = (*key, *path)
+            if leaf.changing and full not in self.ends:
+                # a variable, of which no iteration makes another one or a number
+                return leaf
+            sources, leaf = (leaf, *self.ends.get(full, ())), leaf.now
             type_ = self.types.get(full, leaf.type)
             base = f"{label}_set" if "flag" in path else f"{label}_count" if "count" in path else label
             if path and path[-1] in ("re", "im"):
@@ -107,22 +115,23 @@ class Carried:
             self.sharing.begin(ev, full, name)
             context.initial.append((name, leaf))
             context.heads[full] = name
-            return Sym(Name(name), type_)
+            return met(ev, Sym(Name(name), type_), *sources)
 
         return make
 
     def settled(self, ev: Evaluator, context: LoopContext, body: list[Any]) -> bool:
         """Compare what iterations end with to what they began with; True if nothing was learned."""
-        ends = [dict(self.copies(context, env, heap)) for _, env, heap in context.exits]
+        ends = [dict(self.copies(ev, context, env, heap)) for _, env, heap in context.exits]
         paths = {name: path for path, name in context.heads.items()}
         stable = self.sharing.holds(
             ev, context.heads, [{paths[name]: leaf for name, leaf in end.items()} for end in ends], body
         )
-        for _, env, heap in context.exits:
-            for name in self.names:
-                stable &= self._compare_name(ev, context, name, env.get(name))
-            for key, contents in heap.items():
-                stable &= self._compare_list(ev, context, key, contents)
+        for block, env, heap in context.exits:
+            with Way(block, heap).end(ev):
+                for name in self.names:
+                    stable &= self._compare_name(ev, context, name, env.get(name))
+                for key, contents in heap.items():
+                    stable &= self._compare_list(ev, context, key, contents)
         return stable
 
     def _compare_name(self, ev: Evaluator, context: LoopContext, name: str, value: Value | None) -> bool:
@@ -149,7 +158,7 @@ class Carried:
             self.values[name] = Poison(reason, name)
             self.missing.pop(name, None)
             return False
-        return self._unify(ev, context, ("name", name), paths)
+        return self._unify(ev, context, ("name", name), head_paths, paths)
 
     def _widen(self, name: str, begun: Complex, value: Complex) -> None:
         """Both parts of a variable get the type that its numbers have together."""
@@ -171,11 +180,20 @@ class Carried:
         return paths if same else None
 
     def _unify(
-        self, ev: Evaluator, context: LoopContext, key: tuple[Any, ...], paths: dict[tuple[Any, ...], Sym]
+        self,
+        ev: Evaluator,
+        context: LoopContext,
+        key: tuple[Any, ...],
+        heads: dict[tuple[Any, ...], Sym],
+        paths: dict[tuple[Any, ...], Sym],
     ) -> bool:
         stable = True
         for path, leaf in paths.items():
-            head = context.heads[(*key, *path)]
+            head = context.heads.get((*key, *path))
+            if leaf != heads[path] and (leaf.changing or head is None):
+                stable &= self._note_end((*key, *path), leaf)
+            if head is None:
+                continue
             type_ = numba_types.unify(ev.types[head], leaf.type)
             if type_ is None:
                 name = key[1] if isinstance(key[1], str) else key[1].label
@@ -193,6 +211,14 @@ class Carried:
                 stable &= self.steady.holds(ev, (*key, *path), leaf)
         return stable
 
+    def _note_end(self, path: tuple[Any, ...], leaf: Sym) -> bool:
+        """Note that a variable is another one, or a number, at the end of an iteration; whether that was known."""
+        known = path in self.ends and not (leaf.changing and leaf not in self.ends[path])
+        if leaf.changing and not known:
+            self.ends.setdefault(path, []).append(leaf)
+        self.ends.setdefault(path, [])
+        return known
+
     def _compare_list(self, ev: Evaluator, context: LoopContext, key: Lst, contents: Contents) -> bool:
         if key not in self.entry.heap:
             return True
@@ -201,7 +227,7 @@ class Carried:
             return True
         paths = self._leaves(head, contents)
         if key in context.lists and paths is not None:
-            return self._unify(ev, context, ("list", key), paths)
+            return self._unify(ev, context, ("list", key), dict(leaves(head)), paths)
         same_length = isinstance(head, Items) and isinstance(contents, Items) and paths is not None
         if key not in self.lists and same_length:
             self.lists[key] = None
@@ -210,7 +236,7 @@ class Carried:
         return False
 
     def copies(
-        self, context: LoopContext, env: dict[str, Any], heap: dict[Lst, Any]
+        self, ev: Evaluator, context: LoopContext, env: dict[str, Any], heap: dict[Lst, Any]
     ) -> list[tuple[str, Sym]]:
         """What an iteration's end assigns to the merge names."""
         pairs: list[tuple[str, Sym]] = []
@@ -221,7 +247,9 @@ class Carried:
             if value is None or isinstance(head, Poison):
                 continue
             found = self._leaves(head, value) or {}
-            pairs += [(context.heads[(*key, *path)], leaf) for path, leaf in found.items()]
+            with Way(ev.block, heap).end(ev):
+                leaves_now = {(*key, *path): leaf.now for path, leaf in found.items() if (*key, *path) in context.heads}
+            pairs += [(context.heads[path], leaf) for path, leaf in leaves_now.items()]
         return pairs
 
 

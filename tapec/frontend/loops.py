@@ -313,7 +313,7 @@ def loop(
     else:
         ev.fail(TypeMismatch, "the types of the variables that this loop carries do not settle", node)
     for block, env, heap in context.exits:
-        copy_all(ev, block, carried.copies(context, env, heap))
+        copy_all(ev, block, carried.copies(ev, context, env, heap))
     copy_all(ev, before, [(name, value) for name, value in context.initial])
     outer.extend(before)
     ev.block = outer

@@ -7,8 +7,9 @@ must be the same on all ways, or reading it is an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from tapec.frontend import complex_arithmetic, numba_types
@@ -21,6 +22,7 @@ from tapec.frontend.values import (
     Growing,
     Items,
     Lazy,
+    Lst,
     Maybe,
     MaybeNone,
     Poison,
@@ -40,9 +42,20 @@ from tapec.syntax.types import FLOAT64, Array, Scalar, Text, Type
 
 @dataclass
 class Way:
-    """One way into a meeting point: where copies go, and whether its value exists."""
+    """One way into a meeting point: where copies go, and the contents of lists at its end."""
 
     block: list[Any]
+    heap: dict[Lst, Contents]
+
+    @contextmanager
+    def end(self, ev: Evaluator) -> Iterator[None]:
+        """What is written here stands at the end of the way."""
+        outer = ev.block, ev.heap
+        ev.block, ev.heap = self.block, self.heap
+        try:
+            yield
+        finally:
+            ev.block, ev.heap = outer
 
 
 def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, ways: tuple[Way, Way]) -> Value | None:
@@ -62,10 +75,13 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
             return _poison(name, first, second)
         label = "t" if name.startswith("$select") else name
         target = ev.define(label, type_, temporary=label == "t")
+        sources = []
         for way, value in zip(ways, (first, second), strict=True):
-            copy_to(ev, way.block, target, value)
-        note_roots(ev, target, first, second)
-        return Sym(Name(target), type_)
+            with way.end(ev):
+                sources.append(value.now)
+            copy_to(ev, way.block, target, sources[-1])
+        note_roots(ev, target, *sources)
+        return met(ev, Sym(Name(target), type_), first, second)
     if isinstance(first, Complex) or isinstance(second, Complex):
         return _merge_complex(ev, name, first, second, ways)
     if isinstance(first, Tup) and isinstance(second, Tup) and len(first.items) == len(second.items):
@@ -92,10 +108,13 @@ def _merge_complex(ev: Evaluator, name: str, first: Value, second: Value, ways: 
 
 def _in_double(ev: Evaluator, value: Complex, way: Way) -> Complex:
     """A number with parts in double precision, converted on its way."""
-    outer, ev.block = ev.block, way.block
-    made = Complex(ev.cast(value.re, FLOAT64), ev.cast(value.im, FLOAT64))
-    ev.block = outer
-    return made
+    with way.end(ev):
+        return Complex(ev.cast(value.re, FLOAT64), ev.cast(value.im, FLOAT64))
+
+
+def met(ev: Evaluator, made: Sym, *sources: Sym) -> Sym:
+    """A merge name, for which `sources` come together."""
+    return made if ev.live is None else ev.live.met(made, sources)
 
 
 def as_complex(value: Value) -> Complex | None:
@@ -262,7 +281,9 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
         case Sym():
             return new(path, value)
         case Complex(re=re, im=im):
-            return replace(value, re=new((*path, "re"), re), im=new((*path, "im"), im))
+            new_re, new_im = new((*path, "re"), re), new((*path, "im"), im)
+            same = new_re is re and new_im is im
+            return value if same else Complex(new_re, new_im, contiguous=value.contiguous)
         case Tup(items=items, cls=cls):
             return Tup(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
         case Maybe(value=inner, flag=flag, name=name):

@@ -23,8 +23,11 @@ class Live(Protocol):
     def new_number(self, value: Value, before: int) -> Value:
         """What an operation gives: an object of its own.  `before` is how many names there were before it."""
 
-    def refresh(self, value: Value) -> Value:
-        """The value now of something that assignments change, such as a variable."""
+    def all_met(self) -> None:
+        """All values have met at a point where ways meet."""
+
+    def met(self, made: Sym, sources: tuple[Sym, ...]) -> Sym:
+        """A merge name for one of several values, of which one may be a variable."""
 
     def same(self, left: Value, right: Value) -> bool | None:
         """Whether two values are one object of the running program, if that is known."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.errors import UnsupportedSyntax
 from tapec.frontend import conditions, dicts
 from tapec.frontend.broadcasting import value_rank
 from tapec.frontend.call_arguments import Args, Kwargs
-from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iteration import iterable
 from tapec.frontend.iterators import LEFT, count, each, ended, iter_, next_, once, sources, taken
 from tapec.frontend.known import spelled
@@ -90,7 +90,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs
         case "pop":
             place = _place(ev, args[0], node)
             if not -len(values) <= place < len(values):
-                _fails(ev, IndexError, f"index {place} is outside a list of {len(values)}", node)
+                ev.fails(IndexError, f"index {place} is outside a list of {len(values)}", node)
             result = values.pop(place)
         case "reverse":
             values.reverse()
@@ -103,7 +103,7 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs
             if name == "count":
                 return number(sum(same))
             if True not in same:
-                _fails(ev, ValueError, "the value is not in the list", node)
+                ev.fails(ValueError, "the value is not in the list", node)
             if name == "index":
                 return number(same.index(True))
             del values[same.index(True)]
@@ -111,12 +111,6 @@ def list_method(ev: Evaluator, owner: Lst, name: str, args: Args, kwargs: Kwargs
             return None
     ev.heap[owner] = Items(tuple(values))
     return result
-
-
-def _fails(ev: Evaluator, cls: type[Exception], message: str, node: Any) -> None:
-    if ev.deciding:
-        raise Raised(cls)
-    ev.fail(TypeMismatch, message, node)
 
 
 def _place(ev: Evaluator, index: Value, node: Any) -> int:
@@ -219,7 +213,7 @@ def reduce(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         return ev.call_object(_folded if initial else _folded_from_first, args, {}, node)
     values = [*initial, *items]
     if not values:
-        _fails(ev, TypeError, "reduce() of an empty sequence with no initial value", node)
+        ev.fails(TypeError, "reduce() of an empty sequence with no initial value", node)
     result = values[0]
     for item in values[1:]:
         result = ev.apply(function, [result, item], {}, node)

@@ -179,6 +179,10 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
 
 def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: str = "t") -> Value:
     """What `old fn= value` leaves: arrays and lists are changed in place."""
+    if ev.live is not None and (old.changing or isinstance(old, Static | Instance)):
+        own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)
+        if own is not None:
+            return own
     if isinstance(old, Sym | Complex) and isinstance(old.type, Array):
         if old.type.readonly:
             ev.fail(TypeMismatch, "cannot store into a read-only array", node)
@@ -189,10 +193,6 @@ def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: 
         else:
             update_array(ev, old, fn, value, node)
         return old
-    if ev.live is not None and isinstance(old, Static | Instance):
-        own = ev.live.operator(f"{fn}=", [old, ev.materialise(value)], node)
-        if own is not None:
-            return own
     if isinstance(old, Lst) and fn == "+":
         refuse_change(ev, old, node)
         ev.extend_list(old, value, node)

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
 
 class Value:
-    """Base of everything an expression can evaluate to."""
+    """Base of everything an expression can evaluate to.
+
+    changing  whether it is a variable, or may be one, which assignments change
+    """
+
+    changing = False
+
+    @property
+    def now(self) -> Any:
+        """The value as it is now, for those who use it later."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,11 @@ class Complex(Value):
     im: Any
     contiguous: bool = field(default=False, kw_only=True)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.re, Sym):
+            object.__setattr__(self, "re", self.re.now)
+            object.__setattr__(self, "im", self.im.now)
+
     @property
     def type(self) -> Any:
         """The type of the whole, which no name of core has."""
@@ -84,6 +99,9 @@ class Lazy(Value):
     fn: str
     args: tuple[Value, ...]
     type: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", tuple(arg.now for arg in self.args))
 
 
 @dataclass(frozen=True)
@@ -248,6 +266,9 @@ class Iteration(Value):
     parallel: bool = False
     slots: Atom | None = None
     progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", tuple(arg.now for arg in self.args))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tapec.frontend.values import Sym
 from tapec.syntax.core import Assign, Block, Name, Op, walk
 from tapec.syntax.types import Array
 from tapec.tape.live_objects import LiveObjects
-from tapec.tape.variable_versions import VariableSym
+from tapec.tape.variable_versions import Chosen, VariableSym
 
 
 def held_values(ev: Evaluator) -> list[Sym]:
@@ -20,7 +20,9 @@ def held_values(ev: Evaluator) -> list[Sym]:
     found: list[Sym] = []
 
     def note(path: Any, leaf: Sym) -> Sym:
-        found.append(leaf)
+        # what a variable holds is in its cell
+        if not isinstance(leaf, VariableSym):
+            found.append(leaf.made if isinstance(leaf, Chosen) else leaf)
         return leaf
 
     for frame in all_frames(ev):
@@ -35,10 +37,11 @@ def replace_everywhere(ev: Evaluator, new: dict[str, Sym]) -> None:
     """Put copies in place of names, wherever a variable or list holds them."""
 
     def changed(path: Any, leaf: Sym) -> Sym:
-        if not isinstance(leaf.atom, Name) or leaf.atom.id not in new:
+        if isinstance(leaf, Chosen):
+            return leaf.replaced(changed(path, leaf.made))
+        if isinstance(leaf, VariableSym) or not isinstance(leaf.atom, Name):
             return leaf
-        made = new[leaf.atom.id]
-        return VariableSym(made.atom, made.type, leaf.variable, leaf.cell) if isinstance(leaf, VariableSym) else made
+        return new.get(leaf.atom.id, leaf)
 
     for frame in all_frames(ev):
         for key, value in frame.env.items():

@@ -20,15 +20,15 @@ from tapec.frontend import complex_arithmetic
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.numba_types import from_numba
-from tapec.frontend.values import COMPLEX_OF, Complex, Dct, Deque, Items, Lst, Static, Sym, Value
-from tapec.syntax.core import Name
+from tapec.frontend.values import COMPLEX_OF, Complex, Contents, Dct, Deque, Items, Lst, Static, Sym, Value
+from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.complex_identity import WholeNumbers
 from tapec.tape.object_standins import ForeignTape
 from tapec.tape.outer_variables import OuterVariables
 from tapec.tape.plan_guards import PlanGuards
 from tapec.tape.snapshots import PARTS, array_type, part_type
-from tapec.tape.variable_versions import VariableVersions
+from tapec.tape.variable_versions import Chosen, VariablePair, VariableSym, VariableVersions
 from tapec_runtime.variables import Variable
 
 _IDENTITY = (np.ndarray, np.inexact, Variable, list, dict)
@@ -114,6 +114,9 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         self.contents: dict[Lst | Dct, Any] = {}
         self.tapes: dict[int, Any] = {}
         self.versions: dict[int, tuple[Variable, list[str]]] = {}
+        self.symbols: dict[int, VariableSym | VariablePair] = {}
+        self.choices: list[Chosen] = []
+        self.given: dict[Contents, Atom] = {}
         self.origins: dict[int, tuple[Any, ...]] = {}
         self.overlays = shared.overlays
         self.tracked = shared.tracked
@@ -147,7 +150,8 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         elif isinstance(obj, _IDENTITY):
             self.recipe.same(slot, obj)
         for part in complex_arithmetic.parts(known):
-            if isinstance(part, Sym) and isinstance(part.atom, Name):
+            # what a variable holds is an input since it was met
+            if isinstance(part, Sym) and not part.changing and isinstance(part.atom, Name):
                 self.ev.taken.add(part.atom.id)
         return known
 

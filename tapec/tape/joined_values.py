@@ -162,7 +162,7 @@ def check_claims(claims: Iterable[Claim], root: list[Any]) -> None:
     if not claims:
         return
     written = {id(block) for block in _open_blocks(root)}
-    meetings = _Meetings(freeze(root))
+    meetings = Meetings(freeze(root))
     for claim in claims:
         # what was written on trial is not part of the program
         if id(claim.place) not in written:
@@ -189,7 +189,7 @@ def _open_blocks(block: list[Any]) -> Iterator[list[Any]]:
             yield from _open_blocks(one)
 
 
-class _Meetings:
+class Meetings:
     """Which names of a program may hold one object at the same time."""
 
     def __init__(self, block: Block) -> None:

@@ -18,7 +18,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.merge import rebuild
 from tapec.frontend.recursion import writers
 from tapec.frontend.values import NONE, Dct, Instance, Items, Static, Sym, Unseen, Value
-from tapec.syntax.core import reads, walk, writes
+from tapec.syntax.core import Name, reads, walk, writes
 from tapec.syntax.types import Array
 from tapec.tape.inputs import EXACT, Inputs, Shared
 from tapec.tape.object_calls import ObjectCalls, SuperObject
@@ -118,9 +118,9 @@ class LiveObjects(Inputs):
         """Let go of every object of the running program; the evaluator is part of reference cycles."""
         ev = self.ev
         for table in (self.leaves, self.values, self.by_slot, self.kept, self.lists, self.origins, self.tapes,
-                      self.begun, self.claims, self.entry, self.dicts, self.contents, self.outer, self.objects.written,
-                      self.recipe.held, self.recipe.owners, ev.frames, ev.reads, ev.functions, ev.seen, ev.divided,
-                      ev.containers):
+                      self.begun, self.claims, self.symbols, self.choices, self.given, self.entry, self.dicts,
+                      self.contents, self.outer, self.objects.written, self.recipe.held, self.recipe.owners,
+                      ev.frames, ev.reads, ev.functions, ev.seen, ev.divided, ev.containers):
             table.clear()
         self.preload = []
         ev.frame, ev.live, ev.decider = None, None, None  # type: ignore[assignment]
@@ -204,6 +204,9 @@ class LiveObjects(Inputs):
         return not any(leaf.name == name and not leaf.kept for leaf in self.leaves) and name not in self.ev.constants
 
     def same(self, left: Value, right: Value) -> bool | None:
+        apart = [Name(leaf.name) for leaf in self.leaves if leaf.ident and not leaf.kept]
+        if isinstance(left, Sym) and isinstance(right, Sym) and not (left.changing or right.changing):
+            return left.atom == right.atom if left.atom in apart and right.atom in apart else None
         if not isinstance(left, Static) or not isinstance(right, Static):
             return super().same(left, right)
         self.recipe.identical(left.obj, right.obj)

@@ -9,7 +9,7 @@ import numpy as np
 from tapec.errors import LoweringError, UnsupportedSyntax
 from tapec.frontend.dicts import key_of
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Static, Tup, Value
+from tapec.frontend.values import Static, Sym, Tup, Value
 from tapec_runtime.variables import Variable
 
 
@@ -146,5 +146,8 @@ class Refusing:
     def new_number(self, value: Value, before: int) -> Value:
         return value
 
-    def refresh(self, value: Value) -> Value:
-        return value
+    def all_met(self) -> None:
+        """As `met`."""
+
+    def met(self, made: Sym, sources: tuple[Sym, ...]) -> Sym:
+        return made

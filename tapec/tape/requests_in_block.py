@@ -100,7 +100,7 @@ def check_rows(region: TapeRegion, ev: Evaluator, given: dict[str, Value], node:
         ev.fail(UsageError, "parallel_iterations must be at least 1", node)
     together = given.get("experimental_use_pfor", number(True))
     if not region.persistent and isinstance(together, Sym) and together.constant is not True:
-        region.misused(ev, "experimental_use_pfor=False needs a persistent tape", node)
+        ev.fails(RuntimeError, "experimental_use_pfor=False needs a persistent tape", node, refusal=LoweringError)
 
 
 def check_batch(ev: Evaluator, target: Sym | Complex, found: list[Sym | Complex], node: Any) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tapec.errors import UsageError
 from tapec.frontend.values import Instance, Static, Value
 from tapec.tape.class_lookup import class_of, custom
 from tapec.tape.dataclass_objects import equal
+from tapec.tape.variable_versions import VariablePair, VariableSym
 
 if TYPE_CHECKING:
     from tapec.tape.user_objects import Objects
@@ -39,9 +41,13 @@ def operator(objects: Objects, name: str, args: list[Value], node: Any) -> Value
 
     name  the operator's sign, or the method's name; `+=` for an assignment in place
     """
+    in_place = name.endswith("=") and name not in _REFLECTED
+    if in_place and isinstance(args[0], VariableSym | VariablePair):
+        message, hint = "a variable is changed in place", "use assign, assign_add or assign_sub"
+        objects.ev.fails(TypeError, message, node, hint, UsageError)
     if not any(isinstance(arg, Static | Instance) for arg in args):
         return None
-    if name.endswith("=") and name not in _REFLECTED:
+    if in_place:
         return _method(objects, f"__i{_REFLECTED[name[:-1]][0][2:]}", args, node)
     for method, one in zip(_REFLECTED.get(name, (name,)), (args, args[::-1]), strict=False):
         found = _method(objects, method, one, node)

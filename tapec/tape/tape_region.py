@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from tapec.errors import LoweringError, UsageError
 from tapec.frontend import dicts
 from tapec.frontend.complex_arithmetic import parts
-from tapec.frontend.evaluator import Evaluator, Raised
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import NONE, Complex, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
 from tapec.options import Keywords
-from tapec.syntax.core import Assign, Block, Name, Store, reads, walk, writes, written_in
+from tapec.syntax.core import Block, Name, Store, reads, walk, writes, written_in
 from tapec.tape.branch_connectivity import depends_on_the_way, straightened
 from tapec.tape.derive import GradientRequest, connections
 from tapec.tape.gradients_in_block import answer
 from tapec.tape.held_values import duplicate, held_values, list_elements, replace_everywhere
+from tapec.tape.joined_values import Meetings
 from tapec.tape.live_objects import LiveObjects
 from tapec.tape.variable_versions import VariablePair, VariableSym
+from tapec_runtime.variables import Variable
 
 
 class Ended(Exception):
@@ -50,7 +52,7 @@ class TapeRegion:
         self.used = False
         self.watched: dict[str, None] = {}
         self.stopped: set[str] = set()
-        self.variables: dict[int, VariableSym | VariablePair] = {}
+        self.variables: dict[int, None] = {}
         self.was_reset = False
         self.paused_at = 0
         self.native = False
@@ -96,9 +98,7 @@ class TapeRegion:
             self.begin(ev)
             return
         if self.end is None:
-            if ev.deciding:
-                raise Raised(ValueError, f"this tape is recording already ({ev.where(node)})")
-            ev.fail(UsageError, "a tape is entered while it is recording", node)
+            ev.fails(ValueError, "a tape is entered while it is recording", node, refusal=UsageError)
         if self.end == -1 or ev.block is not self.block:
             ev.fail(LoweringError, "a tape is entered again inside another branch or loop", node)
         # recording goes on; what was computed since it was left is constant
@@ -134,11 +134,11 @@ class TapeRegion:
 
     # watching
 
-    def read(self, symbol: VariableSym | VariablePair, current: Sym | Complex) -> None:
+    def read(self, variable: Variable, current: Sym | Complex) -> None:
         """A variable was read: watched if it is trainable."""
-        if not (self.recording and self.automatic and symbol.variable.trainable):
+        if not (self.recording and self.automatic and variable.trainable):
             return
-        self.variables[id(symbol.variable)] = symbol
+        self.variables[id(variable)] = None
         for part in parts(current):
             if isinstance(part.atom, Name):
                 self.watched.setdefault(part.atom.id, None)
@@ -147,11 +147,10 @@ class TapeRegion:
         """Watch a value, or every value in a structure."""
         match value:
             case VariableSym() | VariablePair():
-                self.variables[id(value.variable)] = value
-                for part in parts(value):
-                    if isinstance(part.atom, Name) and part.atom.id not in self.watched:
-                        self._check_place(ev, node)
-                        self.watched[part.atom.id] = None
+                self.variables[id(value.variable)] = None
+                assert isinstance(ev.live, LiveObjects)
+                for part in parts(ev.live.version(value.cell)):
+                    self._watch_number(ev, part, node)
             case Sym(type=type_) if type_.is_float:
                 self._watch_number(ev, value, node)
             case Complex(re=re, im=im):
@@ -241,17 +240,17 @@ class TapeRegion:
         """Behind a branch or loop a variable may still be another value that is known by itself."""
         if name in ev.copies:
             return
-        known = {value.atom for value in held_values(ev)}
+        known = {value.atom.id for value in held_values(ev) if isinstance(value.atom, Name)}
         if isinstance(ev.live, LiveObjects):
-            known |= {Name(leaf.name) for leaf in ev.live.leaves}
-        for stmt in walk(freeze(ev.root)):
-            if isinstance(stmt, Assign) and stmt.target == name and stmt.value in known:
-                ev.fail(
-                    LoweringError,
-                    "a watch of a variable that a branch or loop may have left as another value",
-                    node,
-                    hint="watch it before, or give it a value of its own, for example by adding zero",
-                )
+            known |= {leaf.name for leaf in ev.live.leaves}
+        meetings = Meetings(freeze(ev.root))
+        if any(one != name and meetings.may_be(name, one) for one in sorted(known)):
+            ev.fail(
+                LoweringError,
+                "a watch of a variable that a branch or loop may have left as another value",
+                node,
+                hint="watch it before, or give it a value of its own, for example by adding zero",
+            )
 
     def _replace_literal(self, ev: Evaluator, value: Sym, copied: Sym, node: Any) -> None:
         """A literal has no identity but that of the one variable that holds it."""
@@ -302,11 +301,12 @@ class TapeRegion:
     def ask(self, ev: Evaluator, node: Any) -> None:
         """Whether the tape answers where the program is."""
         if self.recording:
-            self.misused(ev, "a tape's gradient while it is recording", node, "ask after the block")
+            message, hint = "a tape's gradient while it is recording", "ask after the block"
+            ev.fails(RuntimeError, message, node, hint, LoweringError)
         if not self.entered:
-            self.misused(ev, "the gradient of a tape that was never entered", node)
+            ev.fails(RuntimeError, "the gradient of a tape that was never entered", node, refusal=LoweringError)
         if self.used and not self.persistent:
-            self.misused(ev, "a second gradient of a tape that is not persistent", node)
+            ev.fails(RuntimeError, "a second gradient of a tape that is not persistent", node, refusal=LoweringError)
         if self.mark is not None:
             self.pauses.append(self.mark())
         if self.end == -1 or ev.block is not self.block:
@@ -316,12 +316,6 @@ class TapeRegion:
                 node,
                 hint="ask for it where the tape's block stands",
             )
-
-    def misused(self, ev: Evaluator, message: str, node: Any, hint: str = "") -> NoReturn:
-        """What raises RuntimeError when the program runs."""
-        if ev.deciding:
-            raise Raised(RuntimeError, f"{message} ({ev.where(node)})")
-        ev.fail(LoweringError, message, node, hint=hint)
 
 
 _METHODS = frozenset(
@@ -353,7 +347,8 @@ class _Bound:
         if self.name == "stop_recording":
             return region.pause(ev, node)
         if self.name == "watched_variables":
-            found = sorted(region.variables.values(), key=lambda one: one.variable._serial)
+            assert isinstance(ev.live, LiveObjects)
+            found = sorted((ev.live.symbols[key] for key in region.variables), key=lambda one: one.variable._serial)
             return Tup(tuple(found))
         if self.name == "__enter__":
             region.__tapec_enter__(ev, node)

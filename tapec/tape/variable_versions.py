@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import (
     NONE,
     Complex,
+    Contents,
     Items,
     Lst,
     Static,
@@ -26,28 +28,112 @@ from tapec.frontend.values import (
     is_scalar,
     number,
 )
-from tapec.syntax.core import Const, If, Name, Raise
-from tapec.syntax.types import Array, Scalar
+from tapec.syntax.core import Atom, Const, If, Name, Raise
+from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.plan_guards import PlanGuards
 from tapec.tape.snapshots import array_type
 from tapec_runtime.variables import Variable, stop_gradient
 
 
-@dataclass(frozen=True)
 class VariableSym(Sym):
-    """The current version of a variable; `cell` is where the evaluator's state keeps it."""
+    """A variable, or a part of a complex one.  Who asks for its atom reads it, as it is then.
 
-    # its cell tells it from others; variables compare by their elements
-    variable: Any = field(default=None, compare=False)
-    cell: Any = None
+    cell  where the evaluator's state keeps what it holds
+    part  the place among the parts of what is complex
+    """
+
+    changing = True
+
+    def __init__(self, live: VariableVersions, variable: Variable, cell: Lst, part: int = 0) -> None:
+        for key, value in (("live", live), ("variable", variable), ("cell", cell), ("part", part)):
+            object.__setattr__(self, key, value)
+
+    if TYPE_CHECKING:
+        live: VariableVersions
+        variable: Variable
+        cell: Lst
+        part: int
+
+    @property
+    def atom(self) -> Atom:
+        return self.now.atom
+
+    @property
+    def type(self) -> Type:
+        return self._held(self.live.version(self.cell)).type
+
+    @property
+    def now(self) -> Sym:
+        return self._held(self.live.read(self))
+
+    def _held(self, version: Sym | Complex) -> Sym:
+        return complex_arithmetic.parts(version)[self.part]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VariableSym) and (self.cell, self.part) == (other.cell, other.part)
+
+    def __hash__(self) -> int:
+        return hash((self.cell, self.part))
 
 
 @dataclass(frozen=True)
 class VariablePair(Complex):
-    """The current version of a complex variable."""
+    """A complex variable: its parts are those of what it holds when they are read."""
 
     variable: Any = field(default=None, compare=False)
     cell: Any = None
+
+    def __post_init__(self) -> None:
+        """The parts stay what they are."""
+
+    @property
+    def now(self) -> Complex:
+        return Complex(self.re, self.im, contiguous=self.contiguous)
+
+
+class Chosen(Sym):
+    """A number that was chosen among others of which some were variables: `w if test else b`.
+
+    In Python it may still be such a variable.  It cannot be read any more once that is assigned.
+
+    versions  the cells of those variables, with what they held when it was chosen
+    """
+
+    changing = True
+
+    def __init__(self, live: VariableVersions, made: Sym, cells: Iterable[Lst]) -> None:
+        for key, value in (("live", live), ("made", made), ("versions", dict.fromkeys(cells))):
+            object.__setattr__(self, key, value)
+
+    if TYPE_CHECKING:
+        live: VariableVersions
+        made: Sym
+        versions: dict[Lst, Contents | None]
+
+    @property
+    def atom(self) -> Atom:
+        return self.now.atom
+
+    @property
+    def now(self) -> Sym:
+        self.live.check_chosen(self)
+        return self.made
+
+    @property
+    def type(self) -> Type:
+        return self.made.type
+
+    def replaced(self, made: Sym) -> Chosen:
+        """The same choice under another name."""
+        other = Chosen(self.live, made, self.versions)
+        other.versions.update(self.versions)
+        return other
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chosen) and self.made == other.made
+
+    def __hash__(self) -> int:
+        return hash(self.made)
 
 
 def keys_of(variable: Any) -> tuple[int, int]:
@@ -55,23 +141,13 @@ def keys_of(variable: Any) -> tuple[int, int]:
     return id(variable), -id(variable)
 
 
-def symbol_of(value: Sym | Complex, variable: Any, cell: Any) -> VariableSym | VariablePair:
-    """A version of a variable."""
-    if isinstance(value, Complex):
-        return VariablePair(value.re, value.im, variable, cell)
-    return VariableSym(value.atom, value.type, variable, cell)
-
-
-def plain_value(symbol: VariableSym | VariablePair) -> Sym | Complex:
-    """The value of a version, for itself."""
-    return Complex(symbol.re, symbol.im) if isinstance(symbol, Complex) else Sym(symbol.atom, symbol.type)
-
-
 class VariableVersions:
     """What `LiveObjects` knows of variables.
 
     versions  by the variable's identity: the variable and the names of its versions; see `keys_of`
     named     the variables that the block makes under a known name
+    symbols   by the variable's identity: what stands for it
+    choices   numbers that may be variables, chosen just now; `given` what variables were assigned of such numbers
     """
 
     ev: Evaluator
@@ -83,6 +159,9 @@ class VariableVersions:
     kept: list[Any]
     versions: dict[int, tuple[Variable, list[str]]]
     named: set[Variable]
+    symbols: dict[int, VariableSym | VariablePair]
+    choices: list[Chosen]
+    given: dict[Contents, Atom]
 
     if TYPE_CHECKING:
 
@@ -109,13 +188,10 @@ class VariableVersions:
         if made is None:
             return None
         self.at_the_top(variable)
-        cell = Lst(variable.name)
-        self.ev.heap[cell] = Items((made,))
-        self._note_versions(variable, made)
+        symbol = self._new(made, variable, Lst(variable.name))
         for part in complex_arithmetic.parts(made):
             for axis, extent in enumerate(np.shape(value)):
                 self.ev.dims[name_of(part), axis] = Const(extent)
-        symbol = symbol_of(made, variable, cell)
         self.values[id(variable)] = symbol
         return symbol
 
@@ -129,28 +205,71 @@ class VariableVersions:
         if isinstance(value, Complex):
             self.note_whole(value)
 
-    def refresh(self, value: Value) -> Value:
-        """A variable's version now; a read that tapes notice."""
-        if not isinstance(value, VariableSym | VariablePair):
-            return value
-        contents = self.ev.heap.get(value.cell)
+    def _new(self, value: Sym | Complex, variable: Variable, cell: Lst) -> VariableSym | VariablePair:
+        """A variable that is met or made, with its first version."""
+        self.ev.heap[cell] = Items((value,))
+        self._note_versions(variable, value)
+        made: VariableSym | VariablePair = VariableSym(self, variable, cell)
+        if isinstance(value, Complex):
+            made = VariablePair(made, VariableSym(self, variable, cell, 1), variable, cell, contiguous=value.contiguous)
+        self.symbols[id(variable)] = made
+        return made
+
+    def version(self, cell: Lst) -> Sym | Complex:
+        """What a variable holds now."""
+        contents = self.ev.heap.get(cell)
         if contents is None:
             raise AssertionError("a variable without state")
         assert isinstance(contents, Items)
         current = contents.values[0]
         assert isinstance(current, Sym | Complex)
+        return current
+
+    def read(self, value: VariableSym) -> Sym | Complex:
+        """What a variable holds now; a read that tapes notice."""
+        current = self.version(value.cell)
         for region in self.scopes:
-            region.read(value, current)
-            contents = self.ev.heap[value.cell]
-            assert isinstance(contents, Items) and isinstance(contents.values[0], Sym | Complex)
-            current = contents.values[0]
+            region.read(value.variable, current)
         self._note_versions(value.variable, current)
-        return symbol_of(current, value.variable, value.cell)
+        return current
+
+    # choices among variables
+
+    def met(self, made: Sym, sources: tuple[Sym, ...]) -> Sym:
+        """A merge name for one of several values."""
+        cells: dict[Lst, None] = {}
+        for source in sources:
+            if isinstance(source, VariableSym):
+                cells[source.cell] = None
+            elif isinstance(source, Chosen):
+                cells.update(dict.fromkeys(source.versions))
+        if not cells:
+            return made
+        self.choices.append(Chosen(self, made, cells))
+        return self.choices[-1]
+
+    def all_met(self) -> None:
+        """All values have met: what variables hold is known."""
+        for chosen in self.choices:
+            chosen.versions.update((cell, self.ev.heap.get(cell)) for cell in chosen.versions)
+        self.choices.clear()
+
+    def check_chosen(self, chosen: Chosen) -> None:
+        """Refuse a number that may be a variable which was assigned after it was chosen."""
+        for cell, before in chosen.versions.items():
+            now = self.ev.heap.get(cell)
+            if before is not None and now not in (before, None) and self.given.get(now) != chosen.made.atom:
+                self.ev.fail(
+                    LoweringError,
+                    "this may be a variable that was assigned since, depending on a branch or loop",
+                    hint="choose among numbers, not variables: `w + 0.0` is one",
+                )
 
     def same(self, left: Value, right: Value) -> bool | None:
         """Whether two values are one variable."""
-        own = [value.variable if isinstance(value, VariableSym | VariablePair) else None for value in (left, right)]
-        return None if own == [None, None] else own[0] is own[1]
+        one, other = (getattr(value, "variable", None) for value in (left, right))
+        chosen = isinstance(left, Chosen) or isinstance(right, Chosen)
+        return None if chosen or (one is None and other is None) else one is other
 
     def _method(
         self, default: Any, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
@@ -161,9 +280,10 @@ class VariableVersions:
             return result
         ev = self.ev
         if name in ("value", "read_value"):
-            return plain_value(owner)
+            current: Value = owner.now
+            return current
         if name == "numpy":
-            return self._constant(plain_value(owner))
+            return self._constant(owner.now)
         if name not in ("assign", "assign_add", "assign_sub"):
             other: Value | None = default(owner, name, args, kwargs, node)
             return other
@@ -172,7 +292,8 @@ class VariableVersions:
             value = ev.materialise(ev.call_object(np.array, [value], {}, node))
         if name != "assign":
             value = ev.binary("+" if name == "assign_add" else "-", owner, value, node)
-        return self.assign(owner, ev.materialise(value))
+        self.assign(owner, ev.materialise(value))
+        return owner
 
     def new_variable(self, args: list[Value], kwargs: dict[str, Value], node: Any) -> VariableSym | VariablePair:
         """`Variable(...)` in the block."""
@@ -193,10 +314,7 @@ class VariableVersions:
             stand_in.name = label.obj
             self.named.add(stand_in)
         self.kept.append(stand_in)
-        cell = Lst(stand_in.name)
-        ev.heap[cell] = Items((made,))
-        self._note_versions(stand_in, made)
-        return symbol_of(made, stand_in, cell)
+        return self._new(made, stand_in, Lst(stand_in.name))
 
     def _named(self, value: Sym | Complex) -> Sym | Complex:
         """A value whose parts all have names."""
@@ -231,7 +349,7 @@ class VariableVersions:
         assert isinstance(made, Sym | Complex)
         return made
 
-    def assign(self, symbol: VariableSym | VariablePair, value: Value) -> VariableSym | VariablePair:
+    def assign(self, symbol: VariableSym | VariablePair, value: Value) -> None:
         """A new version of a variable, without history."""
         ev, old = self.ev, symbol.type
         if any(region.entered and region.end is None and ev.block is not region.block for region in self.scopes):
@@ -252,8 +370,10 @@ class VariableVersions:
             self._keep_shape(symbol, made)
         made = self._named(made)
         self._note_versions(symbol.variable, made)
-        ev.heap[symbol.cell] = Items((made,))
-        return symbol_of(made, symbol.variable, symbol.cell)
+        ev.heap[symbol.cell] = contents = Items((made,))
+        if isinstance(value, Chosen) and symbol.cell in value.versions:
+            # that holds the same then, whether it is the variable or not
+            self.given[contents] = value.made.atom
 
     def _keep_shape(self, version: VariableSym | VariablePair, value: Sym | Complex) -> None:
         """Every version of a variable has its shape; what says otherwise raises."""

@@ -32,6 +32,24 @@ def compiled(f):
     return misuse(run)
 
 
+# variables
+
+
+@compiled
+def a_variable_that_is_assigned_after_it_was_chosen(x, v):
+    w, other = Variable(2.0), Variable(3.0)
+    chosen = w if x > 1.0 else other
+    w.assign(5.0)
+    return chosen * x, zip(v, v)
+
+
+@compiled
+def a_variable_that_is_added_to(x, v):
+    w = Variable(2.0)
+    w += x
+    return w, zip(v, v)
+
+
 # watching
 
 

@@ -101,7 +101,8 @@ class OracleVariable:
     __array_priority__ = 2000
     __hash__ = object.__hash__
 
-    def __init__(self, value):
+    def __init__(self, value, trainable=True):
+        self.trainable = trainable
         self.version = Traced(value)
         self.versions = [self.version]
 
@@ -195,7 +196,7 @@ class OracleTape:
                 self.watch(item)
 
     def accessed(self, variable):
-        if self.automatic and not self.paused:
+        if self.automatic and not self.paused and variable.trainable:
             self.tracked[id(variable.version)] = variable.version
 
     def reset(self):

@@ -1,14 +1,8 @@
-"""The random programs of `random_tapes`, as compiled functions, held to the same oracle.
-
-    python -m tests.tape.random_compiled --minutes 5 [--start SEED]
-"""
+"""The random programs of `random_tapes`, as compiled functions, held to the same oracle (`fuzz.py`)."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
-import traceback
 from typing import Any
 
 import numpy as np
@@ -18,7 +12,7 @@ from tapec import GradientTape, Variable, constant, function
 from tapec.backend import jit
 from tapec.errors import TapecError
 from tests.tape import oracle_tape as oracle
-from tests.tape.random_tapes import LAYOUTS, PRELUDE, VALUES, Writer, compiled, complex_in_part, without_order
+from tests.tape.random_tapes import LAYOUTS, PRELUDE, VALUES, Writer, compiled, complex_in_part, reasons, without_order
 
 FRAME = PRELUDE + '''
 def make(GradientTape, constant, Variable, function, values):
@@ -141,7 +135,7 @@ def examine(seed: int, runs: int = 3, mixed: bool = False) -> tuple[int, int]:
         try:
             found = mine(*_arguments(values))
         except TapecError as error:
-            reasons[error.message] = reasons.get(error.message, 0) + 1
+            reasons[error.message] += 1
             refused += 1
             continue
         except RuntimeError:
@@ -150,9 +144,6 @@ def examine(seed: int, runs: int = 3, mixed: bool = False) -> tuple[int, int]:
         assert right is not None, text
         done += _compare(found, right, text)
     return done, refused
-
-
-reasons: dict[str, int] = {}
 
 
 def _arguments(values: tuple[complex, ...]) -> list[Any]:
@@ -193,30 +184,3 @@ def interpreted() -> None:
         return run
 
     tapec.tape.compiled_function.compile_function = load
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--start", type=int, default=1000)
-    parser.add_argument("--failures", type=int, default=3)
-    parser.add_argument("--complex", action="store_true", help="with complex numbers")
-    options = parser.parse_args()
-    interpreted()
-    end, seed, done, refused, failures = time.time() + 60 * options.minutes, options.start, 0, 0, 0
-    while time.time() < end and failures < options.failures:
-        try:
-            one, other = examine(seed, mixed=options.complex)
-            done, refused = done + one, refused + other
-        except Exception:
-            failures += 1
-            print(f"--- seed {seed}")
-            traceback.print_exc(limit=-3)
-        seed += 1
-    print(f"{seed - options.start} programs, {done} answers, {refused} calls refused")
-    for message, count in sorted(reasons.items(), key=lambda pair: -pair[1])[:15]:
-        print(f"  {count} {message}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,20 @@
-"""Random programs that alias, rebind, store and mutate what a tape watches, held to an oracle.
-
-    python -m tests.tape.random_tapes --minutes 5 [--start SEED]
-"""
+"""Random programs that alias, rebind, store and mutate what a tape watches, held to an oracle (`fuzz.py`)."""
 
 from __future__ import annotations
 
-import argparse
 import linecache
 import random
 import re
-import time
-import traceback
+from collections import Counter
 
 import numpy as np
 
 from tapec import GradientTape, Variable, constant
 from tapec.errors import LoweringError
 from tests.tape import oracle_tape as oracle
+
+# why gradients were refused, by how many
+reasons: Counter[str] = Counter()
 
 PRELUDE = '''
 import numpy as np
@@ -282,7 +280,7 @@ def complex_in_part(values, rng):
 def compiled(text, seed):
     file = f"<random tape {seed}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace = {"__name__": "random_tapes"}
+    namespace = {"__name__": __name__}
     exec(compile(text, file, "exec"), namespace)
     return namespace["run"]
 
@@ -320,7 +318,7 @@ def examine(seed, pairs=24, runs=4, mixed=False):
         try:
             found = run(lambda **flags: GradientTape(**flags, jit=False), constant, Variable, values)
         except LoweringError as error:
-            compare.reasons[error.message] = compare.reasons.get(error.message, 0) + pairs
+            reasons[error.message] += pairs
             refused += pairs
             continue
         except ValueError as error:
@@ -346,7 +344,7 @@ def compare(found, expected, rng, pairs, text):
             gradient = tape.gradient(x, source)
         except LoweringError as error:
             refused += 1
-            compare.reasons[error.message] = compare.reasons.get(error.message, 0) + 1
+            reasons[error.message] += 1
             # the program's own numbers never differ: the oracle's have agreed
             assert "has another value" not in error.message, f"{text[text.index('def run') :]}\n{error}"
             continue
@@ -359,33 +357,3 @@ def compare(found, expected, rng, pairs, text):
             close = kinds and np.allclose(gradient, right.value, rtol=1e-8, atol=1e-10)
             assert close, f"{where}: {gradient} and not {right.value}"
     return done, refused
-
-
-compare.reasons = {}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--start", type=int, default=1000)
-    parser.add_argument("--failures", type=int, default=3)
-    parser.add_argument("--complex", action="store_true", help="with complex numbers")
-    options = parser.parse_args()
-    end, seed, done, refused, failures = time.time() + 60 * options.minutes, options.start, 0, 0, 0
-    while time.time() < end and failures < options.failures:
-        try:
-            one, other = examine(seed, mixed=options.complex)
-            done, refused = done + one, refused + other
-        except Exception:
-            failures += 1
-            print(f"--- seed {seed}")
-            traceback.print_exc(limit=-3)
-        seed += 1
-    print(f"{seed - options.start} programs, {done} gradients, {refused} refused, {failures} failures")
-    for reason, count in sorted(compare.reasons.items(), key=lambda item: -item[1])[:25]:
-        print(f"{count:6d} {reason}")
-
-
-if __name__ == "__main__":
-    np.seterr(all="ignore")
-    main()
