@@ -116,20 +116,20 @@ class Memory:
 
         For a load of one element: on that element.  For a store: no other one on the element that it sets.
         """
-        found = self._stable.get((id(stmt), array))
+        found = self._stable.get((stmt.key, array))
         if found is None:
-            found = self._stable[id(stmt), array] = self._is_stable(stmt, array)
+            found = self._stable[stmt.key, array] = self._is_stable(stmt, array)
         return found
 
     def _is_stable(self, stmt: Stmt, array: str) -> bool:
         cls = self.aliases.find(array)
         home = self.homes[cls]
-        here = self.scopes.of[id(stmt)]
-        place = self.scopes.place[id(stmt)]
-        around = {id(r) for r in here.loops() if r.inside(home) and r is not home}
+        here = self.scopes.of[stmt.key]
+        place = self.scopes.place[stmt.key]
+        around = {r.key for r in here.loops() if r.inside(home) and r is not home}
         for store in self.stores.get(cls, ()):
-            follows = self.scopes.place[id(store)] > place
-            repeats = any(id(r) in around for r in self.scopes.of[id(store)].loops())
+            follows = self.scopes.place[store.key] > place
+            repeats = any(r.key in around for r in self.scopes.of[store.key].loops())
             if (follows or repeats) and not self._untouched(stmt, store):
                 return False
         return True
@@ -142,7 +142,7 @@ class Memory:
         if self._dependence is None:
             self._dependence = Dependence(self.scopes)
         for store in self.stores.get(cls, ()):
-            if not self.scopes.of[id(store)].inside(loop):
+            if not self.scopes.of[store.key].inside(loop):
                 continue
             if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
                 return False
@@ -153,18 +153,18 @@ class Memory:
     def whole_in(self, array: str, loop: Scope) -> bool:
         """Whether no iteration of a loop, or no statement of another block, stores into an array's memory."""
         stores = self.stores.get(self.aliases.find(array), ())
-        return not any(self.scopes.of[id(store)].inside(loop) for store in stores)
+        return not any(self.scopes.of[store.key].inside(loop) for store in stores)
 
     def as_before(self, stmt: Stmt, array: str, loop: Scope) -> bool:
         """Whether what `stmt` loads in an iteration of a loop is what the array held before the loop."""
-        found = self._as_before.get((id(stmt), id(loop)))
+        found = self._as_before.get((stmt.key, loop.key))
         if found is None:
-            found = self._as_before[id(stmt), id(loop)] = self._is_as_before(stmt, array, loop)
+            found = self._as_before[stmt.key, loop.key] = self._is_as_before(stmt, array, loop)
         return found
 
     def _is_as_before(self, stmt: Stmt, array: str, loop: Scope) -> bool:
         for store in self.stores.get(self.aliases.find(array), ()):
-            if not self.scopes.of[id(store)].inside(loop):
+            if not self.scopes.of[store.key].inside(loop):
                 continue
             if not isinstance(store, Store) or not isinstance(stmt, Assign) or not is_element_load(stmt):
                 return False

@@ -169,11 +169,11 @@ class Growths:
         stmts = list(walk(function.body))
         sets = Counter(name for stmt in stmts for name in writes(stmt))
         once = {s.target: s.value for s in stmts if isinstance(s, Assign) and sets[s.target] == 1}
-        self.found = {id(one.stmt): one for stmt in stmts if (one := growth(stmt, types, once)) is not None}
+        self.found = {one.stmt.key: one for stmt in stmts if (one := growth(stmt, types, once)) is not None}
         self.families = Aliases()
         self.stmts = list(self.outside(function.body)) if self.found else []
         for stmt in self.stmts:
-            one = self.found.get(id(stmt))
+            one = self.found.get(stmt.key)
             if one is not None:
                 for target, source in zip(one.targets, one.sources, strict=True):
                     self.families.join(target, source)
@@ -184,7 +184,7 @@ class Growths:
         """All statements but those inside of growths."""
         for stmt in block:
             yield stmt
-            if id(stmt) not in self.found:
+            if stmt.key not in self.found:
                 for inner in blocks(stmt):
                     yield from self.outside(inner)
 
@@ -214,7 +214,7 @@ class Family:
 
     def grows(self, stmt: Stmt) -> tuple[str, str] | None:
         """The name of the array after and before a statement that lets it grow."""
-        found = self.growths.found.get(id(stmt))
+        found = self.growths.found.get(stmt.key)
         pairs = () if found is None else zip(found.targets, found.sources, strict=True)
         return next(((target, source) for target, source in pairs if target in self.names), None)
 
@@ -235,9 +235,9 @@ class Family:
             return None
         self.made = made[0]
         block = _block_of(made[0], function.body)
-        inside = {id(stmt) for stmt in self.growths.outside(block)}
+        inside = {stmt.key for stmt in self.growths.outside(block)}
         grow = [place for place, stmt in enumerate(block) if any(map(self.grows, self.growths.outside((stmt,))))]
-        if not grow or any(id(stmt) not in inside for stmt in defs):
+        if not grow or any(stmt.key not in inside for stmt in defs):
             return None
         before, rest = block[: grow[-1] + 1], block[grow[-1] + 1 :]
         if not self.plain(before):
@@ -252,7 +252,7 @@ class Family:
         """Whether nothing else asks for what growths compute."""
         mine = [stmt for stmt in self.growths.stmts if self.grows(stmt)]
         made = {name for stmt in mine for part in blocks(stmt) for one in walk(part) for name in writes(one)}
-        made -= {name for stmt in mine for name in self.growths.found[id(stmt)].targets}
+        made -= {name for stmt in mine for name in self.growths.found[stmt.key].targets}
         asked = Counter(name for stmt in self.growths.stmts for name in reads(stmt))
         return not any(asked[name] for name in made)
 

@@ -121,7 +121,7 @@ class _Examples:
         if isinstance(example, int):
             return True
         owner = self.dependence.loops[example]
-        return any(region.owner is owner for region in self.scopes.of[id(stmt)].ancestors())
+        return any(region.owner is owner for region in self.scopes.of[stmt.key].ancestors())
 
     def made_in(self, name: str, example: str | int) -> bool:
         """Whether every iteration of a loop sets a name before it reads it, and nothing else does."""

@@ -74,7 +74,7 @@ def renewed(scopes: Scopes) -> dict[str, Scope]:
     for name, defs in scopes.defs.items():
         made = defs[0] if len(defs) == 1 else None
         if isinstance(made, Assign) and isinstance(made.value, Op) and made.value.fn in _FRESH:
-            region = scopes.of[id(made)]
+            region = scopes.of[made.key]
             if region.is_loop:
                 found[name] = region
     return found
@@ -82,8 +82,8 @@ def renewed(scopes: Scopes) -> dict[str, Scope]:
 
 def begun_with(name: str, region: Scope, scopes: Scopes) -> bool:
     """Whether a name stands, up to the copies that end an iteration, for what it stood for when the iteration began."""
-    last = {id(stmt) for stmt in last_copies(region.block)}
-    return all(id(stmt) in last or not scopes.of[id(stmt)].inside(region) for stmt in scopes.defs.get(name, ()))
+    last = {stmt.key for stmt in last_copies(region.block)}
+    return all(stmt.key in last or not scopes.of[stmt.key].inside(region) for stmt in scopes.defs.get(name, ()))
 
 
 def _rotated(loop: For | Loop, scopes: Scopes, function: Function, known: dict[str, int]) -> list[str]:
@@ -93,24 +93,24 @@ def _rotated(loop: For | Loop, scopes: Scopes, function: Function, known: dict[s
     """
     end, leaving = _end(loop.body)
     held = permutation(end)
-    copies = {id(stmt) for stmt in last_copies(end)}
-    inside = {id(stmt) for stmt in walk(loop.body)}
+    copies = {stmt.key for stmt in last_copies(end)}
+    inside = {stmt.key for stmt in walk(loop.body)}
     names, origins, begun = [], [], set[int]()
     for name in held:
         if not isinstance(function.types.get(name), Array):
             continue
-        first = [stmt for stmt in scopes.defs[name] if id(stmt) not in inside]
-        own = [stmt for stmt in scopes.defs[name] if id(stmt) in inside]
-        if not first or any(id(stmt) not in copies and id(stmt) not in leaving for stmt in own):
+        first = [stmt for stmt in scopes.defs[name] if stmt.key not in inside]
+        own = [stmt for stmt in scopes.defs[name] if stmt.key in inside]
+        if not first or any(stmt.key not in copies and stmt.key not in leaving for stmt in own):
             continue
         if len(first) != 1 or not isinstance(first[0], Assign) or not isinstance(first[0].value, Name):
             return []
         names.append(name)
         origins.append(first[0].value.id)
-        begun.add(id(first[0]))
+        begun.add(first[0].key)
     if sorted(held[name] for name in names) != sorted(names) or len(set(origins)) != len(origins):
         return []
-    behind = [stmt for stmt in walk(function.body) if id(stmt) not in inside | begun]
+    behind = [stmt for stmt in walk(function.body) if stmt.key not in inside | begun]
     used = {name for stmt in behind for name in (*reads(stmt), *writes(stmt))} if leaving else set()
     if len(used.intersection(names)) > 1:
         return []
@@ -124,7 +124,7 @@ def _end(body: Block) -> tuple[Block, set[int]]:
     leaving: set[int] = set()
     while body and isinstance(last := body[-1], If) and leaves(last.body) != leaves(last.orelse):
         body, other = (last.orelse, last.body) if leaves(last.body) else (last.body, last.orelse)
-        leaving |= {id(stmt) for stmt in walk(other)}
+        leaving |= {stmt.key for stmt in walk(other)}
     return body, leaving
 
 

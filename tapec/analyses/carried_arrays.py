@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from tapec.analyses.buffer_rotation import is_fresh, last_copies
 from tapec.analyses.integers import Integers
 from tapec.analyses.scopes import Scope, Scopes
-from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Name, Op, walk
+from tapec.syntax.core import Assign, Atom, Block, Const, Expr, For, Function, If, Name, Op, Stmt, walk
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def carried_arrays(function: Function, scopes: Scopes, integers: Integers) -> di
 class _Asked:
     def __init__(self, loop: For, scopes: Scopes, integers: Integers) -> None:
         self.loop, self.scopes, self.integers = loop, scopes, integers
-        (self.iteration,) = scopes.body[id(loop)]
-        self.around = scopes.of[id(loop)]
+        (self.iteration,) = scopes.body[loop.key]
+        self.around = scopes.of[loop.key]
 
     def is_apart(self, copy: Assign, made: str, test: Atom, first: str, new: str) -> bool:
         """Whether what ends an iteration copies such an array."""
@@ -71,11 +71,11 @@ class _Asked:
     def made_inside(self, name: str) -> bool:
         """Whether a name that is set once is set in the loop."""
         (made,) = self.scopes.defs[name]
-        return self.scopes.of[id(made)].inside(self.iteration)
+        return self.scopes.of[made.key].inside(self.iteration)
 
-    def beside(self, stmt: object) -> bool:
+    def beside(self, stmt: Stmt) -> bool:
         """Whether a statement stands in the block of the loop: it runs as often."""
-        return self.scopes.of.get(id(stmt)) is self.around
+        return self.scopes.of.get(stmt.key) is self.around
 
     def is_last(self, test: Atom) -> bool:
         """Whether a test asks for the number of the last iteration."""

@@ -152,7 +152,7 @@ class DefiniteWrites:
     def _place(self, index: Expr, user: Stmt) -> Sum | None:
         """A subscript that counts from the front, where there is such an element."""
         place = self.integers.bound(index, user)
-        here = self.scopes.of[id(user)]
+        here = self.scopes.of[user.key]
         if place is None or self.integers.never_negative(place, here):
             return place
         return place if self.integers.never_negative(place, here, given=self._inside(place, user)) else None
@@ -181,7 +181,7 @@ class DefiniteWrites:
 
     def _at_most(self, one: Sum, other: Sum, user: Stmt, given: tuple[Sum, ...] = ()) -> bool:
         """Whether one number is at most another one, where both have a value, and `given` are not below zero."""
-        return self.integers.never_negative(other.plus(one, -1), self.scopes.of[id(user)], one, given)
+        return self.integers.never_negative(other.plus(one, -1), self.scopes.of[user.key], one, given)
 
 
 def _next(place: Sum) -> Sum:

@@ -49,10 +49,10 @@ class Dependence:
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, home):
             return False
-        here, there = self.scopes.of[id(load)], self.scopes.of[id(store)]
+        here, there = self.scopes.of[load.key], self.scopes.of[store.key]
         common = [region for region in here.loops() if there.inside(region)]
         cases: list[Scope | None] = [r for r in common if r is not home and r.inside(home)]
-        if self.scopes.place[id(store)] > self.scopes.place[id(load)]:
+        if self.scopes.place[store.key] > self.scopes.place[load.key]:
             cases.append(None)
         pairs = list(zip(read, write, strict=True))
         return all(any(self.apart(r, w, common, moves) for r, w in pairs) for moves in cases)
@@ -72,11 +72,11 @@ class Dependence:
         target, write = self.element(store.array, store.index)
         if target != array or len(read) != len(write) or self.moves(array, loop):
             return False
-        here, there = self.scopes.of[id(load)], self.scopes.of[id(store)]
+        here, there = self.scopes.of[load.key], self.scopes.of[store.key]
         # loops around that stand still, and those of the run that have moved on since the store
         common = [region for region in here.loops() if there.inside(region)]
         cases: list[Scope | None] = [region for region in common if region.inside(loop)]
-        if self.scopes.place[id(store)] < self.scopes.place[id(load)]:
+        if self.scopes.place[store.key] < self.scopes.place[load.key]:
             cases.append(None)
         pairs = list(zip(read, write, strict=True))
         return all(any(self.apart(w, r, common, moves) for r, w in pairs) for moves in cases)

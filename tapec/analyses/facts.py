@@ -13,23 +13,23 @@ from tapec.analyses.buffer_rotation import renewed, rotating
 from tapec.analyses.carried_arrays import CarriedArrays, carried_arrays
 from tapec.analyses.dependence import Dependence
 from tapec.analyses.scopes import Scope, Scopes, scopes
-from tapec.syntax.core import Block, Function, Stmt, reads, walk
+from tapec.syntax.core import Block, For, Function, Stmt, reads, walk
 
 
 class Facts:
-    """The analyses of a function whose statements are objects of their own; nobody changes what they give.
+    """The analyses of a function; nobody changes what they give.
 
     readers[name]   the statements that read a name
     members[class]  the names of a class of arrays that may share memory
-    commuting[id(loop)]
-                    whether iterations can run in any order, of loops of the function that were asked about
-    made[id(body)]  a block that was asked about, and the classes that each run of it has memory of its own for
+    commuting[key]  a loop that was asked about, and whether its iterations can run in any order
+    made[key]       a block that was asked about, by its first statement, and the classes that each run of it has
+                    memory of its own for
     """
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.commuting: dict[int, bool] = {}
-        self.made: dict[int, tuple[Block, frozenset[str]]] = {}
+        self.commuting: dict[int, tuple[For, bool]] = {}
+        self.made: dict[int | None, tuple[Block, frozenset[str]]] = {}
 
     @cached_property
     def aliases(self) -> Aliases:

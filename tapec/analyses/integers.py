@@ -104,14 +104,14 @@ class Integers:
     def _set_in(self, name: str, body: Scope) -> bool:
         """Whether a name may be another one in another iteration of a loop."""
         home = self.scopes.home.get(name)
-        scopes = (self.scopes.of[id(made)] for made in self.scopes.defs.get(name, ()))
+        scopes = (self.scopes.of[made.key] for made in self.scopes.defs.get(name, ()))
         return home is not None and (home.inside(body) or any(region.inside(body) for region in scopes))
 
     def apart(self, first: Sum | None, second: Sum | None, loop: For, later: bool = False) -> bool:
         """Whether two integers are never equal in two different iterations of a loop, or the second one in a later
         iteration.
         """
-        body = self.scopes.body.get(id(loop))
+        body = self.scopes.body.get(loop.key)
         step = self.bound(loop.step, loop)
         if first is None or second is None or step is None or body is None:
             return False
@@ -177,7 +177,7 @@ class Integers:
     def bound(self, number: Expr, reader: Stmt) -> Sum | None:
         """A number that a statement reads, as a sum; None if one of its names may be another one later."""
         sum_ = self.sum(number)
-        return sum_ if sum_ is not None and self.stands(sum_, self.scopes.of.get(id(reader))) else None
+        return sum_ if sum_ is not None and self.stands(sum_, self.scopes.of.get(reader.key)) else None
 
     def stands(self, sum_: Sum, here: Scope | None) -> bool:
         """Whether the names of a sum have one value from where they are read to the end of an iteration."""
@@ -197,7 +197,7 @@ class Integers:
         return self._carried[name]
 
     def _carriers(self, defs: list[Stmt]) -> tuple[Scope, ...] | None:
-        first, *others = (self.scopes.of[id(made)] for made in defs)
+        first, *others = (self.scopes.of[made.key] for made in defs)
         found = [self._ends(made, first) for made in defs[1:]]
         if None not in found and isinstance(defs[0], Assign):
             return tuple(dict.fromkeys(region for region in found if region is not None))
@@ -207,7 +207,7 @@ class Integers:
 
     def _ends(self, made: Stmt, outside: Scope) -> Scope | None:
         """The body of the loop, inside a region, of which a copy ends an iteration."""
-        here = self.scopes.of[id(made)]
+        here = self.scopes.of[made.key]
         while here is not outside and here.parent is not None and here.inside(outside) and _is_last(made, here):
             if here.is_loop:
                 return here
@@ -272,7 +272,7 @@ class Integers:
         array, *index = load.args
         below = self.scopes.below.get(array.id) if isinstance(array, Name) else None
         row = self.bound(index[0], made) if below is not None else None
-        if below is None or not self.never_negative(row, self.scopes.of[id(made)]):
+        if below is None or not self.never_negative(row, self.scopes.of[made.key]):
             return []
         assert row is not None
         itself = Sum.of(made.target)

@@ -90,13 +90,12 @@ class Iterations:
 
     def commute(self, loop: For) -> bool:
         """Whether the iterations of a loop can run in any order, up to the order of summation."""
-        known = self._facts.commuting.get(id(loop))
-        if known is None:
-            known = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
-            # other statements may come to have the identity of one that is gone
-            if id(loop) in self.scopes.of:
-                self._facts.commuting[id(loop)] = known
-        return known
+        known = self._facts.commuting.get(loop.key)
+        if known is not None and known[0] is loop:
+            return known[1]
+        found = self.free_of_effects(loop.body) and self.handed_on(loop) is None and self.meeting(loop) is None
+        self._facts.commuting[loop.key] = loop, found
+        return found
 
     def share_nothing(self, loop: For) -> bool:
         """Whether the iterations of a loop can run in any order, and no two of them add to the same element."""
@@ -117,13 +116,13 @@ class Iterations:
 
     def handed_on(self, loop: For) -> str | None:
         """A variable that leaves an iteration and is no sum; None if there is none."""
-        inside = {id(stmt) for stmt in walk((loop,))}
+        inside = {stmt.key for stmt in walk((loop,))}
         written = dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt))
         if self._read_outside(loop.var, inside):
             return loop.var
         sums: set[str] = set()
         for name in written:
-            carried = any(id(stmt) not in inside for stmt in self.scopes.defs[name])
+            carried = any(stmt.key not in inside for stmt in self.scopes.defs[name])
             if not carried and not self._read_outside(name, inside):
                 continue
             found = self.sum_of(name, inside) if carried and isinstance(self.types[name], Scalar) else None
@@ -137,16 +136,16 @@ class Iterations:
         """Whether any of the names, which a loop's iterations set, is read outside the loop or handed on by an
         iteration.
         """
-        inside = {id(stmt) for stmt in walk(loop.body)}
+        inside = {stmt.key for stmt in walk(loop.body)}
         return any(
             self._read_outside(name, inside) or not self._only_inside(name, inside) for name in names
         ) or self._read_outside(loop.var, inside)
 
     def _only_inside(self, name: str, inside: set[int]) -> bool:
-        return all(id(stmt) in inside for stmt in self.scopes.defs[name])
+        return all(stmt.key in inside for stmt in self.scopes.defs[name])
 
     def _read_outside(self, name: str, inside: set[int]) -> bool:
-        return any(id(stmt) not in inside for stmt in self._facts.readers.get(name, ()))
+        return any(stmt.key not in inside for stmt in self._facts.readers.get(name, ()))
 
     def sum_of(self, name: str, inside: set[int]) -> set[str] | None:
         """The names that hold partial sums of `name` in a loop; None if it is more than added to.
@@ -157,7 +156,7 @@ class Iterations:
         found, pending = {name}, [name]
         while pending:
             for stmt in self._facts.readers.get(pending.pop(), ()):
-                if id(stmt) not in inside:
+                if stmt.key not in inside:
                     continue
                 if not isinstance(stmt, Assign) or not self._adds(stmt.value, found, type_):
                     return None
@@ -166,7 +165,7 @@ class Iterations:
                     pending.append(stmt.target)
         for one in found:
             for stmt in self.scopes.defs[one]:
-                if id(stmt) in inside and not (isinstance(stmt, Assign) and self._adds(stmt.value, found, type_)):
+                if stmt.key in inside and not (isinstance(stmt, Assign) and self._adds(stmt.value, found, type_)):
                     return None
             exchanged = one != name and not self._only_inside(one, inside)
             if exchanged or self.types[one] != type_:
@@ -231,7 +230,7 @@ class Iterations:
         arrays = self._viewed(first.array), self._viewed(second.array)
         if not written.isdisjoint(arrays):
             return False
-        places = [self.scopes.of.get(id(access.stmt)) for access in (first, second)]
+        places = [self.scopes.of.get(access.stmt.key) for access in (first, second)]
         for new, old in (arrays, arrays[::-1]):
             passed, iteration = self._facts.carried_arrays.get(new), self._facts.renewed.get(new)
             if passed is not None and passed.carried == old:
@@ -250,13 +249,14 @@ class Iterations:
 
     def _made_in(self, body: Block) -> frozenset[str]:
         """Classes of which every name is set inside `body`: each iteration has memory of its own."""
-        known = self._facts.made.get(id(body))
+        first = body[0].key if body else None
+        known = self._facts.made.get(first)
         if known is not None and known[0] is body:
             return known[1]
         inside = {name for stmt in walk(body) for name in writes(stmt) if is_memory(self.types.get(name))}
         classes = {self.aliases.find(name) for name in inside}
         found = frozenset(cls for cls in classes if self._facts.members[cls] <= inside)
-        self._facts.made[id(body)] = body, found
+        self._facts.made[first] = body, found
         return found
 
     def elements_apart(self, loop: For, group: list[Access]) -> bool:
@@ -297,7 +297,7 @@ class Iterations:
     def _apart(self, loop: For, subs: tuple[Sum | None, ...], others: tuple[Sum | None, ...]) -> bool:
         """Whether subscripts differ in different iterations, on one axis at least, and none counts from the end."""
         integers = self.dependence.integers
-        (here,) = self.scopes.body.get(id(loop), (None,))
+        (here,) = self.scopes.body.get(loop.key, (None,))
         for one, other in zip(subs, others, strict=True):
             counted = integers.never_negative(one, here) and integers.never_negative(other, here)
             if counted and integers.apart(one, other, loop):
@@ -342,7 +342,7 @@ class Iterations:
 
     def region(self, stmt: Stmt | None) -> Scope | None:
         """Where a statement stands, if it is one of the function's."""
-        return self.scopes.of.get(id(stmt))
+        return None if stmt is None else self.scopes.of.get(stmt.key)
 
     def accesses(self, block: Block) -> Iterator[Access]:
         """The reads and writes of elements in a block."""

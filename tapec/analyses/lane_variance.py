@@ -63,9 +63,9 @@ class Lanes:
         self.names = {loop.var, *(stmt.var for stmt in inner if isinstance(stmt, For))}
         self.classes: set[str] = set()
         self.rows: set[str] = set()
-        self.controls = set(map(id, inner))
+        self.controls = {one.key for one in inner}
         self.sums: dict[str, str] = {}
-        self._inside = {id(stmt) for stmt in walk((loop,))}
+        self._inside = {stmt.key for stmt in walk((loop,))}
         self._ordered = True
         self._collect_sums()
         before = None
@@ -83,7 +83,7 @@ class Lanes:
                 return target in self.names or target in self.sums
             case Store(array=array):
                 return not self.own(array) or self.iterations.aliases.find(array) in self.classes
-        return id(stmt) in self.controls
+        return stmt.key in self.controls
 
     def own(self, array: str) -> bool:
         """Whether the memory of an array is made in the iteration."""
@@ -121,7 +121,7 @@ class Lanes:
     def _collect_sums(self) -> None:
         """The sums of the loop; each is in one name at a time, so that one name can stand for all its parts."""
         for name in dict.fromkeys(name for stmt in walk(self.loop.body) for name in writes(stmt)):
-            if all(id(stmt) in self._inside for stmt in self.iterations.scopes.defs[name]):
+            if all(stmt.key in self._inside for stmt in self.iterations.scopes.defs[name]):
                 continue
             parts = self.iterations.sum_of(name, self._inside) or set()
             self.sums |= dict.fromkeys(parts, name)
@@ -167,14 +167,14 @@ class Lanes:
                 case Store(array=array) if self.own(array) and (differs or self._any(stmt)):
                     self.classes.add(self.iterations.aliases.find(array))
                 case If(test=test) if differs or mentions(test, self.names):
-                    self.controls.add(id(stmt))
+                    self.controls.add(stmt.key)
                 case For(var=var) if differs or self._any(stmt) or self._breaks(stmt):
-                    self.controls.add(id(stmt))
+                    self.controls.add(stmt.key)
                     self.names.add(var)
                 case Loop() if differs or self._breaks(stmt):
-                    self.controls.add(id(stmt))
+                    self.controls.add(stmt.key)
             for inner in blocks(stmt):
-                self._visit(inner, id(stmt) in self.controls)
+                self._visit(inner, stmt.key in self.controls)
 
     def _breaks(self, loop: For | Loop) -> bool:
         """Whether something ends a loop early, in which something differs."""
@@ -229,7 +229,7 @@ class Lanes:
 
     def _same_arrays(self) -> bool:
         """Whether which array a name stands for is the same in all iterations."""
-        apart = [stmt for stmt in walk(self.loop.body) if id(stmt) in self.controls]
+        apart = [stmt for stmt in walk(self.loop.body) if stmt.key in self.controls]
         return not any(
             is_memory(self.iterations.types.get(name)) and name not in self.rows
             for outer in apart

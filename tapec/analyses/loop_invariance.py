@@ -42,23 +42,23 @@ class Invariance:
         self.written = {name for stmt in self.inside for name in writes(stmt)} | {loop.var}
         self.touched = {iterations.aliases.find(name) for stmt in self.inside for name in changed(stmt)}
         # the statement of the loop's body that each stands in
-        self.place = {id(inner): place for place, stmt in enumerate(loop.body) for inner in walk((stmt,))}
-        raises = [self.place[id(stmt)] for stmt in self.inside if isinstance(stmt, Raise)]
+        self.place = {inner.key: place for place, stmt in enumerate(loop.body) for inner in walk((stmt,))}
+        raises = [self.place[stmt.key] for stmt in self.inside if isinstance(stmt, Raise)]
         self._first_raise = min(raises, default=len(loop.body))
 
     def holds(self, stmt: Stmt) -> bool:
-        return id(stmt) in self.place
+        return stmt.key in self.place
 
     def needed(self, wanted: Sequence[Stmt]) -> set[int]:
-        """The statements of an iteration that some of them need, with those around them, by identity."""
+        """The statements of an iteration that some of them need, with those around them, by key."""
         found: set[int] = set()
         pending = list(wanted)
         while pending:
             stmt = pending.pop()
-            if id(stmt) in found:
+            if stmt.key in found:
                 continue
-            found.add(id(stmt))
-            around = self.iterations.scopes.of[id(stmt)].owner
+            found.add(stmt.key)
+            around = self.iterations.scopes.of[stmt.key].owner
             if around is not None and self.holds(around):
                 pending.append(around)
             for name in reads(stmt):
@@ -72,9 +72,9 @@ class Invariance:
 
         array  the one that they may store into
         """
-        stmts = [stmt for stmt in self.inside if id(stmt) in found]
+        stmts = [stmt for stmt in self.inside if stmt.key in found]
         # behind a check there may be elements that are not there where it would have raised an error
-        if any(self.place[id(stmt)] >= self._first_raise and _is_element(stmt) for stmt in stmts):
+        if any(self.place[stmt.key] >= self._first_raise and _is_element(stmt) for stmt in stmts):
             return False
         return all(self._is_alike(stmt, found, array) for stmt in stmts)
 
@@ -97,7 +97,7 @@ class Invariance:
                 continue
             if is_memory(self.iterations.types.get(name)) and self.iterations.aliases.find(name) in self.touched:
                 return False
-            if name in self.written and not all(id(one) in found for one in self.iterations.scopes.defs.get(name, ())):
+            if name in self.written and not all(one.key in found for one in self.iterations.scopes.defs.get(name, ())):
                 return False
         return True
 
@@ -121,13 +121,13 @@ def some_iteration(iterations: Iterations, loop: For, name: str) -> tuple[Assign
 
 def kept(block: Block, wanted: set[int]) -> Block:
     """The statements that are wanted, in the blocks that they stand in."""
-    return tuple(map_blocks(stmt, lambda inner: kept(inner, wanted)) for stmt in block if id(stmt) in wanted)
+    return tuple(map_blocks(stmt, lambda inner: kept(inner, wanted)) for stmt in block if stmt.key in wanted)
 
 
 def exchanged(block: Block, changes: dict[int, tuple[Stmt, ...]]) -> Block:
-    """The block with others in the place of some statements, which are told by identity."""
+    """The block with others in the place of some statements, which are told by key."""
     out: list[Stmt] = []
     for stmt in block:
-        found = changes.get(id(stmt))
+        found = changes.get(stmt.key)
         out += found if found is not None else (map_blocks(stmt, lambda inner: exchanged(inner, changes)),)
     return tuple(out)

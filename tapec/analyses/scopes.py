@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tapec.errors import Span
-from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, writes
+from tapec.syntax.core import Block, For, Function, If, Loop, Stmt, blocks, key_field, writes
 from tapec.syntax.types import Array, Below
 
 
@@ -24,9 +24,15 @@ class Scope:
     owner: Stmt | None
     depth: int
     is_loop: bool = field(init=False)
+    key: int = key_field()
 
     def __post_init__(self) -> None:
         self.is_loop = isinstance(self.owner, For | Loop)
+
+    @property
+    def owner_key(self) -> int | None:
+        """The key of the statement that holds it; the function's body has none."""
+        return None if self.owner is None else self.owner.key
 
     def ancestors(self) -> Iterator[Scope]:
         """This region and those around it, innermost first."""
@@ -51,18 +57,18 @@ class Scope:
 class Scopes:
     """The region tree of a function.
 
-    body[id(stmt)]   scopes of a statement's own blocks, in order
-    of[id(stmt)]     the region that a statement stands in
-    place[id(stmt)]  position in program order
-    home[name]       see the module
-    defs[name]       the statements that assign a name; parameters have none
-    below[name]      what the places in a parameter are below, where that is known
+    body[key]   scopes of a statement's own blocks, in order
+    of[key]     the region that a statement stands in
+    place[key]  position in program order
+    home[name]  see the module
+    defs[name]  the statements that assign a name; parameters have none
+    below[name] what the places in a parameter are below, where that is known
     """
 
     root: Scope
-    body: dict[int, tuple[Scope, ...]] = field(default_factory=dict)
-    of: dict[int, Scope] = field(default_factory=dict)
-    place: dict[int, int] = field(default_factory=dict)
+    body: dict[int | None, tuple[Scope, ...]] = field(default_factory=dict)
+    of: dict[int | None, Scope] = field(default_factory=dict)
+    place: dict[int | None, int] = field(default_factory=dict)
     home: dict[str, Scope] = field(default_factory=dict)
     defs: dict[str, list[Stmt]] = field(default_factory=dict)
     params: frozenset[str] = frozenset()
@@ -81,7 +87,7 @@ class Scopes:
         """For a merge name that a loop carries, that loop's body."""
         home = self.home[name]
         for stmt in self.defs.get(name, ()):
-            region: Scope = self.of[id(stmt)]
+            region: Scope = self.of[stmt.key]
             inner = [r for r in region.ancestors() if r.inside(home) and r is not home and r.is_loop]
             if inner:
                 return inner[-1]
@@ -105,7 +111,8 @@ def scopes(function: Function) -> Scopes:
 def _visit(result: Scopes, region: Scope) -> None:
     of, place, homes = result.of, result.place, result.home
     for stmt in region.block:
-        key = id(stmt)
+        key = stmt.key
+        assert key not in of, "a statement stands at two places"
         of[key] = region
         place[key] = len(place)
         inside = blocks(stmt)
@@ -127,14 +134,14 @@ def _visit(result: Scopes, region: Scope) -> None:
 
 def common(first: Scope, second: Scope) -> Scope:
     """The innermost region around both."""
-    around = set(map(id, first.ancestors()))
+    around = {one.key for one in first.ancestors()}
     for region in second.ancestors():
-        if id(region) in around:
+        if region.key in around:
             return region
     raise ValueError("scopes of different functions")
 
 
 def branches(stmt: If, scopes: Scopes) -> tuple[Scope, Scope]:
     """The scopes of an `if`'s two sides."""
-    body, orelse = scopes.body[id(stmt)]
+    body, orelse = scopes.body[stmt.key]
     return body, orelse

@@ -85,7 +85,6 @@ from tapec.optimise.simplify.closed_form_counters import count_by_formula
 from tapec.optimise.simplify.coalesce import coalesce, coalesce_carried
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.exit_blocks import move_exits_behind_loops
-from tapec.optimise.simplify.liveness import distinct
 from tapec.optimise.simplify.renest import renest
 from tapec.optimise.simplify.straighten import straighten_branches
 from tapec.optimise.simplify.strip_marks import strip_marks
@@ -117,7 +116,7 @@ from tapec.optimise.vectors.vector_math import vectorise_functions
 from tapec.optimise.vectors.vector_report import remark_vectors
 from tapec.optimise.vectors.wide_vectors import use_wide_vectors
 from tapec.options import DEFAULT, Options
-from tapec.syntax.core import Block, Function, walk
+from tapec.syntax.core import Block, Function, distinct, walk
 from tapec.transforms.ssa import to_ssa
 
 Pass = Callable[[Function, frozenset[str]], Function]

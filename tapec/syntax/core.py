@@ -23,10 +23,14 @@ a pass builds new ones.  The grammar:
 A name is assigned at one place, except for *merge names*, which take a copy of an atom on each
 way into a point where ways meet: after an `If`, and at the head and exit of a loop.  Within one
 iteration of a loop a name therefore keeps its value until the copies that end the iteration.
+
+A statement has a key, which `replace` keeps: what is known of a statement is filed by it.  Keys are
+unique in a function; of a statement that stands there twice, one is given another key (`distinct`).
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -84,11 +88,21 @@ Atom = Name | Const
 Element = tuple[str, tuple[Expr, ...]]
 
 
+new_key = itertools.count().__next__
+
+
+def key_field() -> int:
+    """The field of a key: a new one, unless `replace` hands one on; it tells no two statements apart."""
+    made: int = field(default_factory=new_key, kw_only=True, compare=False, repr=False)
+    return made
+
+
 @dataclass(frozen=True, slots=True)
 class Assign:
     target: str
     value: Expr
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +112,7 @@ class Store:
     value: Atom
     accumulate: bool = False
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +121,7 @@ class If:
     body: Block
     orelse: Block = ()
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +140,20 @@ class For:
     span: Span | None = None
     slots: Atom | None = None
     independent: bool = False
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
     body: Block
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +161,7 @@ class Push:
     stack: str
     value: Atom
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +176,14 @@ class Raise:
     span: Span | None = None
     cls: type[Exception] | None = None
     users: bool = False
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Print:
     args: tuple[Atom, ...]
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +198,7 @@ class Call:
     args: tuple[Atom, ...]
     span: Span | None = None
     changes: tuple[int, ...] = ()
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +207,14 @@ class Note:
 
     text: str
     span: Span | None = None
+    key: int = key_field()
 
 
 @dataclass(frozen=True, slots=True)
 class Return:
     values: tuple[Atom, ...]
     span: Span | None = None
+    key: int = key_field()
 
 
 Stmt = Assign | Store | If | For | Loop | Break | Push | Raise | Print | Call | Note | Return
@@ -352,6 +377,20 @@ def map_blocks(stmt: Stmt, change: Callable[[Block], Block]) -> Stmt:
 def same(first: Block, second: Block) -> bool:
     """Whether two blocks are made of the same objects."""
     return first is second or (len(first) == len(second) and all(map(operator.is_, first, second)))
+
+
+def distinct(block: Block, seen: set[int] | None = None) -> Block:
+    """The same block with a key of its own for every statement; itself if that is so already."""
+    seen = set() if seen is None else seen
+    out: list[Stmt] = []
+    for stmt in block:
+        if type(stmt) is If or type(stmt) is For or type(stmt) is Loop:
+            stmt = map_blocks(stmt, lambda block: distinct(block, seen))
+        if stmt.key in seen:
+            stmt = replace(stmt, key=new_key())
+        seen.add(stmt.key)
+        out.append(stmt)
+    return block if same(block, found := tuple(out)) else found
 
 
 def element_of(stmt: Stmt) -> Element | None:

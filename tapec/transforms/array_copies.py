@@ -70,7 +70,7 @@ class Copies(Replays):
         self._reach = LoopCoverage(self.scopes, self._sizes)
         self._buffers = rotating(program, self.scopes)
         self._renewed = renewed(self.scopes)
-        asked = {(name, id(self.scopes.home[name])): name for name, _ in self._pending}
+        asked = {(name, self.scopes.home[name].key): name for name, _ in self._pending}
         wanted: dict[str, set[Pair]] = {}
         for name in dict.fromkeys(asked.values()):
             found = self._copies_for(name)
@@ -78,7 +78,7 @@ class Copies(Replays):
                 wanted[name] = found
         self._copied = _by_array({pair for pairs in wanted.values() for pair in pairs})
         served = {name: pairs for name, pairs in wanted.items() if self._cost(name, self.scopes.home[name]) < STORE}
-        loops = {id(loop): loop for pairs in served.values() for _, loop in pairs}
+        loops = {loop.key: loop for pairs in served.values() for _, loop in pairs}
         chosen: set[Pair] = set()
         for loop in loops.values():
             values = [pairs for pairs in served.values() if any(one is loop for _, one in pairs)]
@@ -159,7 +159,7 @@ class Copies(Replays):
     def _serves(self, load: Stmt, array: str, loop: Scope) -> bool:
         """Whether an array holds before a loop what is loaded from it in the loop."""
         if self.scopes.home[array].inside(loop) or any(
-            self.scopes.of[id(made)].inside(loop) for made in self.scopes.defs.get(array, ())
+            self.scopes.of[made.key].inside(loop) for made in self.scopes.defs.get(array, ())
         ):
             return False
         return not self._stored_in(array, loop) or self.memory.as_before(load, array, loop)
@@ -167,7 +167,7 @@ class Copies(Replays):
     def _stored_in(self, array: str, loop: Scope) -> bool:
         """Whether an iteration of a loop stores into the memory that an array's name stands for meanwhile."""
         for stmt in self.memory.stores.get(self.memory.aliases.find(array), ()):
-            if not self.scopes.of[id(stmt)].inside(loop):
+            if not self.scopes.of[stmt.key].inside(loop):
                 continue
             if not all(self._apart(one, array, loop) for one in changed(stmt)):
                 return True
@@ -226,19 +226,19 @@ class Copies(Replays):
 
     def _of_whole(self, load: Assign, row: Name) -> tuple[Assign, Name]:
         """A load from a row of an array as one from the array, `row[j]` as `a[i, j]`; itself from others."""
-        found = self._wholes.get(id(load))
+        found = self._wholes.get(load.key)
         if found is None:
             found = load, row
             made = self.scopes.defs.get(row.id, [])
-            here = len(made) == 1 and self.scopes.of[id(load)].inside(self.scopes.of[id(made[0])])
+            here = len(made) == 1 and self.scopes.of[load.key].inside(self.scopes.of[made[0].key])
             view = made[0].value if here and isinstance(made[0], Assign) else None
             if isinstance(view, Op) and view.fn == "view" and not any(map(_is_slice, view.args[1:])):
                 assert isinstance(load.value, Op) and isinstance(view.args[0], Name)
                 value = Op("load", (*view.args, *load.value.args[1:]))
                 found = Assign(load.target, value, load.span), view.args[0]
-                self.scopes.of[id(found[0])] = self.scopes.of[id(load)]
-                self.scopes.place[id(found[0])] = self.scopes.place[id(load)]
-            self._wholes[id(load)] = found
+                self.scopes.of[found[0].key] = self.scopes.of[load.key]
+                self.scopes.place[found[0].key] = self.scopes.place[load.key]
+            self._wholes[load.key] = found
         return found
 
     def _nest(self, stmt: Stmt) -> Scope | None:
@@ -247,7 +247,7 @@ class Copies(Replays):
         array = stmt.value.args[0]
         assert isinstance(array, Name)
         loops = self._copied.get(array.id, ())
-        around = self.scopes.of[id(stmt)].loops() if loops else []
+        around = self.scopes.of[stmt.key].loops() if loops else []
         return next((loop for loop in loops if loop in around and self._serves(stmt, array.id, loop)), None)
 
     def from_copy(self, name: str, home: Scope, chain: tuple[Scope, ...]) -> bool:
@@ -274,7 +274,7 @@ class Copies(Replays):
                 kept = self._grid(array.id, type_, loop, chain)
             else:
                 kept = self._snapshot(array.id, type_, loop)
-        self.plan.recomputed.setdefault(id(home), []).append(name)
+        self.plan.recomputed.setdefault(home.key, []).append(name)
         self.plan.reloaded[name] = Assign(name, Op("load", (Name(kept), *made.value.args[1:])), made.span)
         for operand in made.value.args[1:]:
             self._demand(operand, home)
@@ -324,14 +324,14 @@ class Copies(Replays):
         buffer = self.emitter.fresh(f"{array}_store", Array(type_.dtype, len(iterations) + type_.ndim))
         slot = Slot(buffer, around, True, (*iterations, *shape.extents))
         kept = self.emitter.fresh(f"{array}_kept", Array(type_.dtype, type_.ndim))
-        self.plan.buffers.setdefault(id(outermost), []).append((slot, kept))
+        self.plan.buffers.setdefault(outermost.key, []).append((slot, kept))
         for one in around:
             self._demand_loop_counter(one)
         self.scopes.home[buffer] = chain[0].parent
         self.scopes.defs[buffer] = []
         out = self.emitter.child()
         out.span = span
-        counted = (Name(self.plan.counters.get(id(one), one.owner.var)) for one in around if isinstance(one.owner, For))
+        counted = (Name(self.plan.counters.get(one.key, one.owner.var)) for one in around if isinstance(one.owner, For))
         made = Assign(kept, Op("view", (Name(buffer), *counted)), span)
         self.memory.aliases.join(kept, buffer)
         self.memory.homes[self.memory.aliases.find(buffer)] = chain[0].parent
@@ -341,17 +341,17 @@ class Copies(Replays):
         return kept
 
     def _known(self, array: str, loop: Scope) -> str | None:
-        made = self.plan.snapshots.get(id(loop.owner), ())
+        made = self.plan.snapshots.get(loop.owner_key, ())
         return next((one.name for one in made if one.array == array), None)
 
     def _place(self, snapshot: Snapshot, made: Assign, loop: Scope) -> None:
         owner = loop.owner
         assert owner is not None and loop.parent is not None
-        self.plan.snapshots.setdefault(id(owner), []).append(snapshot)
+        self.plan.snapshots.setdefault(owner.key, []).append(snapshot)
         self.scopes.home[snapshot.name] = loop.parent
         self.scopes.defs[snapshot.name] = [made]
-        self.scopes.of[id(made)] = loop.parent
-        self.scopes.place[id(made)] = self.scopes.place[id(owner)]
+        self.scopes.of[made.key] = loop.parent
+        self.scopes.place[made.key] = self.scopes.place[owner.key]
         cls = self.memory.aliases.find(snapshot.name)
         self.memory.homes.setdefault(cls, loop.parent)
 
@@ -365,8 +365,8 @@ class Copies(Replays):
     def _demand_loop_counter(self, loop: Scope) -> None:
         owner = loop.owner
         if isinstance(owner, For) and (owner.start != Const(0) or owner.step != Const(1)):
-            if id(loop) not in self.plan.counters:
-                self.plan.counters[id(loop)] = self.emitter.fresh("iteration", INT64)
+            if loop.key not in self.plan.counters:
+                self.plan.counters[loop.key] = self.emitter.fresh("iteration", INT64)
             if loop.parent is not None:
                 for bound in (owner.start, owner.step):
                     self._demand(bound, loop.parent)

@@ -73,7 +73,7 @@ class Assembly(Slots):
         """
         out: list[Stmt] = []
         merges = self.merges_after(block, region)
-        exits = self.exits.of.get(id(region.owner))
+        exits = self.exits.of.get(region.owner_key)
         headed = exits is not None and exits.headed
         late = LatePushes(self.planner, region, self.plan, block, waiting, headed)
 
@@ -83,20 +83,20 @@ class Assembly(Slots):
                 out.append(self.put(name, slot))
 
         for place, stmt in enumerate(block):
-            if replay is None and id(stmt) in self.fused.before:
+            if replay is None and stmt.key in self.fused.before:
                 out += self.before_fused(stmt)
             match stmt:
                 case If(test=test, body=body, orelse=orelse):
-                    inner, other = self.scopes.body[id(stmt)]
+                    inner, other = self.scopes.body[stmt.key]
                     more = late.handed_on(place)
                     sides = self.record(body, inner, replay, more[0]), self.record(orelse, other, replay, more[1])
                     if replay is None or sides[0] or sides[1]:
                         out.append(If(test, tuple(sides[0]), tuple(sides[1]), stmt.span))
                 case For() | Loop():
-                    for copy in self.plan.snapshots.get(id(stmt), ()):
+                    for copy in self.plan.snapshots.get(stmt.key, ()):
                         out += copy.statements
                         keep(copy.name)
-                    entries = self.entries.get(id(stmt), [])
+                    entries = self.entries.get(stmt.key, [])
                     out += entries
                     for entry in entries:
                         (name,) = writes(entry)
@@ -114,10 +114,10 @@ class Assembly(Slots):
                 case Assign(target=target) if replay is not None and not self.scopes.home[target].inside(replay):
                     pass  # what the next iteration begins with; this one must keep what it began with
                 case _:
-                    entries, copies = self.entries.get(id(stmt), []), self.copies.get(id(stmt), [])
-                    if id(stmt) in self.sweep.handed:
+                    entries, copies = self.entries.get(stmt.key, []), self.copies.get(stmt.key, [])
+                    if stmt.key in self.sweep.handed:
                         assert isinstance(stmt, Call)
-                        given = (*stmt.args, *self.sweep.handed[id(stmt)])
+                        given = (*stmt.args, *self.sweep.handed[stmt.key])
                         call = replace(stmt, function=f"{stmt.function}_forward", args=given)
                         out += [*entries, call, *copies]
                     else:
@@ -128,7 +128,7 @@ class Assembly(Slots):
                     for made in (*entries, *copies):
                         (name,) = writes(made)
                         keep(name)
-            for name in merges.get(id(stmt), ()):
+            for name in merges.get(stmt.key, ()):
                 keep(name)
             out += [self.put(name, slot) for name, slot in late.after(place)]
         out += [self.put(name, slot) for name, slot in late.at_end()]
@@ -145,14 +145,14 @@ class Assembly(Slots):
                 if any(name in writes(s) for s in walk((stmt,))):
                     last = stmt
             assert last is not None
-            found.setdefault(id(last), []).append(name)
+            found.setdefault(last.key, []).append(name)
         return found
 
     def before_fused(self, stmt: Stmt) -> list[Stmt]:
         """The adjoints of a block, as far as its fused loops need them."""
         out = self.emitter.child()
-        self.zeros(self.sweep.homes.get(id(self.fused.begun[id(stmt)]), ()), out)
-        return [*out.out, *self.fused.before[id(stmt)]]
+        self.zeros(self.sweep.homes.get(self.fused.begun[stmt.key].key, ()), out)
+        return [*out.out, *self.fused.before[stmt.key]]
 
     def zeros(self, bars: Iterable[str], out: Emitter) -> None:
         """Where the adjoints of numbers begin."""
@@ -174,41 +174,41 @@ class Assembly(Slots):
                 kept.append(Assign(name, copy.value, copy.span))
                 copy = replace(copy, value=Name(name))
             last.append(copy)
-        reversed_ = self.reverse_block(self.fused.loops[id(region)].body)
+        reversed_ = self.reverse_block(self.fused.loops[region.key].body)
         return [For(stmt.var, stmt.start, stmt.stop, stmt.step, (*body, *kept, *reversed_, *last), False, stmt.span)]
 
     def record_loop(self, stmt: For | Loop, replay: Scope | None) -> list[Stmt]:
-        (region,) = self.scopes.body[id(stmt)]
-        if id(region) in self.plan.fused:
+        (region,) = self.scopes.body[stmt.key]
+        if region.key in self.plan.fused:
             assert isinstance(stmt, For)
             return self.fused_loop(stmt, region)
         if isinstance(stmt, For) and stmt.slots is not None:
             return self.checkpointed_loop(stmt)
         out: list[Stmt] = self.allocate(stmt)
         begin: list[Stmt] = self.counter(region, stmt)
-        heads = self.plan.heads.get(id(region), {})
+        heads = self.plan.heads.get(region.key, {})
         begin += [self.put(name, slot) for name, slot in heads.items() if not slot.late]
-        if id(region) in self.plan.replayed:
+        if region.key in self.plan.replayed:
             body: list[Stmt] = list(stmt.body)
         else:
             body = self.record(stmt.body, region, replay)
         after = self.emitter.child()
         after.span = stmt.span
-        for one in self.plan.handed.get(id(region), ()):
+        for one in self.plan.handed.get(region.key, ()):
             assert isinstance(stmt, For)
-            body = [s for s in body if id(s) not in set(map(id, one.statements))]
+            body = [s for s in body if s.key not in {one.key for one in one.statements}]
             self.make_last(one, stmt, after)
         if isinstance(stmt, For):
             new: Stmt = For(stmt.var, stmt.start, stmt.stop, stmt.step, (*begin, *body), stmt.parallel, stmt.span)
         else:
-            exits = self.exits.of.get(id(stmt))
+            exits = self.exits.of.get(stmt.key)
             whole = (*begin, *body)
             new = Loop(self.after_test(whole, exits.iterations) if exits and exits.headed else whole, stmt.span)
         return [*out, new, *after.out]
 
     def checkpointed_loop(self, stmt: For) -> list[Stmt]:
         """A loop whose iterations run as they are, with the snapshots that its reversal begins with."""
-        snapshots = self.scheduled_forward[id(stmt)]
+        snapshots = self.scheduled_forward[stmt.key]
         before, begin = ((), ()) if snapshots is None else (snapshots.before, snapshots.begin)
         return [*before, replace(stmt, body=(*begin, *stmt.body), slots=None)]
 
@@ -227,21 +227,21 @@ class Assembly(Slots):
     def reverse_block(self, block: RevBlock, before: Block = ()) -> list[Stmt]:
         region = block.region
         out = self.emitter.child()
-        heads = self.plan.heads.get(id(region), {})
+        heads = self.plan.heads.get(region.key, {})
         for name, slot in self.plan.stored.items():
             if self.scopes.home[name] is region:
                 out.add(self.get(name, slot))
         for name, slot in heads.items():
             out.add(self.get(name, slot))
-        for counting in self.plan.counting.get(id(region), ()):
+        for counting in self.plan.counting.get(region.key, ()):
             self.count(counting, region, out)
-        for turned in self.plan.rotated.get(id(region), ()):
+        for turned in self.plan.rotated.get(region.key, ()):
             self.turn_back(turned, out)
-        for one in self.plan.handed.get(id(region), ()):
+        for one in self.plan.handed.get(region.key, ()):
             self.hand_back(one, region, out)
-        if id(region) in self.plan.replayed:
+        if region.key in self.plan.replayed:
             out.extend(self.record(region.block, region, region))
-        for name in self.plan.recomputed.get(id(region), ()):
+        for name in self.plan.recomputed.get(region.key, ()):
             again = self.plan.reloaded.get(name)
             out.extend(self.scopes.defs[name] if again is None else [again])
         for bar in block.adjoints:
@@ -263,7 +263,7 @@ class Assembly(Slots):
     def count(self, one: Counting, region: Scope, out: Emitter) -> None:
         """What an iteration begins with, by its number."""
         loop = region.owner
-        number = self.plan.counters.get(id(region), loop.var) if isinstance(loop, For) else self.iteration(region)
+        number = self.plan.counters.get(region.key, loop.var) if isinstance(loop, For) else self.iteration(region)
         way = Name(number) if one.step == Const(1) else out.atom(Op("*", (Name(number), one.step)))
         out.assign(one.name, Op(one.sign, (out.atom(one.first), way)))
 
@@ -328,7 +328,7 @@ class Assembly(Slots):
         stmt, region = item.primal, item.body.region
         out = self.emitter.child()
         out.span = stmt.span
-        exits = self.exits.of.get(id(stmt))
+        exits = self.exits.of.get(stmt.key)
         if exits is None:
             assert isinstance(stmt, For)
             begin = self.counter(region, stmt)
@@ -359,9 +359,9 @@ class Assembly(Slots):
 
     def iteration(self, region: Scope) -> str:
         """The variable of a reversed loop that may be left early: the number of the iteration."""
-        if id(region) not in self.iterations:
-            self.iterations[id(region)] = self.emitter.fresh("iteration", INT64)
-        return self.iterations[id(region)]
+        if region.key not in self.iterations:
+            self.iterations[region.key] = self.emitter.fresh("iteration", INT64)
+        return self.iterations[region.key]
 
     def backwards(self, stmt: For, out: Emitter) -> tuple[Atom, Atom, Atom]:
         """The bounds that visit the values of a range from last to first."""

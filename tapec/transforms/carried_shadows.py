@@ -44,11 +44,11 @@ def rotation(name: str, loop: Scope, scopes: Scopes) -> tuple[str, ...]:
     owner = loop.owner
     assert isinstance(owner, For)
     turned = cycle(owner.body, name)
-    copies = {id(stmt) for stmt in last_copies(owner.body)}
+    copies = {stmt.key for stmt in last_copies(owner.body)}
     for one in turned:
         defs = scopes.defs[one]
-        inside = [stmt for stmt in defs if scopes.of[id(stmt)].inside(loop)]
-        if len(defs) != 2 or len(inside) != 1 or id(inside[0]) not in copies:
+        inside = [stmt for stmt in defs if scopes.of[stmt.key].inside(loop)]
+        if len(defs) != 2 or len(inside) != 1 or inside[0].key not in copies:
             return ()
     return turned
 
@@ -59,7 +59,7 @@ def carried_shadows(
     """How a shadow that a loop carries is handed on; None if anything else happens to it."""
     owner, defs = loop.owner, scopes.defs[name]
     assert isinstance(owner, For)
-    inside = [stmt for stmt in defs if scopes.of[id(stmt)].inside(loop)]
+    inside = [stmt for stmt in defs if scopes.of[stmt.key].inside(loop)]
     if len(defs) != 2 or len(inside) != 1 or inside[0] not in last_copies(owner.body):
         return None
     (copy,), (init,) = inside, [stmt for stmt in defs if stmt is not inside[0]]
@@ -72,7 +72,7 @@ def carried_shadows(
     if group != {name, made, first} or not isinstance(types[name], Array):
         return None
     zeros = _zeros(made, scopes)
-    if zeros is None or scopes.of[id(scopes.defs[made][0])] is not loop or _zeros(first, scopes) is None:
+    if zeros is None or scopes.of[scopes.defs[made][0].key] is not loop or _zeros(first, scopes) is None:
         return None
     if any(scopes.home[extent].inside(loop) or scopes.merged(extent) for extent in names_in(zeros)):
         return None

@@ -110,11 +110,11 @@ class _Finder:
         return {loop.var: self.loop(loop) for loop in loops}
 
     def loop(self, loop: For) -> Checkpointed:
-        (region,) = self.scopes.body[id(loop)]
+        (region,) = self.scopes.body[loop.key]
         check_repeatable(loop)
         written = written_in(loop.body)
         defs = self.scopes.defs
-        carried = sorted(n for n in written if any(not self.scopes.of[id(d)].inside(region) for d in defs[n]))
+        carried = sorted(n for n in written if any(not self.scopes.of[d.key].inside(region) for d in defs[n]))
         initial = {name: self.initial(name, region) for name in carried}
         arrays = [name for name in carried if not isinstance(self.types[name], Scalar)]
         values, turned = self.arrays(loop, region, arrays, initial)
@@ -143,7 +143,7 @@ class _Finder:
 
     def initial(self, name: str, region: Scope) -> Atom:
         """What a carried name holds when the loop begins."""
-        first = [stmt for stmt in self.scopes.defs[name] if not self.scopes.of[id(stmt)].inside(region)]
+        first = [stmt for stmt in self.scopes.defs[name] if not self.scopes.of[stmt.key].inside(region)]
         (made,) = first
         assert isinstance(made, Assign) and isinstance(made.value, Name | Const)
         return made.value
@@ -190,10 +190,10 @@ class _Finder:
 
     def written_later(self, loop: For, region: Scope, cls: str) -> bool:
         """Whether code that follows the loop writes into arrays of a class."""
-        home, here = self.memory.homes[cls], self.scopes.place[id(loop)]
+        home, here = self.memory.homes[cls], self.scopes.place[loop.key]
         around = [one for one in region.loops()[1:] if one.inside(home) and one is not home]
         for store in self.memory.stores.get(cls, ()):
-            where, place = self.scopes.of[id(store)], self.scopes.place[id(store)]
+            where, place = self.scopes.of[store.key], self.scopes.place[store.key]
             repeated = [one for one in around if where.inside(one)]
             if where.inside(region) or (place < here and not repeated):
                 continue
@@ -205,8 +205,8 @@ class _Finder:
     def since(self, made: Assign, after: bool, here: int, repeated: list[Scope]) -> bool:
         """Whether an array is made after the loop, or anew in each iteration of the loops that repeat it."""
         if after:
-            return self.scopes.place[id(made)] > here
-        return all(self.scopes.of[id(made)].inside(one) for one in repeated)
+            return self.scopes.place[made.key] > here
+        return all(self.scopes.of[made.key].inside(one) for one in repeated)
 
     def allocation(self, name: str) -> Assign | None:
         """What makes the memory of an array, if that is known."""

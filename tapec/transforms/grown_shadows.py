@@ -65,7 +65,7 @@ def with_growth(function: Function, listener: Listener | None = None) -> GrownSh
     after: dict[int, list[Assign]] = {}
     lasts: dict[str, str] = {}
     for family in growths.all():
-        alone = all(len(growths.found[id(stmt)].targets) == 1 for stmt in growths.stmts if family.grows(stmt))
+        alone = all(len(growths.found[stmt.key].targets) == 1 for stmt in growths.stmts if family.grows(stmt))
         floats = all(types[name].is_float for name in family.names)
         found = family.last() if alone and floats else None
         if found is None:
@@ -73,7 +73,7 @@ def with_growth(function: Function, listener: Listener | None = None) -> GrownSh
         stmt, name = found
         span = getattr(stmt, "span", None)
         last = emitter.fresh("grown", types[name])
-        after.setdefault(id(stmt), []).append(Assign(last, Name(name), span))
+        after.setdefault(stmt.key, []).append(Assign(last, Name(name), span))
         lasts |= dict.fromkeys((*family.names, last), last)
         kept |= {at: one for at, one in growths.found.items() if one.targets[0] in family.names}
         if listener is not None:
@@ -89,7 +89,7 @@ def with_growth(function: Function, listener: Listener | None = None) -> GrownSh
 def _with_grown(block: Block, kept: dict[int, Growth], after: dict[int, list[Assign]]) -> Block:
     out: list[Stmt] = []
     for stmt in block:
-        one = kept.get(id(stmt))
+        one = kept.get(stmt.key)
         if one is None:
             out.append(map_blocks(stmt, lambda inner: _with_grown(inner, kept, after)))
         else:
@@ -98,7 +98,7 @@ def _with_grown(block: Block, kept: dict[int, Growth], after: dict[int, list[Ass
             needed = dict.fromkeys(name for part in parts for name in reads(part))
             others = (Name(name) for name in needed if name not in made and name not in one.sources)
             out.append(Assign(one.targets[0], Op("grown", (Name(one.sources[0]), *others)), one.stmt.span))
-        out += after.get(id(stmt), ())
+        out += after.get(stmt.key, ())
     return tuple(out)
 
 

@@ -101,7 +101,7 @@ class ImmediateReversal:
         self.iterations = Iterations(program)
         self.shadows = frozenset(sweep.shadows.names.values())
         self.shadowed = {shadow: name for name, shadow in sweep.shadows.names.items()}
-        self.homes = {bar: region for region in self.all_regions() for bar in sweep.homes.get(id(region), ())}
+        self.homes = {bar: region for region in self.all_regions() for bar in sweep.homes.get(region.key, ())}
         self.found = ReversedAtOnce()
         self.inputs: dict[int, set[str]] = {}
         self.names: dict[int, _Names] = {}
@@ -125,17 +125,17 @@ class ImmediateReversal:
             if found is None:
                 continue
             needed, early, moved = found
-            taken |= {id(item), *needed}
-            self.found.loops[id(item.body.region)] = item
+            taken |= {item.key, *needed}
+            self.found.loops[item.body.region.key] = item
             first, before = item.primal, [*early, *moved]
             # while all of it is there: what is fused inside leaves it
             self.named(item)
             self.choose(item.body)
         if first is not None:
-            self.found.before[id(first)] = before
-            self.found.begun[id(first)] = swept.region
+            self.found.before[first.key] = before
+            self.found.begun[first.key] = swept.region
         if first is not None or seeding:
-            swept.items = [item for item in items if id(item) not in taken]
+            swept.items = [item for item in items if item.key not in taken]
         return self.found
 
     def tell(self, item: RevLoop, fused: bool) -> None:
@@ -161,7 +161,7 @@ class ImmediateReversal:
         needed = self.needed(item, earlier, taken)
         if needed is None:
             return None
-        moved = [s for s in earlier if id(s) in needed and not isinstance(s, RevIf | RevLoop)]
+        moved = [s for s in earlier if s.key in needed and not isinstance(s, RevIf | RevLoop)]
         early: dict[str, Stmt] = {}
         loop = item.primal
         assert isinstance(loop, For)
@@ -174,7 +174,7 @@ class ImmediateReversal:
         loop, region = item.primal, item.body.region
         if not isinstance(loop, For):
             return self.refuse("how many iterations it makes is not known before they have run")
-        if id(loop) in self.exits.of:
+        if loop.key in self.exits.of:
             return self.refuse("a `break` may end it")
         sums = self.sums(loop, region)
         if sums is None:
@@ -187,21 +187,21 @@ class ImmediateReversal:
         if needed is None:
             return None
         for other in earlier:
-            if id(other) not in needed and id(other) not in taken and not self.only_adds(other, added):
+            if other.key not in needed and other.key not in taken and not self.only_adds(other, added):
                 return self.refuse("{0} overwrites what the derivatives of its iterations add to", at(other))
-        self.inputs[id(item)] = inputs
-        return needed | {id(s) for s in earlier if id(s) in taken and not isinstance(s, RevIf | RevLoop)}
+        self.inputs[item.key] = inputs
+        return needed | {s.key for s in earlier if s.key in taken and not isinstance(s, RevIf | RevLoop)}
 
     def sums(self, loop: For, region: Scope) -> list[str] | None:
         """The sums that a loop hands on; None if it hands on something else that has a derivative."""
         found: list[str] = []
-        inside = {id(stmt) for stmt in walk(loop.body)}
-        copies = {id(stmt) for stmt in end_copies(region, self.scopes)}
+        inside = {stmt.key for stmt in walk(loop.body)}
+        copies = {stmt.key for stmt in end_copies(region, self.scopes)}
         for name in dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt)):
             defs = self.scopes.defs[name]
-            if all(id(stmt) in inside for stmt in defs):
+            if all(stmt.key in inside for stmt in defs):
                 continue
-            if any(id(stmt) in inside and id(stmt) not in copies for stmt in defs):
+            if any(stmt.key in inside and stmt.key not in copies for stmt in defs):
                 return self.refuse("the last value of `{0}` is used after it", self.named_by_user(name))
             if not isinstance(self.types[name], Scalar):
                 return self.refuse("`{0}` is another array in each iteration", self.named_by_user(name))
@@ -263,9 +263,9 @@ class ImmediateReversal:
 
     def made_later(self, shadow: str, loop: For | Loop) -> bool:
         """Whether a shadow is made behind a loop, as that of an array that grows."""
-        place, (iteration,) = self.scopes.place[id(loop)], self.scopes.body[id(loop)]
-        later = (made for made in self.scopes.defs.get(shadow, ()) if self.scopes.place[id(made)] > place)
-        return any(not self.scopes.of[id(made)].inside(iteration) for made in later)
+        place, (iteration,) = self.scopes.place[loop.key], self.scopes.body[loop.key]
+        later = (made for made in self.scopes.defs.get(shadow, ()) if self.scopes.place[made.key] > place)
+        return any(not self.scopes.of[made.key].inside(iteration) for made in later)
 
     def puts_back(self, stmt: Stmt, region: Scope) -> bool:
         """Whether a reversed iteration would undo, before it is read, what the iteration has stored for those that
@@ -284,7 +284,7 @@ class ImmediateReversal:
             for place, item in enumerate(earlier):
                 if isinstance(item, RevIf | RevLoop | If | For | Loop):
                     # a fused loop leaves the adjoints of its own sums as they are
-                    if not (id(item) in taken and name in self.inputs[id(item)]) and name in self.named(item).written:
+                    if not (item.key in taken and name in self.inputs[item.key]) and name in self.named(item).written:
                         return self.refuse("what it adds up is used by a loop or a branch: {0}", at(item))
                     continue
                 if name not in writes(item):
@@ -293,8 +293,8 @@ class ImmediateReversal:
                     continue
                 if not isinstance(item, Assign) or not isinstance(self.types.get(name), Scalar):
                     return self.refuse("what it adds up is used by more than arithmetic on numbers: {0}", at(item))
-                if id(item) not in found:
-                    found.add(id(item))
+                if item.key not in found:
+                    found.add(item.key)
                     for read in reads(item):
                         if isinstance(self.types.get(read), Array | Stack):
                             return self.refuse("the derivative by what it adds up comes from an array: {0}", at(item))
@@ -308,20 +308,20 @@ class ImmediateReversal:
     def read_last(self, names: set[str], found: set[int], earlier: list[Stmt | RevIf | RevLoop]) -> bool:
         """Whether statements that stay read the names only when all that set them have been passed."""
         for name in names:
-            setting = [place for place, item in enumerate(earlier) if id(item) in found and sets(item, name)]
+            setting = [place for place, item in enumerate(earlier) if item.key in found and sets(item, name)]
             before = earlier[: max(setting, default=0)]
-            if any(name in self.named(item).all for item in before if id(item) not in found):
+            if any(name in self.named(item).all for item in before if item.key not in found):
                 return False
         return True
 
     def named(self, item: Stmt | RevIf | RevLoop) -> _Names:
         """The names in a reversed statement; found once, since many loops ask."""
-        known = self.names.get(id(item))
+        known = self.names.get(item.key)
         if known is None:
             inner = list(flat(item))
             written = frozenset(name for stmt in inner for name in writes(stmt))
             known = _Names(written, written.union(name for stmt in inner for name in reads(stmt)))
-            self.names[id(item)] = known
+            self.names[item.key] = known
         return known
 
     def primal(self, name: str) -> bool:
@@ -333,15 +333,15 @@ class ImmediateReversal:
 
         `early` takes the statements that compute those which the program sets later.
         """
-        place = self.scopes.place[id(loop)]
+        place = self.scopes.place[loop.key]
         for name in reads(stmt):
             if not self.primal(name) or name in early:
                 continue
-            home, here = self.scopes.home[name], self.scopes.of[id(loop)]
+            home, here = self.scopes.home[name], self.scopes.of[loop.key]
             if not here.inside(home):
                 return False
             defs = self.scopes.defs[name]
-            set_before = [self.scopes.place[id(made)] < place for made in defs]
+            set_before = [self.scopes.place[made.key] < place for made in defs]
             # what a loop around this one carries is there when an iteration begins
             if all(set_before) or (home is not here and any(set_before)):
                 continue

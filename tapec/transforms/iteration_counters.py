@@ -35,17 +35,17 @@ def counting(name: str, loop: Scope, scopes: Scopes, types: dict[str, Type]) -> 
     defs = scopes.defs.get(name, ())
     if types.get(name) != INT64 or len(defs) != 2:
         return None
-    inside = [stmt for stmt in defs if scopes.of[id(stmt)].inside(loop)]
-    outside = [stmt for stmt in defs if scopes.of[id(stmt)] is loop.parent]
+    inside = [stmt for stmt in defs if scopes.of[stmt.key].inside(loop)]
+    outside = [stmt for stmt in defs if scopes.of[stmt.key] is loop.parent]
     if len(inside) != 1 or len(outside) != 1:
         return None
     (last,), (init,) = inside, outside
     if not isinstance(last, Assign) or not isinstance(init, Assign) or not _whole(init.value):
         return None
-    if scopes.place[id(init)] > scopes.place[id(loop.owner)] or not _ends(scopes.of[id(last)], loop):
+    if scopes.place[init.key] > scopes.place[loop.owner_key] or not _ends(scopes.of[last.key], loop):
         return None
     made = scopes.defs.get(last.value.id, ()) if isinstance(last.value, Name) else ()
-    if len(made) != 1 or scopes.of[id(made[0])] is not scopes.of[id(last)]:
+    if len(made) != 1 or scopes.of[made[0].key] is not scopes.of[last.key]:
         return None
     match made[0]:
         case Assign(value=Op(fn="+" | "-" as sign, args=(Name(id=base), Name() | Const() as step))) if base == name:

@@ -43,7 +43,7 @@ class IterationStarts(Copies):
         asked = {name for name, _ in self._pending}
         for group in _connected(values):
             heads = frozenset(head for name in group for head in values[name])
-            group.sort(key=lambda name: self.scopes.place[id(self.scopes.defs[name][0])])
+            group.sort(key=lambda name: self.scopes.place[self.scopes.defs[name][0].key])
             followed, taken = self._following(group, heads)
             new = [(name, loop) for name, loop in heads if name not in asked]
             homes = [self.scopes.home[name] for name in group]
@@ -67,7 +67,7 @@ class IterationStarts(Copies):
         home = self.scopes.home.get(name)
         loop = self.scopes.loop_of(name) if home is not None and self.scopes.merged(name) else None
         if loop is not None and region.inside(loop):
-            if id(loop) in self.plan.fused:
+            if loop.key in self.plan.fused:
                 return frozenset()
             return frozenset({(name, loop)}) if isinstance(self.types[name], Scalar) else None
         if home is None or not self.chain(home):
@@ -92,7 +92,7 @@ class IterationStarts(Copies):
     def _following(self, names: list[str], heads: frozenset[Head]) -> tuple[int, float]:
         """How many values are computed again if the heads are kept, and what that takes."""
         known = set(self._done)
-        self._done |= {(name, id(loop)) for name, loop in heads}
+        self._done |= {(name, loop.key) for name, loop in heads}
         count, taken = 0, 0.0
         for name in names:
             home = self.scopes.home[name]
@@ -100,7 +100,7 @@ class IterationStarts(Copies):
             if cost < STORE:
                 count += 1
                 taken += cost
-                self._done.add((name, id(home)))
+                self._done.add((name, home.key))
         self._done = known
         return count, taken
 

@@ -34,14 +34,14 @@ class LatePushes:
         self.headed = headed
         self.shared: set[str] = set()
         self.own = dict(waiting or {})
-        self.own |= {name: slot for name, slot in plan.heads.get(id(region), {}).items() if slot.late}
+        self.own |= {name: slot for name, slot in plan.heads.get(region.key, {}).items() if slot.late}
         # the last statement with calls in it
         places = (place for place, stmt in enumerate(block) if planner.handed and self.calls(stmt))
         self.last = max(places, default=-1)
         self.passed = False
 
     def calls(self, stmt: Stmt) -> bool:
-        return any(id(one) in self.planner.handed for one in walk((stmt,)))
+        return any(one.key in self.planner.handed for one in walk((stmt,)))
 
     def takes(self, name: str, slot: Slot) -> bool:
         """Whether a value has to wait; it does then."""

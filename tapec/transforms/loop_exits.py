@@ -45,9 +45,9 @@ class LoopExits:
 
 @dataclass
 class Exits:
-    """`of[id(loop)]` for every loop with a break; `number[id(break)]` of each break."""
+    """`of[loop.key]` for every loop with a break; `number[break.key]` of each break."""
 
-    of: dict[int, LoopExits] = field(default_factory=dict)
+    of: dict[int | None, LoopExits] = field(default_factory=dict)
     number: dict[int, int] = field(default_factory=dict)
 
 
@@ -106,7 +106,7 @@ def _block(
                 out.append(Assign(own.iterations, Const(0), span))
                 count = Assign(own.iterations, Op("+", (Name(own.iterations), Const(1))), span)
                 loop_stmt = _with_body(stmt, (count, *_block(body, emitter, exits, own, uses)))
-                exits.of[id(loop_stmt)] = own
+                exits.of[loop_stmt.key] = own
                 out.append(loop_stmt)
             case For(body=body) | Loop(body=body):
                 out.append(_with_body(stmt, _block(body, emitter, exits, None, uses)))
@@ -115,8 +115,8 @@ def _block(
                 number = len(loop.numbers) + 1
                 if loop.exit is not None:
                     out.append(Assign(loop.exit, Const(number), span))
-                loop.numbers[id(stmt)] = number
-                exits.number[id(stmt)] = number
+                loop.numbers[stmt.key] = number
+                exits.number[stmt.key] = number
                 out.append(stmt)
             case _:
                 out.append(stmt)
@@ -132,7 +132,7 @@ def leads_to(block: Block, exits: Exits) -> set[int]:
     found: set[int] = set()
     for stmt in block:
         if isinstance(stmt, Break):
-            found.add(exits.number[id(stmt)])
+            found.add(exits.number[stmt.key])
         elif isinstance(stmt, If):
             found |= leads_to(stmt.body, exits) | leads_to(stmt.orelse, exits)
     return found

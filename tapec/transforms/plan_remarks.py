@@ -44,7 +44,7 @@ class _Told:
         self.types = types
         self.shadows = shadows
         self.owners = {
-            id(region): region.owner for inner in scopes.body.values() for region in inner if region.owner is not None
+            region.key: region.owner for inner in scopes.body.values() for region in inner if region.owner is not None
         }
 
     def all(self) -> list[tuple[Any, ...]]:
@@ -97,7 +97,7 @@ class _Told:
         return found
 
     def place(self, stmt: Stmt) -> int:
-        return self.scopes.place.get(id(stmt), -1)
+        return self.scopes.place.get(stmt.key, -1)
 
     def stored(self, name: str, slot: Slot, why: str) -> tuple[Any, ...]:
         """A value that is kept: its name, what computes it, the bytes, and the loops that multiply them."""

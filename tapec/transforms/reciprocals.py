@@ -34,7 +34,7 @@ def with_reciprocals(items: Sequence[Any], region: Scope, scopes: Scopes, emitte
     uses = Counter(divisor for item in items if (divisor := _divisor(item, emitter)) is not None)
 
     def worth(divisor: str) -> bool:
-        made = [scopes.of.get(id(stmt)) for stmt in scopes.defs.get(divisor, ())]
+        made = [scopes.of.get(stmt.key) for stmt in scopes.defs.get(divisor, ())]
         if scopes.merged(divisor) and scopes.loop_of(divisor) is not None:
             return all(place is not None and not place.inside(loops[0]) for place in made)
         home = scopes.home.get(divisor)
@@ -62,7 +62,7 @@ def _known(items: Sequence[Any], region: Scope, scopes: Scopes, emitter: Emitter
         match scopes.defs.get(name):
             case [Assign(value=Op(fn="/", args=(Const(value=1.0), Name(id=divisor)))) as made]:
                 alike = emitter.types.get(name) == emitter.types.get(divisor)
-                if alike and scopes.of.get(id(made)) is region and not scopes.merged(divisor):
+                if alike and scopes.of.get(made.key) is region and not scopes.merged(divisor):
                     found[divisor] = Name(name)
     return found
 

@@ -64,7 +64,7 @@ class Costs:
     def root(self, region: Scope) -> Scope:
         """The region whose run, forward or replayed, records what `region` needs."""
         for around in region.ancestors():
-            if around.parent is None or id(around) in self.plan.replayed or id(around) in self.plan.fused:
+            if around.parent is None or around.key in self.plan.replayed or around.key in self.plan.fused:
                 return around
         raise AssertionError("a region without a root")
 
@@ -74,16 +74,16 @@ class Costs:
         decided = (len(self.plan.replayed), self.plan.fused)
         if decided != self._chains_for:
             self._chains, self._chains_for = {}, decided
-        found = self._chains.get(id(region))
+        found = self._chains.get(region.key)
         if found is None:
             root = self.root(region)
             found = tuple(r for r in reversed(region.loops()) if r is not root and r.inside(root))
-            self._chains[id(region)] = found
+            self._chains[region.key] = found
         return found
 
     def calls_in(self, region: Scope) -> bool:
         """Whether a block, or one inside it, has calls that put values on lists."""
-        return bool(self.handed) and any(id(stmt) in self.handed for stmt in walk(region.block))
+        return bool(self.handed) and any(stmt.key in self.handed for stmt in walk(region.block))
 
     def counting(self, name: str, loop: Scope) -> Counting | None:
         """How a name counts the iterations of a loop that carries it: see iteration_counters.py."""
@@ -122,7 +122,7 @@ class Costs:
             return 0.0
         loop = self.scopes.loop_of(name) if self.scopes.merged(name) else None
         if loop is not None and region.inside(loop):
-            if (name, id(loop)) in self._done or id(loop) in self.plan.fused:
+            if (name, loop.key) in self._done or loop.key in self.plan.fused:
                 return 0.0
             if self.counting(name, loop) is not None:
                 return _COST["+"]
@@ -130,7 +130,7 @@ class Costs:
             return STORE_OUTSIDE if len(self.chain(loop)) < len(self.chain(region)) else STORE
         if not self.chain(home):
             return 0.0
-        if (name, id(home)) in self._done:
+        if (name, home.key) in self._done:
             return 0.0
         outside = isinstance(self.types[name], Scalar) and len(self.chain(home)) < len(self.chain(region))
         defs = self.scopes.defs[name]

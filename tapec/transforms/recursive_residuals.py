@@ -117,13 +117,13 @@ class _Taped(Reversal):
 
     def begin_plan(self, planner: Planner) -> None:
         (loop,) = self.program.body
-        (planner.tape,) = self.scopes.body[id(loop)]
+        (planner.tape,) = self.scopes.body[loop.key]
         planner.label = self.function.name
 
     def sides(self) -> _Sides:
         seeds, seeding, swept, shadows = self.analyse()
         (loop,) = self.program.body
-        (iteration,) = self.scopes.body[id(loop)]
+        (iteration,) = self.scopes.body[loop.key]
         forward = self.record(iteration.block, iteration)
         values, kept = self.keep_results(self.function.leaving)
         out = self.emitter.child()
@@ -134,7 +134,7 @@ class _Taped(Reversal):
         if not swept.items:
             out.extend(seeding)
         adjoints, extra = self.adjoints(shadows)
-        made: list[tuple[Slot, str]] = self.plan.buffers.get(id(loop), [])
+        made: list[tuple[Slot, str]] = self.plan.buffers.get(loop.key, [])
         lists = dict.fromkeys(slot.name for slot, _ in made)
         bars = frozenset(shadows.names.values())
         sweep = _without_unread((*forward, *kept), bars)

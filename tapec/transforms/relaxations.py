@@ -85,13 +85,13 @@ class _Writer:
 
     def block(self, block: Block, looped: bool) -> Block:
         found = list(_relaxations(block, self)) if looped else []
-        chosen = {id(one.choice) for one in found}
-        stores = {id(one.store): one for one in found}
+        chosen = {one.choice.key for one in found}
+        stores = {one.store.key: one for one in found}
         out: list[Stmt] = []
         for stmt in block:
-            if id(stmt) in stores:
-                out += self.relaxed(stores[id(stmt)])
-            elif id(stmt) not in chosen:
+            if stmt.key in stores:
+                out += self.relaxed(stores[stmt.key])
+            elif stmt.key not in chosen:
                 inside = looped or isinstance(stmt, For | Loop)
                 out.append(map_blocks(stmt, lambda inner, inside=inside: self.block(inner, inside)))  # type: ignore[misc]
         return tuple(out)

@@ -34,7 +34,7 @@ class Replays(Costs):
                 wanted = not only_arrays or any(allocates(stmt) for stmt in walk(item.body.region.block))
                 outside = self._replayable(item) if wanted and self._worth(item) else None
                 if outside is not None:
-                    self.plan.replayed.add(id(item.body.region))
+                    self.plan.replayed.add(item.body.region.key)
                     # what the iteration reads from outside, and what it begins with, must be there again
                     self._pending += [(name, item.body.region) for name in sorted(outside)]
                 else:
@@ -73,7 +73,7 @@ class Replays(Costs):
         """A region and those inside it."""
         yield region
         for stmt in region.block:
-            for inner in self.scopes.body[id(stmt)]:
+            for inner in self.scopes.body[stmt.key]:
                 yield from self._inside(inner)
 
     def _slice_inputs(self, body: Scope, needed: set[str]) -> set[str] | None:
@@ -82,7 +82,7 @@ class Replays(Costs):
         outside: set[str] = set()
 
         def control(stmt: Stmt) -> None:
-            for region in self.scopes.of[id(stmt)].ancestors():
+            for region in self.scopes.of[stmt.key].ancestors():
                 owner = region.owner
                 if region is body or owner is None:
                     return

@@ -35,6 +35,7 @@ from tapec.syntax.core import (
     Op,
     Return,
     Stmt,
+    distinct,
     walk,
     zero_of,
 )
@@ -132,15 +133,16 @@ def kept_by_loops(
     worker.run()
     kept = []
     for stmt in walk(worker.program.body):
-        slots = [(slot, worker.types[name]) for slot, name in worker.plan.buffers.get(id(stmt), ())]
-        if slots and isinstance(stmt, For | Loop) and not worker.scopes.of[id(stmt)].loops():
+        slots = [(slot, worker.types[name]) for slot, name in worker.plan.buffers.get(stmt.key, ())]
+        if slots and isinstance(stmt, For | Loop) and not worker.scopes.of[stmt.key].loops():
             kept.append((stmt, slots))
     return kept
 
 
 def _prepared(function: Function, fuse: bool, listener: Listener | None) -> Function:
     function = of_last_iteration(function)
-    return with_branches(function, listener) if fuse else function
+    function = with_branches(function, listener) if fuse else function
+    return replace(function, body=distinct(function.body))
 
 
 class Reversal(Assembly):
@@ -269,7 +271,7 @@ class Reversal(Assembly):
             self.listener.decide(stmt.span, "checkpoint_contents", what, why, stmt.slots)
         pull_back = functools.partial(reverse_iteration, listener=self.listener)
         schedule = Schedule(self.sweep, stmt, self.checkpoints[stmt.var], self.outputs is not None, pull_back)
-        self.scheduled_forward[id(stmt)], reversed_ = schedule.write()
+        self.scheduled_forward[stmt.key], reversed_ = schedule.write()
         return reversed_
 
     # ends of the sweeps
@@ -332,14 +334,14 @@ class Reversal(Assembly):
         """Make the copies that the sweep asked for known to the analyses."""
         self.copies, self.entries = {}, {}
         for stmt in walk(program.body):
-            after = [(self.copies, *pair) for pair in self.sweep.snapshots.get(id(stmt), ())]
-            before = [(self.entries, *pair) for pair in self.sweep.entries.get(id(stmt), ())]
+            after = [(self.copies, *pair) for pair in self.sweep.snapshots.get(stmt.key, ())]
+            before = [(self.entries, *pair) for pair in self.sweep.entries.get(stmt.key, ())]
             for copies, original, copy in (*before, *after):
                 made = Assign(copy, Op("copy", (Name(original),)), getattr(stmt, "span", None))
-                copies.setdefault(id(stmt), []).append(made)
-                region = self.scopes.of[id(stmt)]
-                self.scopes.of[id(made)] = region
-                self.scopes.place[id(made)] = self.scopes.place[id(stmt)]
+                copies.setdefault(stmt.key, []).append(made)
+                region = self.scopes.of[stmt.key]
+                self.scopes.of[made.key] = region
+                self.scopes.place[made.key] = self.scopes.place[stmt.key]
                 self.scopes.home[copy] = region
                 self.scopes.defs[copy] = [made]
                 self.memory.homes[self.memory.aliases.find(copy)] = region

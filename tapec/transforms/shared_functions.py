@@ -69,13 +69,13 @@ def _call(value: Expr, scopes: Scopes) -> _Call | None:
 
 def _stands(made: Assign, here: Scope, scopes: Scopes) -> bool:
     """Whether a value is there whenever the derivatives of a block are computed."""
-    there = scopes.of[id(made)]
+    there = scopes.of[made.key]
     if not here.inside(there):
         return False
     around = here
     while around is not there:
         # the block's own iterations may be reversed before what stands behind them
-        if around.parent is there and scopes.place[id(made)] > scopes.place[id(around.owner)]:
+        if around.parent is there and scopes.place[made.key] > scopes.place[around.owner_key]:
             return False
         assert around.parent is not None
         around = around.parent

@@ -18,7 +18,7 @@ class Slots:
 
     def counter(self, region: Scope, stmt: For | Loop) -> list[Stmt]:
         """The iteration's number, where the loop's variable is something else."""
-        name = self.plan.counters.get(id(region))
+        name = self.plan.counters.get(region.key)
         if name is None or not isinstance(stmt, For):
             return []
         out = self.emitter.child()
@@ -38,7 +38,7 @@ class Slots:
         out = self.emitter.child()
         out.span = stmt.span
         made: dict[Expr, Atom] = {}
-        for slot, name in self.plan.buffers.get(id(stmt), ()):
+        for slot, name in self.plan.buffers.get(stmt.key, ()):
             type_ = self.types[name]
             if slot.dense:
                 assert isinstance(type_, Scalar | Array)
@@ -56,14 +56,14 @@ class Slots:
 
     def buffers_of(self, stmt: For | Loop) -> list[Slot]:
         """The buffers for a nest of loops of which there is one in each iteration of the loops around."""
-        return [slot for slot, _ in self.plan.buffers.get(id(stmt), ()) if slot.around]
+        return [slot for slot, _ in self.plan.buffers.get(stmt.key, ()) if slot.around]
 
     def index(self, slot: Slot) -> tuple[Atom, ...]:
         out: list[Atom] = []
         for region in slot.loops:
             loop = region.owner
             assert isinstance(loop, For)
-            out.append(Name(self.plan.counters.get(id(region), loop.var)))
+            out.append(Name(self.plan.counters.get(region.key, loop.var)))
         return tuple(out)
 
     def put(self, name: str, slot: Slot) -> Stmt:

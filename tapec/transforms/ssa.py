@@ -232,7 +232,7 @@ class _Ssa:
             self.leave(second_env, second_end)
             return None, out
         result = dict(env)
-        live = self.liveness.after[id(stmt)]
+        live = self.liveness.after[stmt.key]
         for name in sorted((first_env.keys() | second_env.keys()) & live):
             a, b = first_env.get(name), second_env.get(name)
             if a == b and a is not None:
@@ -264,7 +264,7 @@ class _Ssa:
         assigned = written_in(stmt.body)
         if isinstance(stmt, For):
             assigned.add(stmt.var)
-        needed = self.liveness.head[id(stmt)] | self.liveness.after[id(stmt)]
+        needed = self.liveness.head[stmt.key] | self.liveness.after[stmt.key]
         carried = {}
         for name in sorted(assigned & needed):
             start = env.get(name)
@@ -325,7 +325,7 @@ class _Liveness:
 
     def block(self, block: Block, live: Live, at_break: Live) -> Live:
         for stmt in reversed(block):
-            self.after[id(stmt)] = live
+            self.after[stmt.key] = live
             live = self.statement(stmt, live, at_break)
         return live
 
@@ -341,7 +341,7 @@ class _Liveness:
                     if before <= head:
                         break
                     head |= before
-                self.head[id(stmt)] = head
+                self.head[stmt.key] = head
                 return head | frozenset(reads(stmt))
             case Break():
                 return at_break

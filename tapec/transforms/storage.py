@@ -76,14 +76,14 @@ class Planner(StoredElements):
                     visit(operand)
             found[name] = None
 
-        for name in sorted(names, key=lambda n: self.scopes.place[id(self.scopes.defs[n][0])]):
+        for name in sorted(names, key=lambda n: self.scopes.place[self.scopes.defs[n][0].key]):
             visit(name)
         return list(found)
 
     def _turn(self, demand: tuple[str, Scope]) -> tuple[bool, int]:
         """Where a demand stands among the others: the last is the first to be met."""
         defs = self.scopes.defs[demand[0]]
-        return len(defs) > 1, -self.scopes.place[id(defs[0])] if defs else 0
+        return len(defs) > 1, -self.scopes.place[defs[0].key] if defs else 0
 
     # what is read
 
@@ -107,7 +107,7 @@ class Planner(StoredElements):
         if isinstance(loop, For):
             for bound in (loop.start, loop.stop, loop.step):
                 self._demand(bound, region)
-        known = self.exits.of.get(id(loop))
+        known = self.exits.of.get(loop.key)
         if known is not None:
             self._demand(Name(known.iterations), region)
             if known.exit is not None:
@@ -123,17 +123,17 @@ class Planner(StoredElements):
         loop = self.scopes.loop_of(name) if self.scopes.merged(name) else None
         if loop is not None and region.inside(loop):
             # a fused iteration is reversed before it sets the names for the next one
-            if (name, id(loop)) not in self._done and id(loop) not in self.plan.fused:
-                self._done.add((name, id(loop)))
+            if (name, loop.key) not in self._done and loop.key not in self.plan.fused:
+                self._done.add((name, loop.key))
                 self._store_head(name, loop)
             return
         home = self.scopes.home[name]
-        if (name, id(home)) in self._done:
+        if (name, home.key) in self._done:
             return
         cost = self._cost(name, home)
         chain = self.chain(home)
         held = self.held(name, home) if chain else None
-        self._done.add((name, id(home)))
+        self._done.add((name, home.key))
         if not chain:
             return  # still in its variable, or replayed
         defs = self.scopes.defs[name]
@@ -148,7 +148,7 @@ class Planner(StoredElements):
             self.from_element(name, held, home)
             return
         if cost < (STORE if scalar else STORE_ARRAY) or (not scalar and self._refers(name)):
-            self.plan.recomputed.setdefault(id(home), []).append(name)
+            self.plan.recomputed.setdefault(home.key, []).append(name)
             for stmt in defs:
                 for operand in reads(stmt):
                     self._demand(Name(operand), home)
@@ -166,8 +166,8 @@ class Planner(StoredElements):
         for stmt in home.block:
             if isinstance(stmt, Assign) and stmt.value == Name(name) and self.types[stmt.target] == self.types[name]:
                 defs = self.scopes.defs[stmt.target]
-                if len(defs) > 1 and all(self.scopes.of[id(one)].owner is branch for one in defs):
-                    self.plan.recomputed.setdefault(id(home), []).append(name)
+                if len(defs) > 1 and all(self.scopes.of[one.key].owner is branch for one in defs):
+                    self.plan.recomputed.setdefault(home.key, []).append(name)
                     self.plan.reloaded[name] = Assign(name, Name(stmt.target), stmt.span)
                     self._demand(Name(stmt.target), home)
                     return True
@@ -178,25 +178,25 @@ class Planner(StoredElements):
             return
         root = self.root(loop.parent) if loop.parent is not None else loop
         chain = tuple(r for r in reversed(loop.loops()) if r is loop or (r is not root and r.inside(root)))
-        self.plan.heads.setdefault(id(loop), {})[name] = self._slot(name, chain, loop)
+        self.plan.heads.setdefault(loop.key, {})[name] = self._slot(name, chain, loop)
 
     def _passed_on(self, name: str, loop: Scope) -> bool:
         """Whether a reversed iteration has a name by what the iterations do with it: see carried_shadows.py."""
         owner = loop.owner
-        known = {one for one, where in self._done if where == id(loop)} - {name}
+        known = {one for one, where in self._done if where == loop.key} - {name}
         outside = loop.parent is not None and not self.chain(loop.parent)
-        if not outside or not isinstance(owner, For) or id(loop) in self.plan.replayed or id(owner) in self.exits.of:
+        if not outside or not isinstance(owner, For) or loop.key in self.plan.replayed or owner.key in self.exits.of:
             return False
         turned = rotation(name, loop, self.scopes)
         if turned and known.isdisjoint(turned):
-            self.plan.rotated.setdefault(id(loop), []).append(turned)
-            self._done |= {(one, id(loop)) for one in turned}
+            self.plan.rotated.setdefault(loop.key, []).append(turned)
+            self._done |= {(one, loop.key) for one in turned}
             return True
         found = carried_shadows(name, loop, self.scopes, self.memory, self.types) if name in self.shadows else None
         if found is None or found.made in known:
             return False
-        self.plan.handed.setdefault(id(loop), []).append(found)
-        self._done.add((found.made, id(loop)))
+        self.plan.handed.setdefault(loop.key, []).append(found)
+        self._done.add((found.made, loop.key))
         return True
 
     def _counts(self, name: str, loop: Scope) -> bool:
@@ -204,7 +204,7 @@ class Planner(StoredElements):
         found = self.counting(name, loop)
         if found is None or loop.parent is None:
             return False
-        self.plan.counting.setdefault(id(loop), []).append(found)
+        self.plan.counting.setdefault(loop.key, []).append(found)
         for expr in (found.first, found.step):
             self._demand(expr, loop.parent)
         self._demand_loop_counter(loop)
@@ -213,8 +213,7 @@ class Planner(StoredElements):
     def _slot(self, name: str, chain: tuple[Scope, ...], iteration: Scope | None = None) -> Slot:
         """Where a value is kept; with `iteration` what an iteration begins with."""
         type_ = self.types[name]
-        outermost = chain[0].owner
-        assert outermost is not None
+        outermost = chain[0]
         if isinstance(type_, Scalar) and (counted := self._counted(chain)) is not None:
             first, extents = counted
             inner = chain[first:]
@@ -224,11 +223,12 @@ class Planner(StoredElements):
             slot = Slot(buffer, loops, True, tuple(extents[k] for k in kept), chain[:first])
             if first:
                 self._on_stack(buffer, inner[0], chain[:first])
-                outermost = inner[0].owner
+                outermost = inner[0]
         else:
             assert isinstance(type_, Scalar | Array)
             slot = self._stack(name, type_, chain, iteration or self.scopes.home[name])
-        self.plan.buffers.setdefault(id(outermost), []).append((slot, name))
+        assert outermost.owner is not None
+        self.plan.buffers.setdefault(outermost.owner.key, []).append((slot, name))
         for loop in chain:
             self._demand_loop_counter(loop)
         return slot
@@ -270,7 +270,7 @@ class Planner(StoredElements):
         type_ = self.types[buffer]
         assert inner.parent is not None and around[0].owner is not None and isinstance(type_, Array)
         stack = self._stack(buffer, type_, around, inner.parent)
-        self.plan.buffers.setdefault(id(around[0].owner), []).append((stack, buffer))
+        self.plan.buffers.setdefault(around[0].owner.key, []).append((stack, buffer))
         self.plan.stored[buffer] = stack
         self.scopes.home[buffer] = inner.parent
         self.scopes.defs[buffer] = []

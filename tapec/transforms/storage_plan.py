@@ -67,6 +67,6 @@ class StoragePlan:
     rotated: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
     handed: dict[int, list[CarriedShadow]] = field(default_factory=dict)
     counting: dict[int, list[Counting]] = field(default_factory=dict)
-    snapshots: dict[int, list[Snapshot]] = field(default_factory=dict)
+    snapshots: dict[int | None, list[Snapshot]] = field(default_factory=dict)
     reloaded: dict[str, Assign] = field(default_factory=dict)
     elements: dict[str, str] = field(default_factory=dict)

@@ -45,7 +45,7 @@ class StoredElements(IterationStarts):
     def from_element(self, name: str, stmt: Store, home: Scope) -> None:
         """Load a value of an iteration from the element that it is stored in."""
         operands = (Name(stmt.array), *stmt.index)
-        self.plan.recomputed.setdefault(id(home), []).append(name)
+        self.plan.recomputed.setdefault(home.key, []).append(name)
         self.plan.elements[name] = stmt.array
         self.plan.reloaded[name] = Assign(name, Op("load", operands), stmt.span)
         for operand in operands:
@@ -72,8 +72,8 @@ class StoredElements(IterationStarts):
         # others see parameters, and may change them before the reverse sweep
         if any(self._class(one) == cls for one in (*self.shadows, *self.put_back, *self.scopes.params)):
             return False
-        first, last = self.scopes.place[id(self.scopes.defs[name][0])], self.scopes.place[id(stmt)]
-        between = tuple(one for one in home.block if first < self.scopes.place[id(one)] < last)
+        first, last = self.scopes.place[self.scopes.defs[name][0].key], self.scopes.place[stmt.key]
+        between = tuple(one for one in home.block if first < self.scopes.place[one.key] < last)
         if may_leave(between, Break, Return, Raise):
             return False
         # the load stands where the value is made
@@ -84,8 +84,8 @@ class StoredElements(IterationStarts):
         """Where a block makes an operand."""
         if not isinstance(operand, Name):
             return []
-        defs = (one for one in self.scopes.defs.get(operand.id, ()) if self.scopes.of[id(one)].inside(home))
-        return [self.scopes.place[id(one)] for one in defs]
+        defs = (one for one in self.scopes.defs.get(operand.id, ()) if self.scopes.of[one.key].inside(home))
+        return [self.scopes.place[one.key] for one in defs]
 
     def _class(self, array: str) -> str:
         return self.memory.aliases.find(array)

@@ -36,6 +36,7 @@ from tapec.syntax.core import (
     Push,
     Stmt,
     Store,
+    key_field,
     substitute,
     zero_of,
 )
@@ -56,6 +57,7 @@ class RevIf:
     primal: If
     body: RevBlock
     orelse: RevBlock
+    key: int = key_field()
 
 
 @dataclass
@@ -64,6 +66,7 @@ class RevLoop:
 
     primal: For | Loop
     body: RevBlock
+    key: int = key_field()
 
 
 @dataclass
@@ -113,14 +116,14 @@ class Sweep:
         if name not in self.bars:
             bar = self.emitter.fresh(f"{name}_bar", self.types[name])
             self.bars[name] = bar
-            self.homes.setdefault(id(self.scopes.home[name]), []).append(bar)
+            self.homes.setdefault(self.scopes.home[name].key, []).append(bar)
         return self.bars[name]
 
     def stack_bar(self, name: str) -> str:
         """For a stack of numbers, the stack of their adjoints; the forward sweep leaves both empty."""
         if name not in self.bars:
             self.bars[name] = self.shadows.of(name)
-            self.homes.setdefault(id(self.scopes.home[name]), []).append(self.bars[name])
+            self.homes.setdefault(self.scopes.home[name].key, []).append(self.bars[name])
         return self.bars[name]
 
     def run(self, block: Block, region: Scope) -> RevBlock:
@@ -130,7 +133,7 @@ class Sweep:
             result.items += self.reverse(stmt)
         if self.divide_once:
             result.items = with_reciprocals(result.items, region, self.scopes, self.emitter)
-        result.adjoints = self.homes.setdefault(id(region), [])
+        result.adjoints = self.homes.setdefault(region.key, [])
         if region is self.scopes.root:
             share_functions(result, self.scopes, self.types)
         return result
@@ -138,13 +141,13 @@ class Sweep:
     def reverse(self, stmt: Stmt) -> list[Any]:
         match stmt:
             case If(body=body, orelse=orelse):
-                inner, other = self.scopes.body[id(stmt)]
+                inner, other = self.scopes.body[stmt.key]
                 reversed_if = RevIf(stmt, self.run(body, inner), self.run(orelse, other))
                 return [reversed_if] if reversed_if.body.items or reversed_if.orelse.items else []
             case For(slots=slots) if slots is not None and self.checkpointed is not None:
                 return list(self.checkpointed(stmt))
             case For(body=body) | Loop(body=body):
-                (inner,) = self.scopes.body[id(stmt)]
+                (inner,) = self.scopes.body[stmt.key]
                 reversed_loop = RevLoop(stmt, self.run(body, inner))
                 return [reversed_loop] if reversed_loop.body.items else []
         out = self.emitter.child()
@@ -214,7 +217,7 @@ class Sweep:
             name, changes_ = f"{stmt.function}_adjoint", (*stmt.changes, *changes)
         else:
             name, changes_ = f"{stmt.function}_reverse", tuple(changes)
-            self.handed[id(stmt)] = tuple(arrays) if asked.shadows else ()
+            self.handed[stmt.key] = tuple(arrays) if asked.shadows else ()
             floats = (arg for arg in stmt.args if isinstance(out.type_of(arg), Array) and out.type_of(arg).is_float)
             if asked.shadows and not all(isinstance(arg, Name) and arg.id in self.activity for arg in floats):
                 raise Unhandable("an array that it is given has no shadow")
@@ -352,7 +355,7 @@ class Sweep:
 
     def copied(self, stmt: Stmt, name: str, copies: dict[int, list[tuple[str, str]]]) -> Name:
         """The name of a copy that the forward sweep is to make beside `stmt`."""
-        known = copies.setdefault(id(stmt), [])
+        known = copies.setdefault(stmt.key, [])
         for original, copy in known:
             if original == name:
                 return Name(copy)

@@ -72,7 +72,7 @@ class _Search:
         self.params = frozenset(program.params)
         self.names = names
         # the block that a loop stands in, by the loop's id
-        self.around = {id(stmt): planner.scopes.of[id(stmt)] for stmt in walk(program.body)}
+        self.around = {stmt.key: planner.scopes.of[stmt.key] for stmt in walk(program.body)}
         self._candidates: dict[str, bool] = {}
 
     def run(self) -> frozenset[str]:
@@ -85,6 +85,7 @@ class _Search:
                 if arrays:
                     found.append((len(slot.loops), arrays))
         for owner, copies in self.plan.snapshots.items():
+            assert owner is not None
             around = self.around[owner]
             for copy in copies:
                 type_ = self.types[copy.array]
@@ -104,7 +105,7 @@ class _Search:
         return max(depths, default=0) > deepest or depths.count(deepest) > 2 * stores.count(deepest)
 
     def depth(self, stmt: Stmt) -> int:
-        return len(self.planner.chain(self.scopes.of[id(stmt)]))
+        return len(self.planner.chain(self.scopes.of[stmt.key]))
 
     def stores(self, array: str) -> list[Stmt]:
         return self.memory.stores.get(self.memory.aliases.find(array), [])
@@ -155,8 +156,8 @@ class _Search:
         for stmt in self.stores(array):
             if not isinstance(stmt, Store):
                 return False
-            for around in self.scopes.of[id(stmt)].ancestors():
-                again = id(around) in self.plan.fused or id(around) in self.plan.replayed
+            for around in self.scopes.of[stmt.key].ancestors():
+                again = around.key in self.plan.fused or around.key in self.plan.replayed
                 if again and not self.scopes.home[array].inside(around):
                     return False
         return True

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
-from tapec.optimise.simplify.liveness import distinct
-from tapec.syntax.core import Assign, For, map_blocks, substitute, walk
+from tapec.syntax.core import Assign, For, distinct, map_blocks, substitute, walk
 from tapec.syntax.types import Array
 from tests.optimise.reading import read
 
@@ -50,4 +49,4 @@ def test_statements_that_stand_twice_become_two():
     loop = read(TEXT).body[1]
     body = distinct((loop, loop))
     assert body[0] == body[1]
-    assert len({id(stmt) for stmt in walk(body)}) == 2 * len(tuple(walk((loop,))))
+    assert len({stmt.key for stmt in walk(body)}) == 2 * len(tuple(walk((loop,))))

@@ -22,7 +22,7 @@ class Asked:
         function = read(text)
         self.integers = Iterations(function).dependence.integers
         self.loop = next(stmt for stmt in walk(function.body) if isinstance(stmt, For) and stmt.var == "i")
-        (self.here,) = self.integers.scopes.body[id(self.loop)]
+        (self.here,) = self.integers.scopes.body[self.loop.key]
 
     def apart(self, first: str, second: str, later: bool = False) -> bool:
         """In different iterations, and both not negative."""

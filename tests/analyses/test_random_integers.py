@@ -76,7 +76,7 @@ def test_what_is_proved_holds(seed):
     function = read(nest.text("x = a[0]"))
     integers = Iterations(function).dependence.integers
     loops = {stmt.var: stmt for stmt in walk(function.body) if isinstance(stmt, For)}
-    (here,) = integers.scopes.body[id(loops[nest.loops[-1]])]
+    (here,) = integers.scopes.body[loops[nest.loops[-1]].key]
     sums = {name: integers.sum(Name(name)) for name in nest.names}
     runs = nest.runs()
     for name in nest.names:
@@ -86,7 +86,7 @@ def test_what_is_proved_holds(seed):
         if integers.different(sums[one], sums[other], here):
             assert all(now[one] != now[other] for run in runs for now in run), (nest.text(""), one, other)
         for depth, var in enumerate(nest.loops):
-            around = integers.scopes.of[id(loops[var])].loops()
+            around = integers.scopes.of[loops[var].key].loops()
             proved = {
                 "apart": integers.apart(sums[one], sums[other], loops[var]),
                 "later": integers.apart(sums[one], sums[other], loops[var], later=True),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Callable
+from dataclasses import replace
 
 from tapec.backend import printer
 from tapec.errors import Span
@@ -31,6 +32,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    distinct,
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Stack, Type
 
@@ -59,6 +61,7 @@ def check(change: Callable[[Function], Function], before: str, after: str, words
     changed = change(read(before, words))
     assert printer.function(changed, quote=False) == textwrap.dedent(after).lstrip()
     if again:
+        changed = replace(changed, body=distinct(changed.body))
         assert printer.function(change(changed), quote=False) == textwrap.dedent(after).lstrip()
 
 

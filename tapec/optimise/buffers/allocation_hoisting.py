@@ -83,7 +83,7 @@ class _Hoist:
             if isinstance(new, Loop) or (isinstance(new, For) and not new.parallel):
                 before, instead = self.lifted(new)
                 out += before
-                new = replace(new, body=tuple(s for old in new.body for s in instead.get(id(old), (old,))))
+                new = replace(new, body=tuple(s for old in new.body for s in instead.get(old.key, (old,))))
             out.append(new)
         return tuple(out)
 
@@ -102,12 +102,12 @@ class _Hoist:
             if own <= inside and self.definitions.get(stmt.target) is not None:
                 needed = self.extents(stmt.value.args[1:], inside, at_top)
                 if needed is not None:
-                    moved |= {id(one): (one,) for one in needed}
-                    moved[id(stmt)], instead[id(stmt)] = self.parted(stmt, stmt.value)
+                    moved |= {one.key: (one,) for one in needed}
+                    moved[stmt.key], instead[stmt.key] = self.parted(stmt, stmt.value)
                 elif isinstance(loop, For) and (asked := self.largest.room(stmt, loop, at_top)) is not None:
                     before_it, room = asked
                     empty = replace(stmt, value=Op("empty", (stmt.value.args[0], room)))
-                    moved[id(stmt)], instead[id(stmt)] = (*before_it, empty), self.filled(stmt, stmt.value)
+                    moved[stmt.key], instead[stmt.key] = (*before_it, empty), self.filled(stmt, stmt.value)
                     self.definitions[stmt.target] = None
                 else:
                     continue
@@ -115,7 +115,7 @@ class _Hoist:
                     why = "no iteration of {1} hands it on"
                     about = Named(stmt.target, stmt.span), loop.span
                     self.listener.decide(stmt.span, "allocation_hoisting", "`{0}` is allocated once", why, *about)
-        before = [one for stmt in loop.body for one in moved.get(id(stmt), ())]
+        before = [one for stmt in loop.body for one in moved.get(stmt.key, ())]
         return before, dict.fromkeys(moved, ()) | instead
 
     def makes(self, stmt: Assign) -> bool:

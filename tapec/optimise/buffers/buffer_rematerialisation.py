@@ -129,10 +129,10 @@ class _Refill:
             if isinstance(stmt, Assign) and stmt.target in wanted:
                 found.append(stmt)
                 wanted |= set(reads(stmt))
-        inside = {id(stmt) for stmt in walk(loop.body)}
+        inside = {stmt.key for stmt in walk(loop.body)}
         for name in wanted - {loop.var}:
             defs = self.iterations.scopes.defs.get(name, [])
-            if len(defs) > 1 or (name not in own and any(id(stmt) in inside for stmt in defs)):
+            if len(defs) > 1 or (name not in own and any(stmt.key in inside for stmt in defs)):
                 return None
         loads = [s for s in found if isinstance(s.value, Op) and s.value.fn == "load"]
         for stmt in found:

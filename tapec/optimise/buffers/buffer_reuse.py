@@ -170,8 +170,8 @@ class _Reused:
         own = self.nests.memory(load.value.args[0].id)
         if any(own in self.nests.met(stmt) for stmt in block[first + 1 :]):
             return False
-        inside = {id(stmt) for stmt in body[:store] if isinstance(stmt, Assign) and stmt.value == load.value}
-        return not any(own in self.nests.named(stmt) for stmt in walk((block[first],)) if id(stmt) not in inside)
+        inside = {stmt.key for stmt in body[:store] if isinstance(stmt, Assign) and stmt.value == load.value}
+        return not any(own in self.nests.named(stmt) for stmt in walk((block[first],)) if stmt.key not in inside)
 
     def renamed(self, block: Block, first: int, made: Assign, old: str, needless: Stmt) -> Block:
         """The block in which `old` has the name of the array that `made` would allocate, without a needless store.

@@ -144,16 +144,16 @@ class _Writer:
         group = _Group(lists, chunks, filled, start, place, self.fresh("places", Stack(INT64)))
         for one in lists:
             types[one.made.target] = types[one.taken.target] = Array(one.dtype, 1)
-            self.new[id(one.put)] = []
-            self.new[id(one.made)] = [self.view(one.made, chunks[one.stack], Name(group.start), Name(group.filled))]
+            self.new[one.put.key] = []
+            self.new[one.made.key] = [self.view(one.made, chunks[one.stack], Name(group.start), Name(group.filled))]
             first = Op("max", (Name(group.place), Const(0)))
-            self.new[id(one.taken)] = [self.view(one.taken, chunks[one.stack], first, Const(None))]
-        begun = max((one.begun for one in lists), key=lambda stmt: where.place[id(stmt)])
-        self.new[id(begun)] = [begun, *self.begin(group)]
-        made = min((one.made for one in lists), key=lambda stmt: where.place[id(stmt)])
-        self.new[id(made)][:0] = self.make_room(group, lists[0].size, made)
-        taken = min((one.taken for one in lists), key=lambda stmt: where.place[id(stmt)])
-        self.new[id(taken)][:0] = self.step_back(group, taken)
+            self.new[one.taken.key] = [self.view(one.taken, chunks[one.stack], first, Const(None))]
+        begun = max((one.begun for one in lists), key=lambda stmt: where.place[stmt.key])
+        self.new[begun.key] = [begun, *self.begin(group)]
+        made = min((one.made for one in lists), key=lambda stmt: where.place[stmt.key])
+        self.new[made.key][:0] = self.make_room(group, lists[0].size, made)
+        taken = min((one.taken for one in lists), key=lambda stmt: where.place[stmt.key])
+        self.new[taken.key][:0] = self.step_back(group, taken)
 
     def view(self, stmt: Assign, chunk: Name, first: Expr, last: Expr) -> Stmt:
         return Assign(stmt.target, Op("view", (chunk, Op("slice", (first, last, Const(None))))), stmt.span)
@@ -164,7 +164,7 @@ class _Writer:
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            new = self.new.get(id(stmt))
+            new = self.new.get(stmt.key)
             out += [map_blocks(stmt, self.block)] if new is None else new
         return tuple(out)
 
@@ -211,5 +211,5 @@ class _Writer:
 
 def _shared(one: _Kept, where: Scopes) -> object:
     """What lists have in common that have one place."""
-    blocks = (where.of[id(stmt)] for stmt in (one.begun, one.made, one.taken))
+    blocks = (where.of[stmt.key] for stmt in (one.begun, one.made, one.taken))
     return one.size, *map(id, blocks)

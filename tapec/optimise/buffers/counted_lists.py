@@ -57,7 +57,7 @@ def lists_as_arrays(
     if not lists:
         return function
     where = scopes(function)
-    lists = [one for one in lists if not where.of[id(one.made)].loops()]
+    lists = [one for one in lists if not where.of[one.made.key].loops()]
     return _Writer(function, of_one_height(lists, where), where, listener).run()
 
 
@@ -83,8 +83,7 @@ class _Writer:
         self.where = where
         self.fresh = Fresh(function.types)
         self.room = Capacity(function, self.fresh)
-        # by name; what stands before a loop, and the groups that one of its iterations adds to or takes from, by
-        # identity
+        # by name; what stands before a loop, and the groups that one of its iterations adds to or takes from, by key
         self.of: dict[str, _Group] = {}
         self.before: dict[int, list[Stmt]] = {}
         self.inside: dict[int, list[_Group]] = {}
@@ -102,9 +101,9 @@ class _Writer:
         outermost = self.outermost(lists)
         if outermost is None:
             return
-        added = dict.fromkeys(self.where.of[id(stmt)] for one in lists for stmt in one.pushes)
+        added = dict.fromkeys(self.where.of[stmt.key] for one in lists for stmt in one.pushes)
         # what is counted for lists that turn out not to be, nobody reads
-        made = self.before.setdefault(id(outermost), [])
+        made = self.before.setdefault(outermost.key, [])
         room: Atom | None = None
         for body in added:
             iterations = self.iterations(body.loops()[0], outermost, made)
@@ -113,7 +112,7 @@ class _Writer:
             room = iterations if room is None else self.let(made, Op("+", (room, iterations)), outermost.span)
         assert room is not None
         group = _Group(lists, self.fresh("height", INT64))
-        taken = dict.fromkeys(self.where.of[id(stmt)] for one in lists for stmt in one.pops)
+        taken = dict.fromkeys(self.where.of[stmt.key] for one in lists for stmt in one.pops)
         group.loops = tuple(
             body.owner for body in (*added, *taken) if _each_iteration(body) and isinstance(body.owner, For)
         )
@@ -121,7 +120,7 @@ class _Writer:
             group.loops = ()
             group.steps = self.steps(lists)
         for loop in group.loops:
-            self.inside.setdefault(id(loop), []).append(group)
+            self.inside.setdefault(loop.key, []).append(group)
         for one in lists:
             type_ = self.fresh.types[one.name]
             assert isinstance(type_, Stack) and isinstance(type_.element, Scalar)
@@ -135,7 +134,7 @@ class _Writer:
 
     def iterations(self, body: Scope, outermost: For, out: list[Stmt]) -> Atom | None:
         """How many iterations of a loop all iterations of another one make; counted once."""
-        key = id(body.block), id(outermost)
+        key = body.key, outermost.key
         if key not in self.counted:
             found = self.room.of(body, outermost)
             if found is None:
@@ -146,16 +145,16 @@ class _Writer:
 
     def outermost(self, lists: tuple[NumberList, ...]) -> For | None:
         """The loop beside the place where lists are made, in which all of them are filled."""
-        made = {self.where.of[id(one.made)] for one in lists}
-        owners = set[int]()
+        made = {self.where.of[one.made.key] for one in lists}
+        owners = set[int | None]()
         found: Stmt | None = None
         for one in lists:
             for stmt in one.pushes:
-                around = [region for region in self.where.of[id(stmt)].ancestors() if region.parent in made]
+                around = [region for region in self.where.of[stmt.key].ancestors() if region.parent in made]
                 if len(made) > 1 or not around:
                     return None
                 found = around[0].owner
-                owners.add(id(found))
+                owners.add(around[0].owner_key)
         return found if len(owners) == 1 and isinstance(found, For) else None
 
     def steps(self, lists: tuple[NumberList, ...]) -> set[int]:
@@ -165,11 +164,11 @@ class _Writer:
             stmts: tuple[Stmt, ...] = (*one.pushes, *one.pops)
             for stmt in stmts:
                 adds = isinstance(stmt, Push)
-                key = id(self.where.of[id(stmt)]), adds
+                key = self.where.of[stmt.key].key, adds
                 known = found.get(key)
-                if known is None or (self.where.place[id(stmt)] > self.where.place[id(known)]) == adds:
+                if known is None or (self.where.place[stmt.key] > self.where.place[known.key]) == adds:
                     found[key] = stmt
-        return {id(stmt) for stmt in found.values()}
+        return {stmt.key for stmt in found.values()}
 
     # writing
 
@@ -182,16 +181,16 @@ class _Writer:
                 return []
             case Push(stack=name, value=value) if name in self.of:
                 group = self.of[name]
-                after = self.step(group, "+", stmt) if id(stmt) in group.steps else []
+                after = self.step(group, "+", stmt) if stmt.key in group.steps else []
                 return [Store(name, (group.place or Name(group.height),), value, False, stmt.span), *after]
             case Assign(target=target, value=Op(fn="pop", args=(Name(id=name),))) if name in self.of:
                 group = self.of[name]
-                before = self.step(group, "-", stmt) if id(stmt) in group.steps else []
+                before = self.step(group, "-", stmt) if stmt.key in group.steps else []
                 element = Op("load", (Name(name), group.place or Name(group.height)))
                 return [*before, Assign(target, element, stmt.span)]
-            case For() if id(stmt) in self.inside:
-                return [*self.before.get(id(stmt), ()), *self.counting(stmt, self.inside[id(stmt)])]
-        return [*self.before.get(id(stmt), ()), map_blocks(stmt, self.block)]
+            case For() if stmt.key in self.inside:
+                return [*self.before.get(stmt.key, ()), *self.counting(stmt, self.inside[stmt.key])]
+        return [*self.before.get(stmt.key, ()), map_blocks(stmt, self.block)]
 
     def step(self, group: _Group, sign: str, stmt: Stmt) -> list[Stmt]:
         return [Assign(group.height, Op(sign, (Name(group.height), Const(1))), getattr(stmt, "span", None))]

@@ -122,13 +122,13 @@ class _Dropped:
         """Whether nothing else has the arrays, and they begin as different ones of the same extents."""
         new, *others = names
         assert isinstance(made.value, Op)
-        copies = {id(stmt) for stmt in last_copies(loop.body)}
+        copies = {stmt.key for stmt in last_copies(loop.body)}
         type_ = self.function.types[new]
         if len(self.defs[new]) != 1 or not isinstance(type_, Array) or not type_.is_float:
             return False
         begun: list[str] = []
         for name in others:
-            starts = [stmt for stmt in self.defs[name] if id(stmt) not in copies]
+            starts = [stmt for stmt in self.defs[name] if stmt.key not in copies]
             if len(self.defs[name]) != 2 or len(starts) != 1 or not any(starts[0] is stmt for stmt in before):
                 return False
             start = starts[0]

@@ -107,13 +107,13 @@ class _LastStores:
     def is_left(self, passed: CarriedArrays) -> bool:
         """Whether nobody reads what an iteration has given up: there is no view of it, and no other name."""
         scopes, place, made = self.iterations.scopes, self.iterations.scopes.place, passed.made
-        loop = passed.iteration.owner
-        around = scopes.of[id(loop)]
+        loop = passed.iteration.owner_key
+        around = scopes.of[loop]
         members = facts(self.function).members[self.iterations.aliases.find(passed.carried)]
         own = {passed.carried, made, passed.new, passed.first}
         if not members.isdisjoint(self.function.params):
             return False
-        begun = min(place[id(stmt)] for stmt in scopes.defs[made])
+        begun = min(place[stmt.key] for stmt in scopes.defs[made])
         for stmt in walk(self.function.body):
             named = members.intersection((*reads(stmt), *writes(stmt)))
             if not named or _is_extent(stmt):
@@ -123,17 +123,17 @@ class _LastStores:
                 if not whole and (not isinstance(stmt.value, Name) or stmt.value.id == passed.carried):
                     return False
                 # a loop around would find what it was before
-                if stmt.target not in own and not scopes.of[id(stmt)].inside(around):
+                if stmt.target not in own and not scopes.of[stmt.key].inside(around):
                     return False
                 continue
             if isinstance(stmt, Call | Push | Return) and not named <= {passed.first}:
                 return False
-            inside = scopes.of[id(stmt)].inside(passed.iteration)
-            if passed.new in named and scopes.of[id(stmt)] is not scopes.home[passed.new]:
+            inside = scopes.of[stmt.key].inside(passed.iteration)
+            if passed.new in named and scopes.of[stmt.key] is not scopes.home[passed.new]:
                 return False
-            if made in named and inside and place[id(stmt)] < begun:
+            if made in named and inside and place[stmt.key] < begun:
                 return False
-            if named - own and place[id(stmt)] > place[id(loop)]:
+            if named - own and place[stmt.key] > place[loop]:
                 return False
         return True
 

@@ -54,7 +54,7 @@ class ElementCopies:
                 names.setdefault(self.iterations.aliases.find(name), []).append(name)
         self.names = names
         self.found = [found for name in function.types if (found := self.record(name)) is not None]
-        self.found.sort(key=lambda one: self.scopes.place[id(one.store)])
+        self.found.sort(key=lambda one: self.scopes.place[one.store.key])
 
     def accesses_of(self, record: ElementCopy) -> list[Access]:
         """The statements that read or write elements of a record."""
@@ -86,11 +86,11 @@ class ElementCopies:
                 return None
         if self.iterations.aliases.find(array) == memory or self.dtype(array) != self.dtype(buffer):
             return None
-        if not self.scopes.of[id(store)].inside(self.scopes.of[id(load)]):
+        if not self.scopes.of[store.key].inside(self.scopes.of[load.key]):
             return None
         _, atoms = self.viewed(store.array, store.index)
         index, places = self.sums(atoms, store), self.sums(tuple(s for s in subs if isinstance(s, Name | Const)), load)
-        loops = self.loops(self.scopes.of[id(store)])
+        loops = self.loops(self.scopes.of[store.key])
         if index is None or places is None or loops is None:
             return None
         # each place is written once: each loop has an axis

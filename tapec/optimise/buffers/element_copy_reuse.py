@@ -105,15 +105,15 @@ class _Twice:
 
     def place_of(self, gone: ElementCopy, stays: ElementCopy) -> tuple[Sum, ...] | None:
         """Where one record has the elements of another one, if it has all of them."""
-        here = common(self.scopes.of[id(gone.store)], self.scopes.of[id(stays.store)])
-        if not all(self.scopes.of[id(one.load)].inside(here) for one in (gone, stays)):
+        here = common(self.scopes.of[gone.store.key], self.scopes.of[stays.store.key])
+        if not all(self.scopes.of[one.load.key].inside(here) for one in (gone, stays)):
             return None
         first, last = self.part(stays.store, here), self.part(gone.store, here)
         if first is last or not self.only_loops(stays.store, here):
             return None
         parts = [first, last, self.part(stays.load, here), self.part(gone.load, here)]
-        places = [self.scopes.place[id(part)] for part in parts]
-        window = [stmt for stmt in here.block if min(places) <= self.scopes.place[id(stmt)] <= max(places)]
+        places = [self.scopes.place[part.key] for part in parts]
+        window = [stmt for stmt in here.block if min(places) <= self.scopes.place[stmt.key] <= max(places)]
         inner = len(self.records.loops(here) or ())
         own = list(stays.loops[inner:])
         values = self.solved(gone, stays, [loop.var for loop in own])
@@ -129,7 +129,7 @@ class _Twice:
 
     def part(self, stmt: Stmt, here: Scope) -> Stmt:
         """The statement of a region that a statement is, or is part of."""
-        region = self.scopes.of[id(stmt)]
+        region = self.scopes.of[stmt.key]
         while region is not here:
             assert region.owner is not None and region.parent is not None
             stmt, region = region.owner, region.parent
@@ -137,7 +137,7 @@ class _Twice:
 
     def only_loops(self, stmt: Stmt, here: Scope) -> bool:
         """Whether nothing but loops stand between a region and a statement, so that every iteration comes to it."""
-        region = self.scopes.of[id(stmt)]
+        region = self.scopes.of[stmt.key]
         while region is not here:
             owner = region.owner
             if not isinstance(owner, For) or owner.step != Const(1) or may_leave(owner.body):
@@ -147,7 +147,7 @@ class _Twice:
         return True
 
     def inside(self, stmt: Stmt, window: list[Stmt]) -> bool:
-        region: Scope | None = self.scopes.of[id(stmt)]
+        region: Scope | None = self.scopes.of[stmt.key]
         while region is not None:
             if any(stmt is one for one in window):
                 return True
@@ -173,7 +173,7 @@ class _Twice:
 
     def holds(self, gone: ElementCopy, own: list[For], values: dict[str, Sum]) -> bool:
         """Whether a record's loops, which make all iterations of their ranges, come to these."""
-        where = self.scopes.of[id(gone.store)]
+        where = self.scopes.of[gone.store.key]
         for loop in own:
             start, stop = self.integers.bound(loop.start, loop), self.integers.bound(loop.stop, loop)
             if start is None or stop is None:
@@ -206,15 +206,15 @@ class _Twice:
         inner = [loop.var for loop in behind.loops if loop.var in written_in([last])]
         if any(counted.count(var) != 1 for var in inner):
             return False
-        loaded = self.scopes.of[id(behind.load)]
+        loaded = self.scopes.of[behind.load.key]
         for access in touched:
             stmt = access.stmt
             if not isinstance(stmt, Store) or stmt.array != behind.array:
                 return False
             if self.records.sums(stmt.index, stmt) != behind.subs:
                 return False
-            after = self.scopes.place[id(stmt)] > self.scopes.place[id(behind.load)]
-            if not after or not self.scopes.of[id(stmt)].inside(loaded):
+            after = self.scopes.place[stmt.key] > self.scopes.place[behind.load.key]
+            if not after or not self.scopes.of[stmt.key].inside(loaded):
                 return False
         return True
 
@@ -236,7 +236,7 @@ class _Twice:
         homes = [self.scopes.home[name] for name in (*names, stays.buffer)]
         if any(self.scopes.merged(name) for name in names) or any(home.loops() for home in homes):
             return None
-        readers = [self.scopes.of[id(access.stmt)] for access in self.records.accesses_of(gone)]
+        readers = [self.scopes.of[access.stmt.key] for access in self.records.accesses_of(gone)]
         return found if all(reader.inside(home) for reader in readers for home in homes) else None
 
 
@@ -247,12 +247,12 @@ class _Change:
         self.records = records
         self.fresh = Fresh(records.iterations.types)
         self.pairs = {one.gone.buffer: one for one in found}
-        self.gone = {id(one.gone.store) for one in found}
+        self.gone = {one.gone.store.key for one in found}
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            if id(stmt) in self.gone:
+            if stmt.key in self.gone:
                 continue
             if not isinstance(stmt, Assign):
                 out.append(map_blocks(stmt, self.block))

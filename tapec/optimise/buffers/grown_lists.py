@@ -104,7 +104,7 @@ class _Writer:
         return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
-        growth = self.growths.get(id(stmt))
+        growth = self.growths.get(stmt.key)
         if growth is not None:
             return [self.grown(growth)]
         match stmt:

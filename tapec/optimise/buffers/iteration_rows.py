@@ -69,21 +69,21 @@ def keep_in_rows(
         type_ = function.types[one.made.target]
         assert isinstance(type_, Array)
         store = fresh(f"{one.made.target}_rows", Array(type_.dtype, 1 + type_.ndim))
-        before = new.setdefault(id(filling), [filling])
+        before = new.setdefault(filling.key, [filling])
         count: Expr = filling.stop
         if not nonnegative(count, rows.nests):
             count = Name(fresh("n", INT64))
             before[:0] = [Assign(count.id, Op("max", (filling.stop, Const(0))), filling.span)]
         before[-1:-1] = [Assign(store, Op("empty", (dtype, count, *dims)), one.made.span)]
-        new[id(one.begun)] = new[id(one.put)] = []
+        new[one.begun.key] = new[one.put.key] = []
         for stmt, loop in ((one.made, filling), (one.taken, emptying)):
-            new[id(stmt)] = [replace(stmt, value=Op("view", (Name(store), Name(loop.var))))]
+            new[stmt.key] = [replace(stmt, value=Op("view", (Name(store), Name(loop.var))))]
         if listener is not None:
             what, why = "`{0}` is a row of one array for all iterations", "the iterations are counted before the loop"
             listener.decide(one.made.span, "iteration_rows", what, why, Named(one.made.target, one.made.span))
 
     def block(stmts: Block) -> Block:
-        return tuple(map_blocks(made, block) for stmt in stmts for made in new.get(id(stmt), (stmt,)))
+        return tuple(map_blocks(made, block) for stmt in stmts for made in new.get(stmt.key, (stmt,)))
 
     return replace(function, body=block(function.body), types=fresh.types)
 
@@ -102,13 +102,13 @@ class IterationRows:
 
     def loops(self, one: ArrayList) -> tuple[For, For] | None:
         """The loop that makes a list's arrays, and the one that takes them back; None where they stay on the list."""
-        body, back = self.where.of[id(one.put)], self.where.of[id(one.taken)]
+        body, back = self.where.of[one.put.key], self.where.of[one.taken.key]
         filling, emptying = body.owner, back.owner
         if not isinstance(filling, For) or not isinstance(emptying, For) or body.parent is not back.parent:
             return None
-        if body.parent is None or body.parent.loops() or self.where.of[id(one.begun)].loops():
+        if body.parent is None or body.parent.loops() or self.where.of[one.begun.key].loops():
             return None
-        places = [self.where.place[id(stmt)] for stmt in (one.begun, filling, emptying)]
+        places = [self.where.place[stmt.key] for stmt in (one.begun, filling, emptying)]
         counted = filling.start == Const(0) and filling.step == Const(1) and not may_leave(filling.body)
         if places != sorted(places) or not counted or not self.is_reverse(emptying, filling):
             return None
@@ -132,5 +132,5 @@ class IterationRows:
         if not isinstance(extent, Name):
             return isinstance(extent, Const)
         made = self.where.defs.get(extent.id, ())
-        before = all(self.where.place[id(stmt)] < self.where.place[id(loop)] for stmt in made)
-        return len(made) <= 1 and before and not any(self.where.of[id(stmt)].loops() for stmt in made)
+        before = all(self.where.place[stmt.key] < self.where.place[loop.key] for stmt in made)
+        return len(made) <= 1 and before and not any(self.where.of[stmt.key].loops() for stmt in made)

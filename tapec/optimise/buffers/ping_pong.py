@@ -90,7 +90,7 @@ class _Turns:
             return
         instead: dict[int, Block] = {}
         for pair in self.pairs(stmt):
-            before, instead[id(pair.made)] = self.written(stmt, pair)
+            before, instead[pair.made.key] = self.written(stmt, pair)
             yield from before
         yield replace(stmt, body=self.block(_exchanged(stmt.body, instead)))
 
@@ -159,8 +159,8 @@ class _Turns:
         if any(self.gets_away(stmt, members) for stmt in walk(self.facts.function.body)):
             return False
         statements = list(walk(loop.body))
-        inside = {id(stmt) for stmt in statements}
-        setting = {name: [one for one in self.scopes.defs.get(name, ()) if id(one) in inside] for name in members}
+        inside = {stmt.key for stmt in statements}
+        setting = {name: [one for one in self.scopes.defs.get(name, ()) if one.key in inside] for name in members}
         of_iterations = [one for defs in setting.values() for one in defs if _makes(one)]
         handed = [
             name for name, defs in setting.items() if defs and len(defs) < len(self.scopes.defs.get(name, ()))
@@ -200,7 +200,7 @@ class _Turns:
         (last,) = defs
         if not isinstance(last, Assign) or not isinstance(last.value, Name):
             return False
-        if self.scopes.place[id(last)] < self.scopes.place[id(made)]:
+        if self.scopes.place[last.key] < self.scopes.place[made.key]:
             return False
         sources = setting.get(last.value.id, [])
         return bool(sources) and all(
@@ -219,20 +219,20 @@ class _Turns:
         if len(defs) != len(self.scopes.defs.get(name, ())):
             return False
         readers = self.facts.readers.get(name, ())
-        return all(id(reader) in inside and self.comes_behind(reader, name, defs) for reader in readers)
+        return all(reader.key in inside and self.comes_behind(reader, name, defs) for reader in readers)
 
     def comes_behind(self, reader: Stmt, name: str, defs: list[Stmt]) -> bool:
         """Whether a statement runs only where one of some others has set a name in the same iteration."""
-        here, place = self.scopes.of[id(reader)], self.scopes.place
-        before = [one for one in defs if place[id(one)] < place[id(reader)]]
-        if any(here.inside(self.scopes.of[id(one)]) for one in before):
+        here, place = self.scopes.of[reader.key], self.scopes.place
+        before = [one for one in defs if place[one.key] < place[reader.key]]
+        if any(here.inside(self.scopes.of[one.key]) for one in before):
             return True
         # both sides of a branch
-        owners = [self.scopes.of[id(one)].owner for one in before]
+        owners = [self.scopes.of[one.key].owner for one in before]
         return any(
             isinstance(owner, If)
             and all(any(one is stmt for stmt in side for one in before) for side in (owner.body, owner.orelse))
-            and here.inside(self.scopes.of[id(owner)])
+            and here.inside(self.scopes.of[owner.key])
             for owner in owners
         )
 
@@ -266,8 +266,8 @@ def _exchanged(block: Block, instead: dict[int, Block]) -> Block:
     """The block with others in the place of some statements, outside loops inside."""
     out: list[Stmt] = []
     for stmt in block:
-        if id(stmt) in instead:
-            out += instead[id(stmt)]
+        if stmt.key in instead:
+            out += instead[stmt.key]
         elif isinstance(stmt, If):
             sides = (_exchanged(side, instead) for side in (stmt.body, stmt.orelse))
             out.append(replace(stmt, body=next(sides), orelse=next(sides)))

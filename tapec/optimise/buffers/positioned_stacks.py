@@ -74,7 +74,7 @@ def _groups(function: Function) -> list[tuple[NumberList, ...]]:
     if not lists:
         return []
     where = scopes(function)
-    return of_one_height([one for one in lists if where.of[id(one.made)].loops()], where)
+    return of_one_height([one for one in lists if where.of[one.made.key].loops()], where)
 
 
 class _Writer:
@@ -94,16 +94,16 @@ class _Writer:
             pops: list[Stmt] = [stmt for one in group for stmt in one.pops]
             for stmts in (pushes, pops):
                 blocks: dict[int, list[Stmt]] = {}
-                for stmt in sorted(stmts, key=lambda stmt: where.place[id(stmt)]):
-                    blocks.setdefault(id(where.of[id(stmt)]), []).append(stmt)
+                for stmt in sorted(stmts, key=lambda stmt: where.place[stmt.key]):
+                    blocks.setdefault(where.of[stmt.key].key, []).append(stmt)
                 for block in blocks.values():
                     alone = len(group) == 1
-                    lead |= {id(stmt) for stmt in (block if alone else block[:1])}
-                    last |= {id(stmt) for stmt in (block if alone else block[-1:])}
+                    lead |= {stmt.key for stmt in (block if alone else block[:1])}
+                    last |= {stmt.key for stmt in (block if alone else block[-1:])}
             made = _Group(names, self.fresh("height", INT64), lead, last)
             for one in group:
                 self.of[one.name] = made
-                self.before.setdefault(id(_outermost(one.made, where)), []).append(one.name)
+                self.before.setdefault(_outermost(one.made, where).key, []).append(one.name)
 
     def run(self) -> Function:
         return replace(self.function, body=self.block(self.function.body), types=self.types)
@@ -111,7 +111,7 @@ class _Writer:
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            for name in self.before.get(id(stmt), ()):
+            for name in self.before.get(stmt.key, ()):
                 if self.listener is not None:
                     why = "every iteration fills and empties it"
                     self.listener.decide(
@@ -153,14 +153,14 @@ class _Writer:
     def filled(self, put: Stmt, name: str, stmt: Stmt) -> list[Stmt]:
         """What fills an element in, in place of the statement that appends it."""
         group = self.of[name]
-        before = self.make_room(group, stmt) if id(stmt) in group.lead else []
-        after = self.step(group, "+", stmt) if id(stmt) in group.last else []
+        before = self.make_room(group, stmt) if stmt.key in group.lead else []
+        after = self.step(group, "+", stmt) if stmt.key in group.last else []
         return [*before, put, *after]
 
     def emptied(self, taken: Stmt, name: str, stmt: Stmt) -> list[Stmt]:
         """What reads an element, in place of the statement that takes it from the end."""
         group = self.of[name]
-        before = self.step(group, "-", stmt) if id(stmt) in group.lead else []
+        before = self.step(group, "-", stmt) if stmt.key in group.lead else []
         return [*before, taken]
 
     def step(self, group: _Group, sign: str, stmt: Stmt) -> list[Stmt]:
@@ -180,7 +180,7 @@ class _Writer:
 
 def _outermost(made: Stmt, where: Scopes) -> Stmt:
     """The statement of the function's body that a list is made in."""
-    owners = [region.owner for region in where.of[id(made)].ancestors() if region.owner is not None]
+    owners = [region.owner for region in where.of[made.key].ancestors() if region.owner is not None]
     return owners[-1] if owners else made
 
 

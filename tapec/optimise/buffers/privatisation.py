@@ -28,7 +28,6 @@ from tapec.analyses.definite_writes import DefiniteWrites
 from tapec.analyses.facts import Facts, facts
 from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
-from tapec.optimise.simplify.liveness import distinct
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -44,6 +43,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    distinct,
     ends_in_error,
     map_blocks,
     reads,
@@ -156,8 +156,8 @@ def _rows(array: str, block: Block) -> Block:
 
 def _elsewhere(array: str, body: Block) -> bool:
     """Whether an iteration uses elements whose numbers it computes, outside of loops of its own."""
-    inside = {id(stmt) for loop in walk(body) if isinstance(loop, For | Loop) for stmt in walk(loop.body)}
-    used = (_index(stmt, array) for stmt in walk(body) if id(stmt) not in inside)
+    inside = {stmt.key for loop in walk(body) if isinstance(loop, For | Loop) for stmt in walk(loop.body)}
+    used = (_index(stmt, array) for stmt in walk(body) if stmt.key not in inside)
     return any(isinstance(sub, Name) for index in used for sub in index or ())
 
 

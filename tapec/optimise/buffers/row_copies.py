@@ -160,9 +160,9 @@ class _KeptRows:
         if made is None or made.fn != "empty" or not all(map(self.nests.fixed, made.args[1:])):
             return None
         own = self.nests.memory(copy.store)
-        inside = {id(stmt) for stmt in walk((copy.view, copy.nest))}
+        inside = {stmt.key for stmt in walk((copy.view, copy.nest))}
         for stmt in walk(self.function.body):
-            if id(stmt) in inside or own not in self.nests.named(stmt):
+            if stmt.key in inside or own not in self.nests.named(stmt):
                 continue
             if copy.view.target in reads(stmt):
                 return None
@@ -223,18 +223,18 @@ class _KeptRows:
         if any(self.iterations.may_share(one, new) for one in turned if one != new):
             return False
         own = self.nests.memory(new)
-        own_copies = {id(stmt) for stmt in last_copies(loop.body)}
+        own_copies = {stmt.key for stmt in last_copies(loop.body)}
         handed = turned | {stmt.target for stmt in last_copies(loop.body)}
-        inside = {id(stmt) for stmt in walk(loop.body)}
+        inside = {stmt.key for stmt in walk(loop.body)}
         for stmt in walk(block[place:]):
             met = {name for name in (*reads(stmt), *writes(stmt)) if is_memory(self.iterations.types.get(name))}
             met = {name for name in met if self.nests.memory(name) == own}
-            if not met or id(stmt) in own_copies:
+            if not met or stmt.key in own_copies:
                 continue
             if not met <= handed:
                 return False
             match stmt:
-                case Store() if id(stmt) in inside and stmt.array == new:
+                case Store() if stmt.key in inside and stmt.array == new:
                     continue
                 case Assign(value=Op(fn="load" | "dim")):
                     continue
@@ -267,7 +267,7 @@ class _KeptRows:
             return None
         (store,) = stores
         counted = [next((one for one in loops if self.is_variable(sub, one)), None) for sub in store.index]
-        if None in counted or len({id(one) for one in counted}) != len(loops):
+        if None in counted or len({one.key for one in counted if one is not None}) != len(loops):
             return None
         loads: list[Assign] = []
         for stmt in meeting:
@@ -293,7 +293,7 @@ class _KeptRows:
         """Whether a loop counts up, not from below zero, between bounds that are set before `around`."""
         if loop.step != Const(1) or loop.parallel or may_leave(loop.body):
             return False
-        (outer,) = self.iterations.scopes.body[id(around)]
+        (outer,) = self.iterations.scopes.body[around.key]
         if self.iterations.dependence.minimum(Affine(loop.var, 0)) < 0:
             return False
         for bound in (loop.start, loop.stop):
@@ -347,22 +347,22 @@ class _KeptRows:
         if self.listener is not None:
             what, why = "`{0}` is written where it is kept", "the next iteration would copy what this one writes"
             self.listener.decide(loop.span, "row_copies", what, why, Named(new))
-        dropped = {id(copy.nest), *(id(stmt) for stmt in copy.asked if not self.read_elsewhere(stmt, copy))}
+        dropped = {copy.nest.key, *(stmt.key for stmt in copy.asked if not self.read_elsewhere(stmt, copy))}
         body: list[Stmt] = []
         for stmt in loop.body:
             if stmt is copy.view:
                 body += begin
             elif any(inner is load for inner in walk((stmt,)) for load in box.loads):
                 body.append(self.from_old(stmt, box.loads, old))
-            elif id(stmt) not in dropped:
+            elif stmt.key not in dropped:
                 body.append(stmt)
         return replace(loop, body=tuple(body))
 
     def read_elsewhere(self, asked: Stmt, copy: _Copy) -> bool:
         """Whether an extent that a copy asks for is used otherwise, too."""
-        inside = {id(stmt) for stmt in walk((copy.nest,))}
+        inside = {stmt.key for stmt in walk((copy.nest,))}
         names = set(writes(asked))
-        return any(id(stmt) not in inside and not names.isdisjoint(reads(stmt)) for stmt in walk(self.function.body))
+        return any(stmt.key not in inside and not names.isdisjoint(reads(stmt)) for stmt in walk(self.function.body))
 
     def from_old(self, stmt: Stmt, loads: tuple[Assign, ...], old: str) -> Stmt:
         """A statement with some loads from another array."""

@@ -72,7 +72,7 @@ class _Rows:
             for inner in stmt.body:
                 moved = list(self.moved(stmt, inner)) if isinstance(inner, For) else []
                 before += (loop for _, loop in moved)
-                body.append(_without(inner, {id(store) for store, _ in moved}))
+                body.append(_without(inner, {store.key for store, _ in moved}))
             if before:
                 some = self.fresh("some", BOOL)
                 ends = (stmt.start, stmt.stop) if stmt.step == Const(1) else (stmt.stop, stmt.start)
@@ -132,7 +132,7 @@ class _Rows:
         cls = self.known.aliases.find(array)
         if array in written_in(outer.body):
             return False
-        home = self.known.scopes.body[id(outer)][0]
+        home = self.known.scopes.body[outer.key][0]
         for stmt in walk(outer.body):
             if isinstance(stmt, Store):
                 if self.known.aliases.find(stmt.array) != cls:
@@ -157,5 +157,5 @@ class _Rows:
 
 
 def _without(stmt: Stmt, gone: set[int]) -> Stmt:
-    """A loop without some of the statements of its body, by identity."""
-    return map_blocks(stmt, lambda block: tuple(one for one in block if id(one) not in gone)) if gone else stmt
+    """A loop without some of the statements of its body, by key."""
+    return map_blocks(stmt, lambda block: tuple(one for one in block if one.key not in gone)) if gone else stmt

@@ -107,8 +107,8 @@ def array_lists(function: Function, where: Scopes) -> list[ArrayList]:
         array = made.get(put.value.id)
         if array is None or sets[put.value.id] != 1 or sets[take.target] != 1:
             continue
-        here = where.of[id(put)]
-        if where.of[id(array)] is here and here.loops() and where.of[id(take)].loops():
+        here = where.of[put.key]
+        if where.of[array.key] is here and here.loops() and where.of[take.key].loops():
             found.append(ArrayList(stack, first, array, put, take))
     return found
 
@@ -123,11 +123,11 @@ def of_one_height(lists: list[NumberList], where: Scopes) -> list[tuple[NumberLi
 
 def _blocks(one: NumberList, where: Scopes) -> object:
     """What lists of one height have in common; the list's own name if it has a height of its own."""
-    pushed = [where.of[id(stmt)] for stmt in one.pushes]
-    popped = [where.of[id(stmt)] for stmt in one.pops]
+    pushed = [where.of[stmt.key] for stmt in one.pushes]
+    popped = [where.of[stmt.key] for stmt in one.pops]
     if not _side_by_side(pushed) or not _side_by_side(popped):
         return one.name
-    return id(where.of[id(one.made)]), frozenset(map(id, pushed)), frozenset(map(id, popped))
+    return where.of[one.made.key].key, frozenset({one.key for one in pushed}), frozenset({one.key for one in popped})
 
 
 def _side_by_side(blocks: list[Scope]) -> bool:

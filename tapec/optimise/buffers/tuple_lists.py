@@ -114,7 +114,7 @@ class _Places:
         pops = self.places([stmt for one in lists for stmt in one.pops], len(lists), last=False)
         if pushes is None or pops is None:
             return None
-        owners = (region.owner for region in self.where.of[id(pushes[0].at)].ancestors())
+        owners = (region.owner for region in self.where.of[pushes[0].at.key].ancestors())
         spans = (span for owner in owners if (span := getattr(owner, "span", None)) is not None)
         return _Joined(lists, pushes, pops, next(spans, None))
 
@@ -122,12 +122,12 @@ class _Places:
         """Where the statements of so many lists are done at once: at the last, or at the first of each block."""
         blocks: dict[int, list[Stmt]] = {}
         for stmt in stmts:
-            blocks.setdefault(id(self.where.of[id(stmt)]), []).append(stmt)
+            blocks.setdefault(self.where.of[stmt.key].key, []).append(stmt)
         found: list[_Place] = []
         for here in blocks.values():
-            block = self.where.of[id(here[0])].block
-            places = {id(stmt): k for k, stmt in enumerate(block)}
-            at = [places[id(stmt)] for stmt in here]
+            block = self.where.of[here[0].key].block
+            places = {stmt.key: k for k, stmt in enumerate(block)}
+            at = [places[stmt.key] for stmt in here]
             if len(here) != count or not _at_once(block[min(at) : max(at) + 1], here, last):
                 return None
             found.append(_Place(tuple(here), block[max(at) if last else min(at)]))
@@ -138,11 +138,11 @@ def _at_once(between: Block, stmts: list[Stmt], last: bool) -> bool:
     """Whether statements can be done where the last of them stands, or else the first."""
     if may_leave(between) or any(isinstance(stmt, Return) for stmt in walk(between)):
         return False
-    moved = {id(stmt) for stmt in stmts}
+    moved = {stmt.key for stmt in stmts}
     ordered = between if last else tuple(reversed(between))
     # what stands behind a statement on its way to where all are done
     for k, stmt in enumerate(ordered):
-        if id(stmt) not in moved:
+        if stmt.key not in moved:
             continue
         passed = [inner for other in ordered[k + 1 :] for inner in walk((other,))]
         if isinstance(stmt, Push):
@@ -173,20 +173,20 @@ class _Writer:
         dtypes = tuple(self.dtype(one) for one in group.lists)
         kept = self.fresh("kept_stack", Tuples(dtypes))
         for one in group.lists:
-            self.new[id(one.made)] = []
+            self.new[one.made.key] = []
         made = group.lists[0].made
-        self.new[id(made)] = [Assign(kept, Op("tuples", tuple(map(Const, dtypes))), made.span)]
+        self.new[made.key] = [Assign(kept, Op("tuples", tuple(map(Const, dtypes))), made.span)]
         for place in (*group.pushes, *group.pops):
             for stmt in place.stmts:
-                self.new[id(stmt)] = []
+                self.new[stmt.key] = []
         for place in group.pushes:
             values: list[Atom] = [stmt.value for stmt in place.stmts if isinstance(stmt, Push)]
             put = Call((), "list.append", (Name(kept), *values), getattr(place.at, "span", None), (0,))
-            self.new[id(place.at)] = [put]
+            self.new[place.at.key] = [put]
         for place in group.pops:
             targets = tuple(stmt.target for stmt in place.stmts if isinstance(stmt, Assign))
             take = Call(targets, "list.pop", (Name(kept),), getattr(place.at, "span", None), (0,))
-            self.new[id(place.at)] = [take]
+            self.new[place.at.key] = [take]
 
     def dtype(self, one: NumberList) -> str:
         type_ = self.fresh.types[one.name]
@@ -197,4 +197,4 @@ class _Writer:
         return replace(self.function, body=self.block(self.function.body), types=self.fresh.types)
 
     def block(self, block: Block) -> Block:
-        return tuple(map_blocks(made, self.block) for stmt in block for made in self.new.get(id(stmt), (stmt,)))
+        return tuple(map_blocks(made, self.block) for stmt in block for made in self.new.get(stmt.key, (stmt,)))

@@ -54,7 +54,7 @@ class ZeroFill:
     def stores(self, stmt: Stmt, array: str, rank: int) -> tuple[dict[int, Stmt], tuple[Expr, ...]] | None:
         """The store with which a nest of loops gives elements their values, and loads of the same element before it.
 
-        By identity; also how many elements of each axis the nest comes to, from the first on.  None if anything else
+        By key; also how many elements of each axis the nest comes to, from the first on.  None if anything else
         in the nest meets the array.
         """
         found = self.nests.elements(stmt, array, rank)
@@ -66,15 +66,15 @@ class ZeroFill:
             return None
         element = Op("load", (Name(array), *index))
         plain = all(isinstance(load, Assign) and load.value == element for load in loads)
-        return ({id(one): one for one in (*loads, store)}, extents) if plain else None
+        return ({one.key: one for one in (*loads, store)}, extents) if plain else None
 
     def without_adding(self, stmt: Stmt, elements: dict[int, Stmt]) -> Stmt:
         """A statement of a nest, with zeros in place of these loads and without additions to them."""
         found = {Name(one.target) for one in elements.values() if isinstance(one, Assign)}
         match stmt:
-            case Store() if id(stmt) in elements:
+            case Store() if stmt.key in elements:
                 return replace(stmt, accumulate=False)
-            case Assign(target=target) if id(stmt) in elements:
+            case Assign(target=target) if stmt.key in elements:
                 type_ = self.iterations.types[target]
                 assert isinstance(type_, Scalar)
                 return replace(stmt, value=zero_of(type_))

@@ -118,11 +118,11 @@ class _Choices(ZeroFill):
     def unmet(self, before: Block, sides: list[_Side]) -> bool:
         """Whether nothing else meets the arrays from where they are made to the end of the branch."""
         own = self.nests.memory(sides[0].made.target)
-        allowed = {id(one) for side in sides for one in (side.made, side.copy)}
+        allowed = {one.key for side in sides for one in (side.made, side.copy)}
         outer = [k for k, stmt in enumerate(before) for side in sides if stmt is side.made]
         between = [*before[min(outer) :]] if outer else []
         met = (stmt for block in (between, *(side.block for side in sides)) for stmt in block)
-        return all(id(stmt) in allowed or own not in self.nests.met(stmt) for stmt in met)
+        return all(stmt.key in allowed or own not in self.nests.met(stmt) for stmt in met)
 
     def covers(self, extents: tuple[Expr, ...], side: _Side, branch: If, otherwise: bool) -> bool:
         """Whether so many elements of each axis are all elements of the array that a side chooses."""

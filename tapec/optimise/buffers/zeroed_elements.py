@@ -74,7 +74,7 @@ class _Spent:
                     if alone and self.iterations.fixed(Name(name)):
                         self.waiting[name] = value, used[name] - 1
         self.found: dict[str, Op] = {}
-        # statements, by identity: the first one of an iteration that uses an array, with what it uses, and the last
+        # statements, by key: the first one of an iteration that uses an array, with what it uses, and the last
         # ones
         self.first: dict[int, list[str]] = {}
         self.last: set[int] = set()
@@ -85,19 +85,19 @@ class _Spent:
         for access in self.iterations.accesses(loop.body):
             if access.array in self.waiting:
                 by_array.setdefault(access.array, []).append(access)
-        here = {id(stmt) for stmt in loop.body}
+        here = {stmt.key for stmt in loop.body}
         for array, accesses in by_array.items():
             made, uses = self.waiting[array]
-            inside = len(accesses) == uses and all(id(one.stmt) in here for one in accesses)
+            inside = len(accesses) == uses and all(one.stmt.key in here for one in accesses)
             if inside and not may_leave(loop.body) and self.spends(made, accesses):
                 del self.waiting[array]
                 self.found[array] = made
                 if self.listener is not None:
                     why = "each iteration spends one element"
                     self.listener.decide(loop.span, "zeroed_elements", "`{0}` became a number", why, Named(array))
-                self.first.setdefault(id(accesses[0].stmt), []).append(array)
+                self.first.setdefault(accesses[0].stmt.key, []).append(array)
                 if accesses[-1].kind == "store":
-                    self.last.add(id(accesses[-1].stmt))
+                    self.last.add(accesses[-1].stmt.key)
 
     def spends(self, made: Op, accesses: list[Access]) -> bool:
         """Whether all are of one element, and the last one sets it to zero."""
@@ -114,9 +114,9 @@ class _Spent:
         """A block with numbers for the arrays that were found."""
         out: list[Stmt] = []
         for stmt in block:
-            for array in self.first.get(id(stmt), ()):
+            for array in self.first.get(stmt.key, ()):
                 out.append(self.number(array))
-            if id(stmt) in self.last or (isinstance(stmt, Assign) and stmt.target in self.found):
+            if stmt.key in self.last or (isinstance(stmt, Assign) and stmt.target in self.found):
                 continue
             out.append(map_blocks(self.element(stmt), self.block))
         return tuple(out)

@@ -33,6 +33,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    key_field,
     names_in,
     reads,
     walk,
@@ -62,6 +63,7 @@ class Term:
     second: str
     over: str
     uses: list[Stmt] = field(default_factory=list)
+    key: int = key_field()
 
 
 class Nest:

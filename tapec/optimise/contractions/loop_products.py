@@ -106,7 +106,7 @@ class _Form(NestMatrices):
         before = self.out
         # which numbers must be kept shows in what comes last
         self.out = []
-        products = {id(term): self.fresh("p", self.matrix(term.made.target)) for term in nest.terms}
+        products = {term.key: self.fresh("p", self.matrix(term.made.target)) for term in nest.terms}
         joined = self.joined()
         last = self.uses(products, joined)
         self.first()
@@ -116,7 +116,7 @@ class _Form(NestMatrices):
         if joined is not None:
             terms, factors = [joined], [self.summed(factors)]
         for term, (left, right) in zip(terms, factors, strict=True):
-            self.multiply(term, left, right, products[id(term)])
+            self.multiply(term, left, right, products[term.key])
         later = (*self.out, *last)
         # in a product with a triangle, what the triangle's zeros are multiplied by
         pairs = zip(terms, factors, strict=True)
@@ -262,7 +262,7 @@ class _Form(NestMatrices):
         nest = self.nest
         out: list[Stmt] = []
         bodies = {
-            over: [new for term in nest.terms if term.over == over for new in self.added(term, products[id(term)])]
+            over: [new for term in nest.terms if term.over == over for new in self.added(term, products[term.key])]
             for over in (nest.i, nest.j, nest.k)
         }
         bodies[nest.k] += nest.after

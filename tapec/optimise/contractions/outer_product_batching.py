@@ -128,7 +128,7 @@ class _Later:
         iterations = moved(self.fresh, ends, 1, updates[0].store, before) if down else ends
         kept = self.keep(updates, iterations, before)
         body = tuple(new for stmt in loop.body for new in self.keeping(stmt, loop.var, updates, kept))
-        after = [self.product(one, kept[id(one)]) for one in updates]
+        after = [self.product(one, kept[one.store.key]) for one in updates]
         self.found = True
         if self.listener is not None:
             for one in updates:
@@ -248,7 +248,7 @@ class _Later:
                     room = [self.computed(size, span, out) for size in either]
                     out.append(Assign(made[key], Op("empty", (Const(type_.dtype), *room)), span))
                 buffers.append(made[key])
-            found[id(one)] = _Kept(large, *buffers)
+            found[one.store.key] = _Kept(large, *buffers)
         return found
 
     def large(self, iterations: Atom, rows: Atom, columns: Atom, span: Span | None, out: list[Stmt]) -> Name:
@@ -277,7 +277,7 @@ class _Later:
         out: list[Stmt] = []
         done: set[str] = set()
         for one in mine:
-            where = kept[id(one)]
+            where = kept[one.store.key]
             if where.right not in done:
                 done.add(where.right)
                 out.append(If(where.large, (self.copied(one, where.right, iteration),), (), one.columns.span))
@@ -287,14 +287,15 @@ class _Later:
             if not waiting or not isinstance(stmt, For):
                 body.append(stmt)
                 continue
-            where = kept[id(waiting[0])]
+            where = kept[waiting[0].store.key]
             later: list[Stmt] = []
-            for left, own, span in dict.fromkeys((kept[id(one)].left, one.own, one.store.span) for one in waiting):
+            added = ((kept[one.store.key].left, one.own, one.store.span) for one in waiting)
+            for left, own, span in dict.fromkeys(added):
                 if left not in done:
                     done.add(left)
                     later.append(Store(left, (Name(iteration), Name(rows.var)), own, False, span))
-            gone = {id(one.store) for one in waiting}
-            rest = tuple(inner for inner in stmt.body if id(inner) not in gone)
+            gone = {one.store.key for one in waiting}
+            rest = tuple(inner for inner in stmt.body if inner.key not in gone)
             if any(isinstance(inner, Store) for inner in rest) or self.iterations.left_over(stmt, written_in(rest)):
                 later.append(replace(stmt, body=rest))
             body.append(If(where.large, tuple(later), (stmt,), stmt.span))

@@ -83,20 +83,20 @@ class _Summed:
                 self.naming[own].append(stmt)
 
     def block(self, block: Block) -> Block:
-        uses = {id(stmt): use for place, stmt in enumerate(block) if (use := self.use(block, place)) is not None}
+        uses = {stmt.key: use for place, stmt in enumerate(block) if (use := self.use(block, place)) is not None}
         nests: dict[int, Block] = {}
         out: list[Stmt] = []
         for stmt in block:
-            if isinstance(stmt, Assign) and id(stmt) in uses:
-                use = uses[id(stmt)]
+            if isinstance(stmt, Assign) and stmt.key in uses:
+                use = uses[stmt.key]
                 product = self.fresh("q", Array(self.element(stmt).dtype, 1))
-                nests[id(block[use.place])] = self.added(use, stmt.target, product)
+                nests[block[use.place].key] = self.added(use, stmt.target, product)
                 out += self.summed(stmt, use, product)
                 if self.listener is not None:
                     why = "only the sum of its rows is asked for"
                     self.listener.decide(stmt.span, "summed_products", "rows are summed before the product", why)
-            elif id(stmt) in nests:
-                out += nests[id(stmt)]
+            elif stmt.key in nests:
+                out += nests[stmt.key]
             else:
                 out.append(map_blocks(stmt, self.block))
         return tuple(out)
@@ -132,8 +132,8 @@ class _Summed:
 
     def alone(self, rows: For, product: str) -> bool:
         """Whether nothing but the nest names the product's memory, and nothing else reads what the nest computes."""
-        inside = {id(stmt) for stmt in walk((rows,))}
-        others = [stmt for stmt in self.naming[self.nests.memory(product)] if id(stmt) not in inside]
+        inside = {stmt.key for stmt in walk((rows,))}
+        others = [stmt for stmt in self.naming[self.nests.memory(product)] if stmt.key not in inside]
         names = written_in(rows.body)
         return len(others) == 1 and not self.iterations.left_over(rows, names)
 

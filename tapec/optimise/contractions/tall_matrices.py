@@ -151,7 +151,7 @@ class _Tall:
     def agreed(self, loop: For | Loop, rows: Expr, tall: dict[str, Assign]) -> TallMatrices | None:
         """As many of the matrices as can be turned with one another."""
         nest_of = {
-            id(stmt): nest
+            stmt.key: nest
             for nest in loop.body
             if isinstance(nest, For) and self.nests.size(nest.stop) == rows and self.interchange.possible(nest)
             for stmt in walk(nest.body)
@@ -159,7 +159,7 @@ class _Tall:
         while tall:
             group = TallMatrices(rows, tall)
             refused = {name for name, made in tall.items() if not self.fits(made, loop, nest_of, group)}
-            for nest in {id(nest): nest for nest in nest_of.values()}.values():
+            for nest in {nest.key: nest for nest in nest_of.values()}.values():
                 self.visit(nest, loop, group, refused)
             if not refused:
                 return group if self.is_worth(group, loop) else None
@@ -181,7 +181,7 @@ class _Tall:
                 case Assign(value=Op(fn="dim", args=(Name(id=array), Const()))) if array == made.target:
                     continue
             element, index = element_of(stmt) or (None, ())
-            nest = nest_of.get(id(stmt))
+            nest = nest_of.get(stmt.key)
             if nest is None or element != made.target or not _row_by_row(index, nest):
                 return False
         return True
@@ -225,7 +225,7 @@ class _Tall:
         match extent:
             case Name(id=name):
                 home = self.iterations.scopes.home.get(name)
-                (body,) = self.iterations.scopes.body[id(loop)]
+                (body,) = self.iterations.scopes.body[loop.key]
                 return name in self.function.params or (home is not None and not home.inside(body))
             case Op(args=args):
                 return all(self.is_before(arg, loop) for arg in args)

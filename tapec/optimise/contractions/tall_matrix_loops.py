@@ -54,7 +54,7 @@ class InTranspose:
     ) -> None:
         self.group, self.names = group, names
         self.nests, self.interchange, self.fresh = nests, interchange, fresh
-        self.inside = set(map(id, group.nests))
+        self.inside = {one.key for one in group.nests}
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statements(stmt))
@@ -82,7 +82,7 @@ class InTranspose:
             case Assign(value=Op(fn="dim", args=(Name(id=array), axis))) if array in group.made:
                 other = Const(0 if axis == Const(1) else 1)
                 yield replace(stmt, value=Op("dim", (Name(self.names[array]), other)))
-            case For() if id(stmt) in self.inside:
+            case For() if stmt.key in self.inside:
                 nest = replace(stmt, body=tuple(map(self.element, stmt.body)))
                 yield from self.interchange.turned(nest, stmt)
             case _:

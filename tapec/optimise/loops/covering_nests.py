@@ -16,7 +16,7 @@ class Nests:
 
     def __init__(self, iterations: Iterations) -> None:
         self.iterations = iterations
-        # by identity; the statements are kept, so that their ids stay their own
+        # by key, for the statement that is kept beside: an edited one has the same key
         self._met: dict[int, tuple[Stmt, frozenset[str]]] = {}
         self._fitting: dict[int, tuple[Stmt, frozenset[Expr]]] = {}
 
@@ -31,10 +31,10 @@ class Nests:
 
     def met(self, stmt: Stmt) -> frozenset[str]:
         """The memory that a statement, or one inside it, names."""
-        known = self._met.get(id(stmt))
-        if known is None:
+        known = self._met.get(stmt.key)
+        if known is None or known[0] is not stmt:
             inner = (self.met(one) for block in blocks(stmt) for one in block)
-            known = self._met[id(stmt)] = stmt, self.named(stmt).union(*inner)
+            known = self._met[stmt.key] = stmt, self.named(stmt).union(*inner)
         return known[1]
 
     def first(self, block: Block, place: int, array: str) -> int | None:
@@ -64,9 +64,9 @@ class Nests:
 
     def fitting(self, stmt: Assign) -> frozenset[Expr]:
         """The two extents that a matrix product asks to be equal; nothing for other values."""
-        known = self._fitting.get(id(stmt))
-        if known is None:
-            known = self._fitting[id(stmt)] = stmt, self._fitted(stmt.value)
+        known = self._fitting.get(stmt.key)
+        if known is None or known[0] is not stmt:
+            known = self._fitting[stmt.key] = stmt, self._fitted(stmt.value)
         return known[1]
 
     def _fitted(self, value: Expr) -> frozenset[Expr]:

@@ -34,7 +34,6 @@ from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged,
 from tapec.analyses.random_draws import drawn
 from tapec.journal import Listener, Named
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
-from tapec.optimise.simplify.liveness import distinct
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -51,6 +50,7 @@ from tapec.syntax.core import (
     Push,
     Stmt,
     Store,
+    distinct,
     literal_range,
     reads,
     walk,
@@ -71,7 +71,7 @@ def hoist_fills(
 
 @dataclass(frozen=True)
 class _Filling:
-    """A loop, and of an iteration the statements that fill an array (by identity), what its extents need, its
+    """A loop, and of an iteration the statements that fill an array (by key), what its extents need, its
     stores.
     """
 
@@ -93,14 +93,14 @@ class _Fillings:
     def moved(self) -> Function | None:
         """The function with one array filled earlier; None if there is none to move."""
         for array, made in self.scratch.items():
-            block = self.scopes.of[id(made)].block
+            block = self.scopes.of[made.key].block
             loops = self.loops(array, made, block)
             if not loops:
                 continue
-            changes: dict[int, tuple[Stmt, ...]] = {id(made): ()}
+            changes: dict[int, tuple[Stmt, ...]] = {made.key: ()}
             for filling in loops:
                 name = self.fresh_name(array) if len(loops) > 1 else array
-                changes[id(filling.loop)] = self.split(array, filling, made, name)
+                changes[filling.loop.key] = self.split(array, filling, made, name)
             return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
         return None
 
@@ -133,7 +133,7 @@ class _Fillings:
 
     def loops(self, array: str, made: Assign, block: Block) -> list[_Filling]:
         """What fills the array in the loops whose iterations have it to themselves, and fill it alike."""
-        around = self.scopes.of[id(made)].owner
+        around = self.scopes.of[made.key].owner
         if isinstance(around, For):
             found = self.filling(array, around, made)
             return [] if found is None else [found]
@@ -173,16 +173,16 @@ class _Fillings:
         stores = [stmt for stmt in known.inside if isinstance(stmt, Store) and stmt.array == array]
         found = known.needed(stores)
         sizes = self.sizes(made, known)
-        if not any(isinstance(stmt, For) and id(stmt) in found for stmt in known.inside):
+        if not any(isinstance(stmt, For) and stmt.key in found for stmt in known.inside):
             return None
-        if not known.all_alike(found | {id(stmt) for stmt in sizes}, array):
+        if not known.all_alike(found | {stmt.key for stmt in sizes}, array):
             return None
         if not all(isinstance(one.value, Op) and one.value.fn in WHOLE_NUMBERS for one in sizes):
             return None
-        home = self.scopes.body[id(loop)][0]
+        home = self.scopes.body[loop.key][0]
         rest = known.needed([stmt for stmt in known.inside if self.is_wanted(stmt, array, loop)])
         loads = [stmt for stmt in known.inside if isinstance(stmt, Assign) and is_element_load(stmt)]
-        loads = [stmt for stmt in loads if id(stmt) in rest and array in reads(stmt)]
+        loads = [stmt for stmt in loads if stmt.key in rest and array in reads(stmt)]
         settled = all(self.iterations.dependence.untouched(load, store, home) for load in loads for store in stores)
         return _Filling(loop, found, sizes, stores) if loads and settled else None
 
@@ -190,8 +190,8 @@ class _Fillings:
         """What computes the extents of an array in an iteration, in order."""
         if not known.holds(made):
             return []
-        found = known.needed([made]) - {id(made)}
-        return [stmt for stmt in known.inside if id(stmt) in found]  # type: ignore[misc]
+        found = known.needed([made]) - {made.key}
+        return [stmt for stmt in known.inside if stmt.key in found]  # type: ignore[misc]
 
     def is_wanted(self, stmt: Stmt, array: str, loop: For) -> bool:
         """Whether a statement does something for others than the array."""
@@ -210,7 +210,7 @@ class _Fillings:
             why = "every iteration of {1} would fill it alike"
             about = Named(array, made.span), loop.span
             self.listener.decide(made.span, "fill_hoisting", "`{0}` is filled once, before the loop", why, *about)
-        filling = kept(loop.body, found.stmts - {id(stmt) for stmt in (*sizes, made)})
+        filling = kept(loop.body, found.stmts - {stmt.key for stmt in (*sizes, made)})
         anew = self.fresh.anew(one for stmt in (*sizes, *walk(filling)) for one in writes(stmt))
         anew[array] = name
         filled = renamed(filling, anew)
@@ -220,20 +220,20 @@ class _Fillings:
             test, some = some_iteration(self.iterations, loop, self.fresh("some", BOOL))
             out = [test, *renamed(tuple(sizes), anew)]
             out += [*self.made_if(some, made, anew), If(some, filled, (), loop.span)]
-        gone: dict[int, tuple[Stmt, ...]] = {id(made): ()}
-        gone |= {id(store): () for store in stores}
+        gone: dict[int, tuple[Stmt, ...]] = {made.key: ()}
+        gone |= {store.key: () for store in stores}
         if (value := self.read_again(stores, loop)) is not None:
             load = Op("load", (Name(array), *stores[-1].index))
-            gone[id(value)] = (replace(value, value=load),)
+            gone[value.key] = (replace(value, value=load),)
         body = exchanged(loop.body, gone)
         return (*out, replace(loop, body=renamed(body, {array: name})))
 
     def read_again(self, stores: list[Store], loop: For) -> Assign | None:
         """What computes the element that the last store of an iteration writes, if the others can load it instead."""
         *others, store = stores
-        around = self.scopes.of[id(store)]
+        around = self.scopes.of[store.key]
         inner = around.owner
-        if not isinstance(inner, For) or self.scopes.of[id(inner)].owner is not loop or len(store.index) != 1:
+        if not isinstance(inner, For) or self.scopes.of[inner.key].owner is not loop or len(store.index) != 1:
             return None
         made = next((stmt for stmt in around.block if store.value == Name(getattr(stmt, "target", ""))), None)
         place = self.iterations.subscript(store.index[0])
@@ -246,7 +246,7 @@ class _Fillings:
         if not self.iterations.dependence.direction(inner) or self.iterations.dependence.minimum(place) < 0:
             return None
         # nor does a later iteration of the inner loop store something else there
-        home = self.scopes.body[id(loop)][0]
+        home = self.scopes.body[loop.key][0]
         if not all(self.iterations.dependence.untouched(store, other, home) for other in others):
             return None
         known = store.index[0] == Name(inner.var) or any(

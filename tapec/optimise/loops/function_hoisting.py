@@ -33,7 +33,6 @@ from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
 from tapec.journal import Listener
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
-from tapec.optimise.simplify.liveness import distinct
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -48,6 +47,7 @@ from tapec.syntax.core import (
     Op,
     Stmt,
     Store,
+    distinct,
     literal_range,
     map_blocks,
     reads,
@@ -116,7 +116,7 @@ def _is_whole(exponent: Const) -> bool:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A value for an array: the outer loop, those between, what computes it (by identity), and what their ends need."""
+    """A value for an array: the outer loop, those between, what computes it (by key), and what their ends need."""
 
     loop: For
     between: tuple[For, ...]
@@ -141,7 +141,7 @@ class _Functions:
         """The function with one value computed earlier; None if there is none."""
         for stmt in walk(self.function.body):
             if isinstance(stmt, Assign) and self.dear(stmt) and (found := self.kept(stmt)) is not None:
-                changes = {id(found.loop): self.split(found)}
+                changes = {found.loop.key: self.split(found)}
                 return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
         return None
 
@@ -151,7 +151,7 @@ class _Functions:
         """How a value is computed before the nearest loop around another one whose iterations would do it alike."""
         if not self.iterations.fixed(Name(stmt.target)):
             return None
-        around = [region.owner for region in self.scopes.of[id(stmt)].loops()]
+        around = [region.owner for region in self.scopes.of[stmt.key].loops()]
         between: list[For] = []
         for owner in around:
             if not isinstance(owner, For):
@@ -168,7 +168,7 @@ class _Functions:
             return None
         if not all(self.counts_up(inner) for inner in between):
             return None
-        known = self._known.get(id(loop)) or self._known.setdefault(id(loop), Invariance(self.iterations, loop))
+        known = self._known.get(loop.key) or self._known.setdefault(loop.key, Invariance(self.iterations, loop))
         if not known.all_alike(known.needed([stmt])):
             return None
         value = self.last(stmt, known)
@@ -177,7 +177,7 @@ class _Functions:
         if sizes is None or not isinstance(type_, Scalar) or type_.dtype not in ("float64", "float32"):
             return None
         stmts = known.needed([value])
-        computing = [one for one in known.inside if id(one) in stmts]
+        computing = [one for one in known.inside if one.key in stmts]
         if not self.functions and not self.worth_it(between, computing):
             return None
         return _Kept(loop, between, value, stmts, sizes)
@@ -211,7 +211,7 @@ class _Functions:
             if len(users) != 1 or not isinstance(users[0], Assign) or not isinstance(users[0].value, Op):
                 return stmt
             (user,) = users
-            alone = self.iterations.fixed(Name(user.target)) and self.scopes.of[id(user)] is self.scopes.of[id(stmt)]  # type: ignore[union-attr]
+            alone = self.iterations.fixed(Name(user.target)) and self.scopes.of[user.key] is self.scopes.of[stmt.key]  # type: ignore[union-attr]
             same = self.function.types[user.target] == self.function.types[stmt.target]  # type: ignore[union-attr]
             if not alone or not same or not known.all_alike(known.needed([user])):
                 return stmt
@@ -224,7 +224,7 @@ class _Functions:
         names = [loop.stop.id for loop in between if isinstance(loop.stop, Name)]
         made = [one for name in names for one in self.scopes.defs.get(name, ()) if known.holds(one)]
         found = known.needed(made)
-        sizes = [stmt for stmt in known.inside if id(stmt) in found]
+        sizes = [stmt for stmt in known.inside if stmt.key in found]
         values = [one.value if isinstance(one, Assign) else None for one in sizes]
         plain = (isinstance(value, Op) and value.fn in WHOLE_NUMBERS for value in values)
         return sizes if all(plain) and known.all_alike(found) else None  # type: ignore[return-value]
@@ -244,7 +244,7 @@ class _Functions:
         name = "quotient" if value.target.startswith("t_") and not self.functions else f"{value.target}_once"
         array = self.fresh(name, Array(type_.dtype, len(found.between)))
         at = tuple(Name(inner.var) for inner in found.between)
-        computing = _stored(kept(loop.body, found.stmts - set(map(id, found.sizes))), value.target, array, at)
+        computing = _stored(kept(loop.body, found.stmts - {one.key for one in found.sizes}), value.target, array, at)
         anew = self.fresh.anew(one for stmt in (*found.sizes, *walk(computing)) for one in writes(stmt))
         before: list[Stmt] = [*renamed(tuple(found.sizes), anew)]
         some: Name | None = None
@@ -256,11 +256,11 @@ class _Functions:
         filled = renamed(computing, anew)
         before += filled if some is None else [If(some, filled, (), loop.span)]
         load = replace(value, value=Op("load", (Name(array), *at)))
-        return (*before, replace(loop, body=exchanged(loop.body, {id(value): (load,)})))
+        return (*before, replace(loop, body=exchanged(loop.body, {value.key: (load,)})))
 
     def named(self, found: _Kept) -> str:
         """A function that is computed."""
-        dear = [one for one in walk(found.loop.body) if id(one) in found.stmts and self.dear(one)]
+        dear = [one for one in walk(found.loop.body) if one.key in found.stmts and self.dear(one)]
         return dear[-1].value.fn  # type: ignore[union-attr]
 
     def extent(self, inner: For, anew: dict[str, str], some: Name | None, before: list[Stmt]) -> Atom:

@@ -207,8 +207,8 @@ class _Planes(LoopPass):
         if self.iterations.fixed(atom):
             return True
         assert isinstance(atom, Name)
-        made = {id(stmt) for stmt in self.iterations.scopes.defs[atom.id]}
-        return any(made <= {id(one) for one in walk((stmt,))} for stmt in inner.body if isinstance(stmt, If))
+        made = {stmt.key for stmt in self.iterations.scopes.defs[atom.id]}
+        return any(made <= {one.key for one in walk((stmt,))} for stmt in inner.body if isinstance(stmt, If))
 
     def sides(self, outer: For, inner: For, outermost: For | Loop) -> _Sides | None:
         """What is known of the nest's bounds; None if they are not the same whenever it runs."""
@@ -229,11 +229,11 @@ class _Planes(LoopPass):
         pads: tuple[int, ...],
     ) -> Block:
         """The body of the inner loop, which keeps what it added."""
-        gone = {id(one.stmt): one for one in waiting}
+        gone = {one.stmt.key: one for one in waiting}
         kept: set[Atom] = set()
         body: list[Stmt] = []
         for stmt in inner.body:
-            one = gone.get(id(stmt))
+            one = gone.get(stmt.key)
             if one is None:
                 body.append(stmt)
             elif one.value not in kept:

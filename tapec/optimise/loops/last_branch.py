@@ -123,7 +123,7 @@ class _Searches:
         # the load reads the record, the store reads it and changes it
         if len(stores) != 1 or stores[0].accumulate or self.uses[target] != 3 or len(stores[0].index) != len(index):
             return None
-        owner = self.scopes.of[id(stores[0])].owner
+        owner = self.scopes.of[stores[0].key].owner
         if not isinstance(owner, For) or not any(stmt is stores[0] for stmt in owner.body):
             return None
         if not self.backwards(owner, loop) or not self.same_places(owner, stores[0], loop, load):
@@ -134,10 +134,10 @@ class _Searches:
 
     def same_iteration(self, loop: For, later: For) -> bool:
         """Whether a loop has run in the same iteration of the loops around whenever a later one does."""
-        here, there = self.scopes.of[id(loop)], self.scopes.of[id(later)]
+        here, there = self.scopes.of[loop.key], self.scopes.of[later.key]
         if not there.inside(here) or here.loops() != there.loops():
             return False
-        return self.scopes.place[id(loop)] < self.scopes.place[id(later)]
+        return self.scopes.place[loop.key] < self.scopes.place[later.key]
 
     def asked(self, loop: For) -> Assign | None:
         """The truth value that a loop looks for, before it does something else for one iteration."""
@@ -183,7 +183,7 @@ class _Searches:
         if any(self.scopes.merged(name) or self.scopes.home[name].loops() for name in names):
             return False
         # no iteration is the one before the first
-        return self.integers.never_negative(start, self.scopes.of[id(loop)])
+        return self.integers.never_negative(start, self.scopes.of[loop.key])
 
     def same_places(self, loop: For, store: Store, back: For, load: Assign) -> bool:
         """Whether each iteration keeps a truth value in a place of its own, where the same iteration backwards looks
@@ -210,10 +210,10 @@ class _Change:
 
     def __init__(self, function: Function, found: list[_Search]) -> None:
         self.fresh = Fresh(function.types)
-        self.made = {id(one.made): one for one in found}
-        self.loops = {id(one.loop): one for one in found}
-        self.stores = {id(one.store): one for one in found}
-        self.searching = {id(one.searching): one for one in found}
+        self.made = {one.made.key: one for one in found}
+        self.loops = {one.loop.key: one for one in found}
+        self.stores = {one.store.key: one for one in found}
+        self.searching = {one.searching.key: one for one in found}
         self.last: dict[_Search, str] = {}
         self.records: dict[_Search, str] = {}
 
@@ -221,7 +221,7 @@ class _Change:
         return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: Stmt) -> Iterator[Stmt]:
-        key = id(stmt)
+        key = stmt.key
         if key in self.made:
             yield from self.record(self.made[key])
         elif key in self.loops:

@@ -84,7 +84,7 @@ class _Distribute(LoopPass):
         if extent is None:
             return None
         waiting = [
-            Addition(stmt, moved[id(stmt)]) for stmt in loop.body if isinstance(stmt, Store) and id(stmt) in moved
+            Addition(stmt, moved[stmt.key]) for stmt in loop.body if isinstance(stmt, Store) and stmt.key in moved
         ]
         span = standing(self.iterations, loop, around[0])
         groups = [] if span is None else together(waiting)
@@ -94,7 +94,7 @@ class _Distribute(LoopPass):
         buffers: dict[Atom, str] = {}
         kept: list[Stmt] = []
         for stmt in loop.body:
-            if id(stmt) not in moved:
+            if stmt.key not in moved:
                 kept.append(stmt)
                 continue
             assert isinstance(stmt, Store)
@@ -154,7 +154,7 @@ class _Distribute(LoopPass):
                 if one.kind != "add"
             )
             if beside and all(fixed):
-                found[id(access.stmt)] = index
+                found[access.stmt.key] = index
             else:
                 stays.append(index)
         return found
@@ -171,7 +171,7 @@ class _Distribute(LoopPass):
             leading.append(one)
         integers = self.iterations.dependence.integers
         last = integers.sum(access.index[-1])
-        if last is None or not integers.never_negative(last, self.iterations.scopes.of.get(id(access.stmt))):
+        if last is None or not integers.never_negative(last, self.iterations.scopes.of.get(access.stmt.key)):
             return None
         back = last.factor(loop.var) == -1
         row = last.plus(Sum.of(loop.var), 1 if back else -1).plus(Sum(number=last.number), -1)
@@ -190,7 +190,7 @@ class _Distribute(LoopPass):
             return ahead < 0 or (ahead == 0 and earlier)
         first, second = (one.at(loop.var) for one in (added, other))
         integers = self.iterations.dependence.integers
-        (here,) = self.iterations.scopes.body[id(loop)]
+        (here,) = self.iterations.scopes.body[loop.key]
         return integers.different(first, second, here) and integers.apart(first, second, loop, later=True)
 
     # writing them

@@ -84,7 +84,7 @@ class Interchange:
 
         None if more than one part of an iteration adds to a sum.
         """
-        inside = {id(stmt) for stmt in walk((outer,))}
+        inside = {stmt.key for stmt in walk((outer,))}
         parts = list(_parts(outer))
         found: dict[str, str] = {}
         for name in sorted({name for part in parts for stmt in _body(part) for name in writes(stmt)}):

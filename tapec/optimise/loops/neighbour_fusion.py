@@ -152,8 +152,8 @@ class _Neighbours:
             if found is not None:
                 second, behind = found
                 between = self.stmts[place + 1 : second]
-                later = [stmt for stmt in between if id(stmt) in behind]
-                before = [stmt for stmt in between if id(stmt) not in behind]
+                later = [stmt for stmt in between if stmt.key in behind]
+                before = [stmt for stmt in between if stmt.key not in behind]
                 loop = self.stmts[second]
                 assert isinstance(first, For) and isinstance(loop, For)
                 self.stmts[place : second + 1] = [*before, self.one(first, loop), *later]
@@ -176,11 +176,11 @@ class _Neighbours:
                 return k, set(behind)
             # a heading of what follows stays in front of it
             if waits or used.meets(mine) or isinstance(stmt, Note):
-                behind[id(stmt)] = used
+                behind[stmt.key] = used
         return None
 
     def used(self, stmt: Stmt) -> _Used:
-        known = self._used.get(id(stmt))
+        known = self._used.get(stmt.key)
         if known is None:
             inside = list(walk((stmt,)))
             accesses = list(self.iterations.accesses((stmt,)))
@@ -188,7 +188,7 @@ class _Neighbours:
             # an addition to an element reads it, too
             loaded = (one for one in accesses if one.kind != "store")
             find = self.iterations.aliases.find
-            known = self._used[id(stmt)] = (
+            known = self._used[stmt.key] = (
                 stmt,
                 _Used(
                     frozenset(name for one in inside for name in reads(one)),
@@ -201,12 +201,12 @@ class _Neighbours:
 
     def fits(self, loop: For) -> bool:
         """Whether a loop may be joined with another one at all: it has no ways, and elements at known places."""
-        known = self._fit.get(id(loop))
+        known = self._fit.get(loop.key)
         if known is None:
             plain = loop.step == Const(1) and not loop.parallel and not loop.independent and loop.slots is None
             fits = plain and _straight(loop.body) and _depth(loop) <= self.depth
             fits = fits and self.iterations.fixed(loop.stop) and self.iterations.commute(loop)
-            known = self._fit[id(loop)] = loop, fits and self.in_order(loop)
+            known = self._fit[loop.key] = loop, fits and self.in_order(loop)
         return known[1]
 
     def in_order(self, loop: For) -> bool:

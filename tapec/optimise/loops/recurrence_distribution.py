@@ -164,7 +164,7 @@ class _Split:
         return list(found)
 
     def is_sum(self, name: str) -> bool:
-        return self.iterations.sum_of(name, {id(stmt) for stmt in walk((self.loop,))}) is not None
+        return self.iterations.sum_of(name, {stmt.key for stmt in walk((self.loop,))}) is not None
 
     def through_memory(self, group: list[Access]) -> str | None:
         """A variable in place of the element that an iteration adds to for the next one, which reads it."""
@@ -233,11 +233,11 @@ class _Split:
         if len(set(targets)) < len(targets):
             return False
         accesses = list(self.iterations.accesses(tuple(self.rest)))
-        order = {id(stmt): k for k, stmt in enumerate(self.rest)}
+        order = {stmt.key: k for k, stmt in enumerate(self.rest)}
         stores = [one for one in accesses if one.kind != "load"]
         return not any(
             self.iterations.may_share(load.array, store.array)
-            and not self.elements.before_store(load, store, order[id(load.stmt)] < order[id(store.stmt)])
+            and not self.elements.before_store(load, store, order[load.stmt.key] < order[store.stmt.key])
             for load in accesses
             if load.kind == "load"
             for store in stores

@@ -130,8 +130,8 @@ class _Sums:
 
     def guarded(self, loop: For, elements: dict[Element, list[Store]], after: Block) -> list[Stmt]:
         """The final additions, made only if the loop has added."""
-        at_top = {id(stmt) for stmt in loop.body}
-        if all(any(id(store) in at_top for store in stores) for stores in elements.values()):
+        at_top = {stmt.key for stmt in loop.body}
+        if all(any(store.key in at_top for store in stores) for stores in elements.values()):
             if literal_range(loop):
                 return list(after)
             ordered = (loop.start, loop.stop) if self.upward(loop) else (loop.stop, loop.start)

@@ -161,9 +161,9 @@ class _Upward:
 
     def carried(self, loop: For) -> str | None:
         """The one variable that is handed on and is no sum, "" if there is none; None if others leave the loop."""
-        inside = {id(stmt) for stmt in (loop, *loop.body)}
+        inside = {stmt.key for stmt in (loop, *loop.body)}
         scopes = self.iterations.scopes
-        kept = {name for name in written_in(loop.body) if any(id(stmt) not in inside for stmt in scopes.defs[name])}
+        kept = {name for name in written_in(loop.body) if any(stmt.key not in inside for stmt in scopes.defs[name])}
         handed = []
         for name in sorted(kept):
             type_ = self.iterations.types[name]
@@ -360,10 +360,10 @@ class _Upward:
 
     def local(self, loop: For, body: list[Stmt]) -> list[str]:
         """The names that belong to an iteration alone."""
-        inside = {id(stmt) for stmt in loop.body}
+        inside = {stmt.key for stmt in loop.body}
         defs = self.iterations.scopes.defs
         names = dict.fromkeys(name for stmt in body for name in writes(stmt))
-        return [name for name in names if all(id(stmt) in inside for stmt in defs.get(name, ()))]
+        return [name for name in names if all(stmt.key in inside for stmt in defs.get(name, ()))]
 
 
 def _apart(one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:

@@ -24,9 +24,23 @@ from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
 from tapec.journal import Listener, Named
-from tapec.optimise.simplify.liveness import distinct
 from tapec.optimise.simplify.name_origins import Fresh
-from tapec.syntax.core import Assign, Call, Const, For, Function, If, Name, Op, Stmt, literal_range, reads, walk, writes
+from tapec.syntax.core import (
+    Assign,
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    distinct,
+    literal_range,
+    reads,
+    walk,
+    writes,
+)
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, Array
 
@@ -70,7 +84,7 @@ class _Values:
             known = Invariance(self.iterations, loop)
             for name in dict.fromkeys(self.candidates(loop)):
                 if (found := self.computing(name, known)) is not None:
-                    changes = {id(loop): self.split(name, loop, found)}
+                    changes = {loop.key: self.split(name, loop, found)}
                     return replace(self.function, body=exchanged(self.function.body, changes), types=self.fresh.types)
         return None
 
@@ -82,7 +96,7 @@ class _Values:
                     yield from writes(one) if isinstance(one, Assign | Call) else ()
 
     def computing(self, name: str, known: Invariance) -> set[int] | None:
-        """The statements of an iteration that compute a value, by identity; None if iterations may compute it
+        """The statements of an iteration that compute a value, by key; None if iterations may compute it
         differently.
         """
         defs = self.iterations.scopes.defs[name]
@@ -94,26 +108,26 @@ class _Values:
         if any(self.readers.get(other) for other in beside):
             return None
         found = known.needed(defs)
-        others = [stmt for stmt in self.readers.get(name, ()) if id(stmt) not in found]
-        dear = any(_is_dear(stmt) and id(stmt) in found for stmt in known.inside)
+        others = [stmt for stmt in self.readers.get(name, ()) if stmt.key not in found]
+        dear = any(_is_dear(stmt) and stmt.key in found for stmt in known.inside)
         if not dear or not others or not known.all_alike(found) or self.is_on_the_way(name, known, found):
             return None
-        complete = max(known.place[id(stmt)] for stmt in defs)
-        return found if all(known.place[id(stmt)] > complete for stmt in others) else None
+        complete = max(known.place[stmt.key] for stmt in defs)
+        return found if all(known.place[stmt.key] > complete for stmt in others) else None
 
     def is_on_the_way(self, name: str, known: Invariance, found: set[int]) -> bool:
         """Whether what a value is on its way to becoming is used for something else, which stays in the loop."""
-        inside = [stmt for stmt in known.inside if id(stmt) in found]
+        inside = [stmt for stmt in known.inside if stmt.key in found]
         pending, made = [name], {name}
         while pending:
             value = pending.pop()
             users = [inner for stmt in inside if value in reads(stmt) for inner in walk((stmt,))]
-            if not all(id(stmt) in found for stmt in users):
+            if not all(stmt.key in found for stmt in users):
                 return True
             others = {one for stmt in users for one in writes(stmt)} - made
             pending += others
             made |= others
-        return not all(id(stmt) in found for one in made - {name} for stmt in self.readers.get(one, ()))
+        return not all(stmt.key in found for one in made - {name} for stmt in self.readers.get(one, ()))
 
     def is_kept(self, array: str) -> bool:
         """Whether an array is what it is made as, and nothing is another name of all of it."""
@@ -146,7 +160,7 @@ class _Values:
             test, some = some_iteration(self.iterations, loop, self.fresh("some", BOOL))
             computed = (*computed, Assign(own, Name(anew[name]), span))
             out = [test, If(some, computed, self.nothing(own), loop.span)]
-        body = exchanged(loop.body, {id(stmt): () for stmt in defs})
+        body = exchanged(loop.body, {stmt.key: () for stmt in defs})
         return (*out, replace(loop, body=renamed(body, {name: own})))
 
     def nothing(self, name: str) -> tuple[Stmt, ...]:

@@ -77,8 +77,8 @@ class _Zeros:
                     if sum(isinstance(s, Store) for s in walk(spread)) >= _LEAST:
                         self.tell(stmt)
                         stmt = self.moved(stmt, side, spread)
-                        taken = {id(s) for s in spread}
-                        rest = [s for s in rest if id(s) not in taken]
+                        taken = {s.key for s in spread}
+                        rest = [s for s in rest if s.key not in taken]
             out.append(stmt)
         return tuple(out)
 

@@ -96,14 +96,14 @@ class _Checks:
                     check.span, "check_hoisting", "checked once", "all iterations of {0} ask the same", loop.span
                 )
         needed = self.needed(checks, known)
-        moved = {id(stmt) for stmt in (*needed, *checks)}
+        moved = {stmt.key for stmt in (*needed, *checks)}
         some = self.fresh("t", BOOL)
         self.counts[some] = 1
         return (
             *needed,
             Assign(some, Op("<", (loop.start, loop.stop)), loop.span),
             If(Name(some), tuple(checks), span=loop.span),
-            replace(loop, body=tuple(stmt for stmt in loop.body if id(stmt) not in moved)),
+            replace(loop, body=tuple(stmt for stmt in loop.body if stmt.key not in moved)),
         )
 
     def is_check(self, stmt: If, changing: set[str]) -> bool:

@@ -94,7 +94,7 @@ class EqualExtents:
     def is_known(self, extent: Expr, stmt: Stmt) -> bool:
         """Whether a number is known where a statement stands."""
         defs = self.scopes.defs.get(extent.id, ()) if isinstance(extent, Name) else ()
-        return all(self.scopes.place[id(made)] < self.scopes.place[id(stmt)] for made in defs)
+        return all(self.scopes.place[made.key] < self.scopes.place[stmt.key] for made in defs)
 
     def extent(self, array: str, axis: int) -> Expr | None:
         """The one number that all arrays that a name may stand for have as an extent."""

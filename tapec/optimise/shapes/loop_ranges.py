@@ -9,7 +9,7 @@ from tapec.syntax.core import Const, Expr, For, Loop, Name, Op
 
 def extent_of(iterations: Iterations, loop: For, outermost: For | Loop) -> Expr | None:
     """More than the largest value of a loop's variable, in names that are set before `outermost`."""
-    (around,) = iterations.scopes.body[id(outermost)]
+    (around,) = iterations.scopes.body[outermost.key]
     largest = iterations.dependence.bound(loop.var, low=False)
     while largest is not None and largest.base is not None:
         if not iterations.scopes.home[largest.base].inside(around):

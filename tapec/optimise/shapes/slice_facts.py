@@ -163,7 +163,7 @@ class SliceFacts:
     def learn(self, stmt: Assign) -> None:
         match stmt.value:
             case Op(fn="view", args=(Name(id=array), *subs)):
-                found = self.slice(array, subs, self.scopes.of[id(stmt)])
+                found = self.slice(array, subs, self.scopes.of[stmt.key])
                 if found is not None:
                     self.slices = {**self.slices, stmt.target: found}
             case Op(fn="dim", args=(Name(id=array), Const(value=int(axis)))):

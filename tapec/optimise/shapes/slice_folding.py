@@ -207,7 +207,7 @@ class _Elements(SliceFacts):
                 stop = one
         integers, (first, behind) = self.dependence.integers, part.between
         count = integers.sum(stop)
-        (here,) = self.scopes.body[id(loop)]
+        (here,) = self.scopes.body[loop.key]
         if count is None or not integers.never_negative(integers.sum(sub), here):
             return False
         names = {name: Sum.of(f"{array}.{axis}") for name, (array, axis) in self.asked.items()}

@@ -72,7 +72,7 @@ class _Unstepped:
         self.readers: dict[str, list[int]] = {}
         for stmt in walk(function.body):
             for name in reads(stmt):
-                self.readers.setdefault(name, []).append(id(stmt))
+                self.readers.setdefault(name, []).append(stmt.key)
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
@@ -150,7 +150,7 @@ class _Unstepped:
 
     def plain(self, loop: For) -> For:
         """The loop without steps, with names of its own for what each iteration computes for itself."""
-        inside = set(map(id, loop.body))
+        inside = {one.key for one in loop.body}
         var = self.fresh(loop.var, self.fresh.types[loop.var])
         values: dict[str, Expr] = {loop.var: Name(var)}
         body: list[Stmt] = []

@@ -12,7 +12,7 @@ import keyword
 from dataclasses import dataclass, replace
 
 from tapec.analyses.varying_extents import VaryingExtents
-from tapec.optimise.simplify.liveness import Liveness, distinct
+from tapec.optimise.simplify.liveness import Liveness
 from tapec.optimise.simplify.name_origins import Vocabulary
 from tapec.syntax.core import (
     Assign,
@@ -31,6 +31,8 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    distinct,
+    key_field,
     reads,
     substitute,
     walk,
@@ -109,6 +111,7 @@ class _Class:
     conflicts: int
     stems: frozenset[str]
     param: bool
+    key: int = key_field()
 
 
 class _Classes:
@@ -126,10 +129,10 @@ class _Classes:
         for param in function.params:
             self._set(param, entry)
         for stmt in walk(function.body):
-            after = self.live.after[id(stmt)]
+            after = self.live.after[stmt.key]
             if isinstance(stmt, For):
                 self.counters.add(stmt.var)
-                self._set(stmt.var, self.live.iteration[id(stmt)])
+                self._set(stmt.var, self.live.iteration[stmt.key])
                 continue
             if isinstance(stmt, Assign) and isinstance(stmt.value, Name):
                 # a copy holds the same value
@@ -203,27 +206,27 @@ class _Naming:
         self.between = "_0" if threads else "_"
 
     def run(self) -> dict[str, str]:
-        classes = list({id(one): one for one in self.classes.of.values()}.values())
+        classes = list({one.key: one for one in self.classes.of.values()}.values())
         # the user's variables have the first choice
         classes.sort(key=lambda one: not any(self.words.is_users(name) for name in one.members))
         suffixed = []
         for one in classes:
             param = next((name for name in one.members if name in self.params), None)
             if param is not None:
-                self.names[id(one)] = param
+                self.names[one.key] = param
             elif self.words.split(self.best(one))[1]:
                 suffixed.append(one)
             else:
                 stem = self.words.stem(self.best(one))
                 # a loop variable that the user did not read may be a subscript now
                 unread = self.read.isdisjoint(one.members)
-                self.names[id(one)] = self.free("k" if stem == "_" and not unread else stem)
+                self.names[one.key] = self.free("k" if stem == "_" and not unread else stem)
         for one in suffixed:
             core, suffix = self.words.split(self.best(one))
             home = self.classes.of.get(core)
-            stem = self.names.get(id(home), "") or self.words.stem(core)
-            self.names[id(one)] = self.free(stem + suffix)
-        names = {name: self.names[id(one)] for name, one in self.classes.of.items()}
+            stem = ("" if home is None else self.names.get(home.key)) or self.words.stem(core)
+            self.names[one.key] = self.free(stem + suffix)
+        names = {name: self.names[one.key] for name, one in self.classes.of.items()}
         return names | {name: name for name in self.classes.constants}
 
     def best(self, one: _Class) -> str:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, Aliases, is_memory
 from tapec.analyses.dependence import Affine
 from tapec.analyses.facts import facts
-from tapec.optimise.simplify.liveness import NameSets, distinct
+from tapec.optimise.simplify.liveness import NameSets
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -35,6 +35,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     changed,
+    distinct,
     reads,
     walk,
     writes,
@@ -65,9 +66,8 @@ class _Dead:
         )
         # lists that a caller goes on with
         self.given = self.names.mask(name for name in function.params if isinstance(self.types.get(name), Stack))
-        # of the function's own statements, each of which is an object of its own: what it reads, the contents that it
-        # touches; for a loop, the contents that iterations keep apart, and what was needed at its head at the last
-        # visit
+        # of the function's own statements: what it reads, the contents that it touches; for a loop, the contents that
+        # iterations keep apart, and what was needed at its head at the last visit
         self.read: dict[int, Live] = {}
         self.own: dict[int, Live] = {}
         self.touched: dict[int, tuple[tuple[str, tuple[Expr, ...]], ...]] = {}
@@ -87,9 +87,9 @@ class _Dead:
         return self.names.bit(self.key(name))
 
     def reads(self, stmt: Stmt) -> Live:
-        found = self.read.get(id(stmt))
+        found = self.read.get(stmt.key)
         if found is None:
-            found = self.read[id(stmt)] = self.names.mask(self.needs(stmt))
+            found = self.read[stmt.key] = self.names.mask(self.needs(stmt))
         return found
 
     def needs(self, stmt: Stmt) -> Iterator[str]:
@@ -163,18 +163,18 @@ class _Dead:
 
     def counted(self, stmt: For, live: Live) -> tuple[list[Stmt], Live]:
         outer, self.at_break = self.at_break, live
-        if id(stmt) not in self.own:
-            self.own[id(stmt)] = self.apart(stmt)
-        own = self.own[id(stmt)]
+        if stmt.key not in self.own:
+            self.own[stmt.key] = self.apart(stmt)
+        own = self.own[stmt.key]
         # what is needed around a loop only grows while the loops around it are visited anew
-        head = live | self.heads.get(id(stmt), 0)
+        head = live | self.heads.get(stmt.key, 0)
         while True:
             body, before = self.block(stmt.body, head)
             new = head | before & ~own & ~self.bit(stmt.var)
             if new == head:
                 break
             head = new
-        self.heads[id(stmt)] = head
+        self.heads[stmt.key] = head
         head |= before & own
         self.at_break = outer
         # without a body it only leaves its variable behind, where that is one with what is read later
@@ -210,9 +210,9 @@ class _Dead:
 
     def accesses(self, stmt: Stmt) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
         """The arrays that a statement reads or writes, each with its subscripts; none for a whole array."""
-        found = self.touched.get(id(stmt))
+        found = self.touched.get(stmt.key)
         if found is None:
-            found = self.touched[id(stmt)] = tuple(self._accesses(stmt))
+            found = self.touched[stmt.key] = tuple(self._accesses(stmt))
         return found
 
     def _accesses(self, stmt: Stmt) -> Iterator[tuple[str, tuple[Expr, ...]]]:
@@ -230,13 +230,13 @@ class _Dead:
 
     def endless(self, stmt: Loop, live: Live) -> tuple[list[Stmt], Live]:
         outer, self.at_break = self.at_break, live
-        head = self.heads.get(id(stmt), 0)
+        head = self.heads.get(stmt.key, 0)
         while True:
             body, before = self.block(stmt.body, head)
             if before | head == head:
                 break
             head |= before
-        self.heads[id(stmt)] = head
+        self.heads[stmt.key] = head
         self.at_break = outer
         useless = not any(isinstance(s, Assign | Store | Push | Raise | Print | Call) for s in walk(body))
         if useless:

@@ -1,14 +1,13 @@
 """Which names are read later, at every statement.
 
 Sets of names are bit masks: functions have thousands of names, and unions must stay cheap.  Facts
-are kept by the identity of a statement, so each statement of the tree must be an object of its
-own: `distinct` sees to that.
+are kept by the key of a statement, so each statement of the tree must have a key of its own:
+`distinct` sees to that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from tapec.syntax.core import (
     Assign,
@@ -21,9 +20,7 @@ from tapec.syntax.core import (
     Raise,
     Stmt,
     Store,
-    map_blocks,
     reads,
-    same,
     writes,
 )
 
@@ -50,9 +47,9 @@ class NameSets:
 class Liveness:
     """Masks of names that may be read before they are set again.
 
-    after[id(stmt)]  after a statement
-    head[id(loop)]   where an iteration begins, before the loop's variable is set
-    iteration[id(loop)]   the same, after it is set
+    after[stmt.key]  after a statement
+    head[loop.key]   where an iteration begins, before the loop's variable is set
+    iteration[loop.key]   the same, after it is set
     entry            at the start of the function
     """
 
@@ -66,11 +63,11 @@ class Liveness:
         self.entry = self._block(function.body, 0, 0)
 
     def live_after(self, stmt: Stmt, name: str) -> bool:
-        return bool(self.after[id(stmt)] & self.names.bit(name))
+        return bool(self.after[stmt.key] & self.names.bit(name))
 
     def _block(self, block: Block, live: int, at_break: int) -> int:
         for stmt in reversed(block):
-            key = id(stmt)
+            key = stmt.key
             self.after[key] = live
             own = self._own.get(key)
             if own is None:
@@ -86,31 +83,17 @@ class Liveness:
                 return self._block(body, live, at_break) | self._block(orelse, live, at_break) | read
             case For(body=body) | Loop(body=body):
                 # the loop's own statements keep what an earlier pass over it found: the head only grows
-                head = self.head.get(id(stmt), 0) | (live if isinstance(stmt, For) else 0)
+                head = self.head.get(stmt.key, 0) | (live if isinstance(stmt, For) else 0)
                 while True:
-                    self.iteration[id(stmt)] = self._block(body, head, live)
-                    before = self.iteration[id(stmt)] & unset
+                    self.iteration[stmt.key] = self._block(body, head, live)
+                    before = self.iteration[stmt.key] & unset
                     if before | head == head:
                         break
                     head |= before
-                self.head[id(stmt)] = head
+                self.head[stmt.key] = head
                 return head | read
             case Break():
                 return at_break
             case Raise():
                 return read
         return live & unset | read
-
-
-def distinct(block: Block, seen: set[int] | None = None) -> Block:
-    """The same block with every statement an object of its own; itself if that is so already."""
-    seen = set() if seen is None else seen
-    out: list[Stmt] = []
-    for stmt in block:
-        if type(stmt) is If or type(stmt) is For or type(stmt) is Loop:
-            stmt = map_blocks(stmt, lambda block: distinct(block, seen))
-        if id(stmt) in seen:
-            stmt = replace(stmt)
-        seen.add(id(stmt))
-        out.append(stmt)
-    return block if same(block, found := tuple(out)) else found

@@ -18,7 +18,7 @@ from tapec.analyses.facts import facts
 from tapec.optimise.simplify.available_values import Available
 from tapec.optimise.simplify.branch_outcomes import Env, Outcomes
 from tapec.optimise.simplify.identities import fold
-from tapec.optimise.simplify.liveness import Liveness, distinct
+from tapec.optimise.simplify.liveness import Liveness
 from tapec.optimise.simplify.name_origins import Vocabulary, is_adjoint
 from tapec.syntax.core import (
     Assign,
@@ -41,6 +41,7 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     blocks,
+    distinct,
     reads,
     with_args,
     writes,
@@ -120,7 +121,7 @@ class _Single:
                 found = self._collect(inner)
                 own.names |= found.names
                 own.classes |= found.classes
-        self.written[id(stmt)] = own
+        self.written[stmt.key] = own
         return own
 
     def type_of(self, atom: Atom) -> Type | None:
@@ -205,7 +206,7 @@ class _Single:
                 out.append(replace(stmt, args=tuple(self.atom(a, env) for a in args)))
             case Call(targets=targets, args=args):
                 new_args = tuple(self.atom(a, env) for a in args)
-                self.available.changed(self.written[id(stmt)].classes)
+                self.available.changed(self.written[stmt.key].classes)
                 new = tuple(self.define(target) for target in targets)
                 out.append(replace(stmt, targets=new, args=new_args))
                 env.update((old, Name(name)) for old, name in zip(targets, new, strict=True))
@@ -249,7 +250,7 @@ class _Single:
         if not stmt.accumulate and self.available.find(self.available.key(element)) == value:
             return  # it is there already
         out.append(Store(array, index, value, stmt.accumulate, stmt.span))
-        self.available.changed(self.written[id(stmt)].classes)
+        self.available.changed(self.written[stmt.key].classes)
         type_ = getattr(self.types.get(array), "element", None)
         if not stmt.accumulate and self.type_of(value) == type_:
             self.available.add(element, value)
@@ -264,11 +265,11 @@ class _Single:
             self.available.assume(self.definition(test), True)
             first = self.block(stmt.body, self.outcomes.chosen(test, env, True), first_out)
         # the other side begins with the memory that the first one began with
-        self.available.changed(self.written[id(stmt)].classes)
+        self.available.changed(self.written[stmt.key].classes)
         with self.available.scope():
             self.available.assume(self.definition(test), False)
             second = self.block(stmt.orelse, self.outcomes.chosen(test, env, False), second_out)
-        self.available.changed(self.written[id(stmt)].classes)
+        self.available.changed(self.written[stmt.key].classes)
         if first is not None and second is not None:
             env = self.merge(stmt, test, env, (first, first_out), (second, second_out))
         if first_out or second_out:
@@ -281,7 +282,7 @@ class _Single:
     def merge(self, stmt: If, test: Name, env: Env, one: tuple[Env, list[Stmt]], other: tuple[Env, list[Stmt]]) -> Env:
         (first, first_out), (second, second_out) = one, other
         merged: dict[tuple[Atom, Atom, Type], str] = {}
-        for name in self.written[id(stmt)].names:
+        for name in self.written[stmt.key].names:
             if not self.live.live_after(stmt, name):
                 continue
             a, b = first.get(name), second.get(name)
@@ -305,10 +306,10 @@ class _Single:
         if isinstance(stmt, For):
             bounds = [self.atom(bound, env) for bound in (stmt.start, stmt.stop, stmt.step)]
             slots = None if stmt.slots is None else self.atom(stmt.slots, env)
-        written = self.written[id(stmt)]
-        needed = self.live.head[id(stmt)] | self.live.after[id(stmt)]
+        written = self.written[stmt.key]
+        needed = self.live.head[stmt.key] | self.live.after[stmt.key]
         names = [name for name in written.names if needed & self.live.names.bit(name)]
-        carried = self.carried.setdefault(id(stmt), set())
+        carried = self.carried.setdefault(stmt.key, set())
         while True:
             mark = len(self.made)
             merges = {name: self.define(name) for name in names if name in carried}
@@ -345,7 +346,7 @@ class _Single:
 
     def _changed(self, stmt: For | Loop, names: list[str], head: Env, end: Env | None, exits: list[_Exit]) -> set[str]:
         """The names that need a merge name: their values differ between iterations, or at the exits of a `for`."""
-        at_head, after = self.live.head[id(stmt)], self.live.after[id(stmt)]
+        at_head, after = self.live.head[stmt.key], self.live.after[stmt.key]
         found = set()
         for name in names:
             bit = self.live.names.bit(name)

@@ -73,7 +73,7 @@ class _Plan:
     made: dict[str, Assign] = field(default_factory=dict)
 
     def level(self, stmt: Stmt) -> int:
-        return self.levels[id(stmt)]
+        return self.levels[stmt.key]
 
     def there(self, name: str) -> int:
         """The first stage that can read a name without a buffer."""
@@ -131,7 +131,7 @@ class _Stages(LoopPass):
     def levelled(self, loop: For, groups: list[list[Access]]) -> _Plan | None:
         """The earliest stage of each statement; None if all stand in one."""
         defs = self.iterations.scopes.defs
-        inside = {id(stmt) for stmt in loop.body}
+        inside = {stmt.key for stmt in loop.body}
         plan = _Plan(loop, {}, groups)
         for stmt in loop.body:
             if isinstance(stmt, Assign) and len(defs[stmt.target]) == 1:
@@ -139,21 +139,21 @@ class _Stages(LoopPass):
         # the statements of sums stay together, in their order
         carried = {s.target for s in loop.body if isinstance(s, Assign) and s.target not in plan.made}
         sums = {name for one in carried for name in self.iterations.sum_of(one, inside) or ()}
-        access = {id(one.stmt): (group, one) for group in groups for one in group}
+        access = {one.stmt.key: (group, one) for group in groups for one in group}
         last = 0
         for stmt in loop.body:
             level = max((plan.there(name) for name in reads(stmt) if name in plan.made), default=0)
-            group, own = access.get(id(stmt), ([], None))
+            group, own = access.get(stmt.key, ([], None))
             for other in group:
-                if id(other.stmt) in plan.levels and own is not None and (own.kind, other.kind) != ("load", "load"):
+                if other.stmt.key in plan.levels and own is not None and (own.kind, other.kind) != ("load", "load"):
                     level = max(level, plan.level(other.stmt))
-            plan.levels[id(stmt)] = level
+            plan.levels[stmt.key] = level
             last = max(last, level + (_called(stmt) is not None))
         chain = [s for s in loop.body if isinstance(s, Assign) and (s.target in sums or not sums.isdisjoint(reads(s)))]
         if any(_called(s) for s in chain):
             return None
         for stmt in chain:
-            plan.levels[id(stmt)] = max(plan.level(s) for s in chain)
+            plan.levels[stmt.key] = max(plan.level(s) for s in chain)
         return plan if last > 0 else None
 
     # writing them

@@ -296,8 +296,8 @@ class _Selected(SliceFacts):
                     out.stores.append(stmt)
                 case _:
                     raise _Refused
-        inside = {id(stmt) for stmt in walk(block)}
-        own = (name for name in out.merged if inside.issuperset(map(id, self.uses[name])))
+        inside = {stmt.key for stmt in walk(block)}
+        own = (name for name in out.merged if all(one.key in inside for one in self.uses[name]))
         for name in list(own):
             del out.merged[name]
         return out

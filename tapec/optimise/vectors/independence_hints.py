@@ -158,7 +158,7 @@ class _Independent:
     def stride(self, access: Access, loop: For) -> Sum | None:
         """The last subscript of an element, if that is a few times a loop's variable and what stays in the loop."""
         integers = self.iterations.dependence.integers
-        (here,) = self.iterations.scopes.body[id(loop)]
+        (here,) = self.iterations.scopes.body[loop.key]
         sum_ = integers.sum(access.index[-1]) if access.index else None
         if sum_ is None or not 2 <= sum_.factor(loop.var) <= _NEIGHBOURS or not integers.never_negative(sum_, here):
             return None

@@ -77,7 +77,7 @@ def gains(lanes: Lanes, packed: Packed, with_copies: bool = False) -> bool:
     for loop, level in loops:
         if level < depth:
             continue
-        if not isinstance(loop, For) or id(loop) in lanes.controls:
+        if not isinstance(loop, For) or loop.key in lanes.controls:
             return False
         accesses = list(lanes.iterations.accesses(loop.body))
         waits = not lanes.iterations.commute(loop)
@@ -114,7 +114,7 @@ def short_loops(lanes: Lanes) -> set[str]:
     stops: set[str] = set()
     calls = apart = 0
     for loop in loops:
-        if not isinstance(loop, For) or id(loop) in lanes.controls or loop.start != Const(0):
+        if not isinstance(loop, For) or loop.key in lanes.controls or loop.start != Const(0):
             return set()
         if not isinstance(loop.stop, Name) or loop.stop.id in inside:
             return set()
@@ -130,9 +130,9 @@ def short_loops(lanes: Lanes) -> set[str]:
 
 def _hands_on(lanes: Lanes, loop: For | Loop) -> bool:
     """Whether an iteration of a loop goes on with a number that the one before has left."""
-    inside = set(map(id, walk((loop,))))
+    inside = {one.key for one in walk((loop,))}
     defs = lanes.iterations.scopes.defs
-    return any(id(stmt) not in inside for name in written_in(loop.body) for stmt in defs.get(name, ()))
+    return any(stmt.key not in inside for name in written_in(loop.body) for stmt in defs.get(name, ()))
 
 
 def _nested(block: Block, level: int) -> Iterator[tuple[For | Loop, int]]:

@@ -71,26 +71,26 @@ class Packed:
             self._collect(lanes.loop.body, ())
         self.names: dict[_Copy, str] = {}
         self.of: dict[int, _Copy] = {}
-        together = [{id(one.stmt) for one in group} for group in groups]
+        together = [{one.stmt.key for one in group} for group in groups]
         for copy, accesses in self._accesses.items():
-            ids = {id(stmt) for stmt in accesses}
+            ids = {stmt.key for stmt in accesses}
             if (once or copy in self._repeated or len(ids) > 1) and (not copy.added or ids in together):
                 self.of |= dict.fromkeys(ids, copy)
 
     def element(self, access: Stmt, index: tuple[Atom, ...], lane: Name) -> tuple[str, tuple[Atom, ...]] | None:
         """Where a lane finds the element at `index` that a statement reads or adds to, if that is in a copy."""
-        copy = self.of.get(id(access))
+        copy = self.of.get(access.key)
         if copy is None:
             return None
         return self.names[copy], (*(sub for k, sub in enumerate(index) if k != copy.axis), lane)
 
     def copied(self, access: Stmt) -> bool:
         """Whether an access finds its element in a copy."""
-        return id(access) in self.of
+        return access.key in self.of
 
     def repeated(self, access: Stmt) -> bool:
         """Whether an access finds its element in a copy, and each iteration makes it again and again."""
-        return self.of.get(id(access)) in self._repeated
+        return self.of.get(access.key) in self._repeated
 
     def made(self, first: str, lanes: str, width: Atom) -> Iterator[Made]:
         """What each of the copies takes."""
@@ -111,7 +111,7 @@ class Packed:
                     self._consider(stmt, array, tuple(index), around)
                 case Store(array=array, index=index, accumulate=True) if array in self._added:
                     self._consider(stmt, array, index, around)
-                case For() if id(stmt) not in self.lanes.controls:
+                case For() if stmt.key not in self.lanes.controls:
                     self._collect(stmt.body, (*around, stmt))
                     continue
             for inner in blocks(stmt):

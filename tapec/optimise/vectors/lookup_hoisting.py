@@ -46,8 +46,8 @@ def hoist_lookups(function: Function, _constants: frozenset[str] = frozenset()) 
         if not moved:
             return (map_blocks(stmt, block),)
         assert isinstance(stmt, For)
-        gone = {id(one) for one in moved}
-        loop = replace(stmt, body=tuple(one for one in stmt.body if id(one) not in gone))
+        gone = {one.key for one in moved}
+        loop = replace(stmt, body=tuple(one for one in stmt.body if one.key not in gone))
         asked, test = some_iteration(iterations, stmt, fresh("t", BOOL))
         return asked, If(test, (*moved, loop), (), stmt.span)
 

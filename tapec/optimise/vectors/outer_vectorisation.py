@@ -285,7 +285,7 @@ class Rewriting:
 
     def placed(self, run: _Run) -> Stmt:
         stmt = For("", Const(0), Name(self.count), Const(1), tuple(run.body), span=run.body[0].span)
-        self.runs[id(stmt)] = run
+        self.runs[stmt.key] = run
         return stmt
 
     def reads(self, stmt: Stmt) -> Iterator[str]:
@@ -317,7 +317,7 @@ class Rewriting:
     def inner(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            run = self.runs.get(id(stmt))
+            run = self.runs.get(stmt.key)
             if run is None:
                 out.append(map_blocks(stmt, self.inner))
             else:

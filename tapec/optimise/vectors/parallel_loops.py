@@ -141,11 +141,11 @@ class _Threads:
             return self.refuse("an iteration may raise, leave the loop, print, or call what does not run on threads")
         if not self.iterations.commute(loop):
             return self.refuse("it is not proved that its iterations can run in any order")
-        inside = {id(stmt) for stmt in walk(loop.body)}
+        inside = {stmt.key for stmt in walk(loop.body)}
         names = [
             name
             for name in dict.fromkeys(name for stmt in walk(loop.body) for name in writes(stmt))
-            if any(id(stmt) not in inside for stmt in self.iterations.scopes.defs[name])
+            if any(stmt.key not in inside for stmt in self.iterations.scopes.defs[name])
         ]
         arrays = self.added(loop)
         if arrays is None:

@@ -93,9 +93,9 @@ class _Ahead(LoopPass):
         for call in calls:
             buffers[call.target] = self.fresh(f"{call.target}_kept", Array("float64", 1))
             self.outside.write(Assign(buffers[call.target], Op("empty", (Const("float64"), size)), call.span))
-        taken = {id(call): Op("load", (Name(buffers[call.target]), Name(loop.var))) for call in calls}
+        taken = {call.key: Op("load", (Name(buffers[call.target]), Name(loop.var))) for call in calls}
         body = tuple(
-            replace(stmt, value=taken[id(stmt)]) if isinstance(stmt, Assign) and id(stmt) in taken else stmt
+            replace(stmt, value=taken[stmt.key]) if isinstance(stmt, Assign) and stmt.key in taken else stmt
             for stmt in loop.body
         )
         return [self.first(loop, needed, buffers), replace(loop, body=body)]
@@ -130,15 +130,15 @@ class _Ahead(LoopPass):
                 continue
             operands = [name for name in reads(stmt) if name in written]
             if all(name in made for name in operands):
-                used = {id(one) for name in operands for one in made[name]}
-                made[stmt.target] = [one for one in loop.body if isinstance(one, Assign) and id(one) in used] + [stmt]
+                used = {one.key for name in operands for one in made[name]}
+                made[stmt.target] = [one for one in loop.body if isinstance(one, Assign) and one.key in used] + [stmt]
                 alike = {self.fresh.types[name] for name in (stmt.target, *reads(stmt))} == {FLOAT64}
                 if operands and alike and calls_functions(stmt):
                     found.append(stmt)
-        needed = {id(one) for stmt in found for one in made[stmt.target]}
+        needed = {one.key for stmt in found for one in made[stmt.target]}
         if len(needed) > _MOST:
             return [], []
-        return found, [stmt for stmt in loop.body if isinstance(stmt, Assign) and id(stmt) in needed]
+        return found, [stmt for stmt in loop.body if isinstance(stmt, Assign) and stmt.key in needed]
 
     def is_pure(self, stmt: Assign, stored: set[str]) -> bool:
         """Whether a statement computes a number that has no other value, from numbers and elements that stay."""

@@ -65,9 +65,9 @@ def unroll_short_loops(
 
     def hands_on(loop: Stmt) -> bool:
         assert isinstance(loop, For)
-        inside = set(map(id, loop.body))
+        inside = {one.key for one in loop.body}
         names = (name for stmt in loop.body for name in writes(stmt))
-        return any(id(made) not in inside for name in names for made in iterations.scopes.defs.get(name, ()))
+        return any(made.key not in inside for name in names for made in iterations.scopes.defs.get(name, ()))
 
     body = block(function.body)
     return function if body == function.body else number_values(replace(function, body=body), constants)

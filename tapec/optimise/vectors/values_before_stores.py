@@ -51,5 +51,5 @@ def _ordered(body: Block, values: set[str], iterations: Iterations) -> Block:
             return body
         wanted.update(reads(stmt))
         needed.append(stmt)
-    moved = {id(stmt) for stmt in needed}
-    return (*body[:first], *reversed(needed), *(stmt for stmt in body[first:] if id(stmt) not in moved))
+    moved = {stmt.key for stmt in needed}
+    return (*body[:first], *reversed(needed), *(stmt for stmt in body[first:] if stmt.key not in moved))

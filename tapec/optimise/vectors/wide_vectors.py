@@ -100,12 +100,12 @@ class _Widths:
         iterations = literal_range(loop)
         if (iterations is not None and len(iterations) <= _SHORT) or not self.iterations.free_of_effects(loop.body):
             return False
-        inside = {id(stmt) for stmt in walk(loop.body)}
+        inside = {stmt.key for stmt in walk(loop.body)}
         needed: dict[str, set[str]] = {}
         for stmt in walk(loop.body):
             for name in writes(stmt):
                 needed.setdefault(name, set()).update(reads(stmt))
-        carried = [name for name in needed if any(id(one) not in inside for one in self.iterations.scopes.defs[name])]
+        carried = [name for name in needed if any(one.key not in inside for one in self.iterations.scopes.defs[name])]
         return all(self.iterations.sum_of(name, inside) is not None or not _recurs(name, needed) for name in carried)
 
     def counts_many(self, number: Expr) -> bool:
