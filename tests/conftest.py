@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import tests.oracles  # noqa: F401  loads the whole runtime before a test turns the JIT off
+from tapec.optimise.driver import watched
 from tests.typed import typed
+from tests.verified import Verified
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -61,6 +63,13 @@ def by_python(request: pytest.FixtureRequest) -> Iterator[None]:
     marked = {mark.name for mark in request.node.iter_markers()}
     generated = "generated" in marked or request.path.parent.name in GENERATED_IN
     with typed() if generated and "compiled" not in marked else nullcontext():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def verified() -> Iterator[None]:
+    """What each pass leaves is verified."""
+    with watched(Verified()):
         yield
 
 

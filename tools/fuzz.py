@@ -24,7 +24,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,11 +36,13 @@ import numpy as np
 from numba import config, njit
 
 from tapec.errors import CompilationError, TapecError
+from tapec.optimise.driver import watched
 from tapec.transforms.checkpoint_schedule import CHANGED
 from tapec_runtime.aliasing import AliasedArguments
 from tests.levels import check_options, check_second
 from tests.oracles import Args, Derivative, Mismatch, any_single, check, clone, float_vector, same
 from tests.stages import check_stages
+from tests.verified import Verified
 from tools import (
     fuzz_aliases,
     fuzz_complex,
@@ -270,8 +272,12 @@ def shrink(source: str, args: Args, folder: Path, kind: str, seconds: float, see
             rejected = 0
 
 
-def _conditions(seed: int) -> AbstractContextManager[None]:
-    return harsh(side_by_side=seed % 2 == 0) if getattr(config, "DISABLE_JIT", 0) else nullcontext()
+@contextmanager
+def _conditions(seed: int) -> Iterator[None]:
+    """What each pass leaves is verified; without the JIT, loops run as threads would run them."""
+    threads = harsh(side_by_side=seed % 2 == 0) if getattr(config, "DISABLE_JIT", 0) else nullcontext()
+    with watched(Verified()), threads:
+        yield
 
 
 def run_seed(seed: int, folder: Path, grammar: str = "programs") -> Outcome:

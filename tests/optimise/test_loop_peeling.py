@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tapec
-from tapec.optimise import CLEAN
 from tapec.optimise.loops.loop_peeling import peel_loops
+from tapec.optimise.passes import CLEAN
 from tests import oracles
 from tests.optimise.comparison import identical, run, unoptimised
 from tests.optimise.reading import check, read

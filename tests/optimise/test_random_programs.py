@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tapec.errors import TapecError
-from tapec.optimise import PASSES, tidy
+from tapec.optimise import tidy
+from tapec.optimise.passes import PASSES
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options
 from tapec.pipeline import Program

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tapec.backend import printer
-from tapec.optimise import CLEAN
+from tapec.optimise.passes import CLEAN
 from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.syntax.core import Assign, Op, walk
 from tests import oracles

@@ -1,0 +1,20 @@
+"""What every pass leaves behind is well formed; the whole suite and the fuzzers ask after each one."""
+
+from __future__ import annotations
+
+from tapec.optimise.driver import Watcher, name_of
+from tapec.optimise.passes import READABLE
+from tapec.syntax.core import Function
+from tapec.syntax.verify import faults
+
+_READABLE = {name_of(change) for change in READABLE}
+
+
+class Verified(Watcher):
+    """Raises AssertionError at the pass that leaves a program which is not well formed."""
+
+    def ran(self, name: str, before: Function, after: Function, constants: frozenset[str], seconds: float) -> None:
+        if after is before:
+            return
+        found = faults(after, constants, single=name == "to_ssa", readable=name in _READABLE)
+        assert not found, f"{name} leaves a program that is not well formed: {'; '.join(found)}"
