@@ -5,8 +5,8 @@
 keys     no statement's key stands twice
 names    every name has a type; what is read is set before, in a block around the reader or in an earlier
          iteration of a loop around it; parameters are not assigned
-leaving  nothing follows a `Break` or `Raise` in its block, nor an `if` whose sides both end so; a `Break` stands in
-         a loop; the one `Return` comes last
+leaving  nothing follows a `Break` or `Raise` in its block, nor an `if` whose sides both end so, but for the `Return`;
+         a `Break` stands in a loop; the one `Return` comes last
 lists    `Push` goes to a list; an element has as many subscripts as its array has axes
 counters a counted loop's variable is an integer, which its body does not assign before names are made readable
 single   in a program of single definitions, a name that is assigned at several places takes copies of atoms there
@@ -75,7 +75,7 @@ class _Verifier:
                 yield f"{_kind(stmt)} stands twice"
             self.keys.add(stmt.key)
             yield from self.statement(stmt, known)
-            if not last and leaves((stmt,)):
+            if not last and leaves((stmt,)) and not isinstance(block[place + 1], Return):
                 yield f"{_kind(block[place + 1])} follows a statement that leaves"
             if isinstance(stmt, Break) and not loops:
                 yield "break outside a loop"
