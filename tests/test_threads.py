@@ -8,9 +8,11 @@ import threading
 from typing import Any
 
 import pytest
+from numba import config
 
 import tapec
 from tapec import gradient_tape
+from tapec_runtime.locking import compiler_lock, jit_is_off, jit_turned_on
 from tools.stress import ROOT, Round
 
 # imports every module with a lock that tells who takes it
@@ -78,3 +80,24 @@ def test_a_tape_that_threads_share_gives_one_answer(monkeypatch: pytest.MonkeyPa
     for thread in threads:
         thread.join()
     assert sorted(answers) == [True, 6.0]
+
+
+def test_a_thread_knows_that_the_jit_is_off_while_another_one_asks_numba_for_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(config, "DISABLE_JIT", 1)
+    found, asked, answered = [], threading.Event(), threading.Event()
+
+    def ask() -> None:
+        asked.set()
+        found.append(jit_is_off())
+        answered.set()
+
+    thread = threading.Thread(target=ask)
+    with compiler_lock, jit_turned_on():
+        thread.start()
+        assert asked.wait(60)
+        # either it waits, or it has the answer
+        answered.wait(0.05)
+    thread.join(60)
+    assert found == [True] and jit_is_off()

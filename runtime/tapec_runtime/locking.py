@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 from llvmlite.binding import ffi
+from numba import config
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
@@ -24,6 +26,7 @@ R = TypeVar("R")
 # here they are asked for before it is taken
 contexts = cpu_target.typing_context, cpu_target.target_context
 compiler_lock = global_compiler_lock
+_settings: Any = config
 
 # held for each call of LLVM, also by a thread that gives back the machine code of what is collected
 llvm_lock = ffi.lib._lock
@@ -49,6 +52,36 @@ def compiling(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
 
     return alone
+
+
+_changes = 0
+
+
+@contextmanager
+def jit_turned_on() -> Iterator[None]:
+    """A while in which Numba compiles although the user has turned it off; whoever calls holds the lock."""
+    global _changes
+    off = _settings.DISABLE_JIT
+    if not off:
+        yield
+        return
+    _changes += 1
+    _settings.DISABLE_JIT = 0
+    try:
+        yield
+    finally:
+        _settings.DISABLE_JIT = off
+        _changes += 1
+
+
+def jit_is_off() -> bool:
+    """Whether the user has turned Numba off, `NUMBA_DISABLE_JIT=1`, whatever another thread does meanwhile."""
+    before = _changes
+    off = bool(getattr(config, "DISABLE_JIT", 0))
+    if before % 2 or before != _changes:
+        with compiler_lock:
+            off = bool(getattr(config, "DISABLE_JIT", 0))
+    return off
 
 
 def turns() -> threading.Condition:

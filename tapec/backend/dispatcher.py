@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from numba.core import config, sigutils
 from numba.core import errors as numba_errors
+from numba.core import sigutils
 from numba.core import types as nt
 from numba.core.dispatcher import Dispatcher, OmittedArg
 from numba.core.registry import cpu_target
@@ -31,7 +31,7 @@ from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
 from tapec.frontend.jitted import packed
 from tapec.frontend.pickled import Files, files_of
-from tapec_runtime.locking import compiling
+from tapec_runtime.locking import compiling, jit_is_off
 
 
 class Derivative(Remade, Dispatcher):
@@ -337,4 +337,4 @@ def make_derivative(
     request  what to ask the cache for; None for one that is not kept
     """
     # decided when the function is made, as `numba.njit` does
-    return (Interpreted if getattr(config, "DISABLE_JIT", 0) else Derivative)(signature_of, build, recipe, request)
+    return (Interpreted if jit_is_off() else Derivative)(signature_of, build, recipe, request)

@@ -24,6 +24,7 @@ from tapec.backend import argument_types, code_by_text, lean
 from tapec.backend.program import Program
 from tapec.errors import CompilationError
 from tapec.options import DEFAULT, Options
+from tapec_runtime.locking import jit_is_off
 
 _serial = itertools.count(1)
 
@@ -49,7 +50,7 @@ def load(program: Program, module_name: str = "", path: str = "") -> Any:
     serial = next(_serial)
     file = path or f"<tapec {program.name} {serial}>"
     module = register(module_name or f"tapec_generated_{serial}", path)
-    runtime: Any = _Interpreted() if getattr(numba.config, "DISABLE_JIT", 0) else tapec_runtime
+    runtime: Any = _Interpreted() if jit_is_off() else tapec_runtime
     module.__dict__.update(np=np, math=math, numba=numba, tapec_runtime=runtime, **program.bindings)
     text = program.text
     if not path:
@@ -73,7 +74,7 @@ def register(name: str, path: str = "") -> types.ModuleType:
 
 def compile_function(program: Program) -> Any:
     """A Numba dispatcher of the program's function, whose code may be on disk."""
-    if getattr(numba.config, "DISABLE_JIT", 0):
+    if jit_is_off():
         return load(program)
     return code_by_text.function_of(
         program, lambda module, path: _dispatcher(load(program, module, path), program.options)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numba import config
 
 from tapec.backend.fingerprint import builtin_names, read, trusted
+from tapec_runtime.locking import jit_is_off
 
 _KEPT = 512
 
@@ -108,7 +108,7 @@ _lock = threading.Lock()
 def shared(make: Callable[..., Any], *given: Any) -> Any:
     """The derivative `make(*given)`, the one of an earlier call where all that it read is as it was."""
     # with the JIT off a derivative is another object: see make_derivative
-    key = (make, bool(getattr(config, "DISABLE_JIT", 0)), *given)
+    key = (make, jit_is_off(), *given)
     with _lock:
         found = _made.get(key)
         if found is None or found.reads.changed:

@@ -15,16 +15,14 @@ from collections.abc import Callable
 from typing import Any, Literal, cast
 
 from numba import typeof
-from numba.core import config
 from numba.core import errors as numba_errors
 from numba.core import types as nt
 
 from tapec.frontend import scalar_types
 from tapec.syntax.types import Array, Scalar, Text, Type
-from tapec_runtime.locking import contexts, refresh
+from tapec_runtime.locking import contexts, jit_turned_on, refresh
 
 # Numba fills this module with its settings while it is imported
-_settings: Any = config
 
 _SCALARS: dict[nt.Type, Scalar] = {
     nt.float64: Scalar("float64"),
@@ -130,15 +128,12 @@ def _resolved_by_numba(function: Callable[..., Any], args: tuple[nt.Type, ...]) 
         floats = [arg for arg in args if isinstance(arg, nt.Float)]
         return max(floats, key=lambda kind: kind.bitwidth, default=nt.float64)
     # Numba types an overload by compiling it, which it cannot where the user has turned the JIT off
-    disabled, _settings.DISABLE_JIT = _settings.DISABLE_JIT, 0
-    try:
+    with jit_turned_on():
         found = _answer(function, args)
         if found is None:
             # something may have been registered for it since
             refresh()
             found = _answer(function, args)
-    finally:
-        _settings.DISABLE_JIT = disabled
     return found
 
 

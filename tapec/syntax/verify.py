@@ -103,8 +103,6 @@ class _Verifier:
         for name in writes(stmt):
             if name not in self.types:
                 yield f"{name} has no type"
-            elif name in self.constants:
-                yield f"{name} is constant, and assigned"
         match stmt:
             case Push(stack=name) if not isinstance(self.types.get(name), Stack):
                 yield f"{name} is no list"
