@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
+import linecache
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from tapec.errors import UsageError
 
 Names = Mapping[str, inspect.Parameter]
 
+_serial = itertools.count(1)
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
 
@@ -35,6 +38,11 @@ class Bound:
     def free(self, names: Iterable[str]) -> list[str]:
         """The parameters, of those called `names`, that still want an argument."""
         return [name for k, name in enumerate(names) if k >= len(self.first) and name not in self.named]
+
+    def left(self, names: Names) -> inspect.Signature:
+        """The signature of the callable."""
+        free = [names[name] for name in self.free(names)]
+        return inspect.Signature(sorted(free, key=lambda one: one.default is not one.empty))
 
     def wrt(self, wrt: Any, names: Names) -> Any:
         """`wrt` of the callable as that of the function: positions count the parameters that are free."""
@@ -92,6 +100,136 @@ class Bound:
         return tuple(all_)
 
 
+@dataclass(frozen=True)
+class Gathered(Bound):
+    """One whose function takes `**kw`, or arguments by name alone behind `*args`, which no compiled function does.
+
+    `function` calls it: its parameters are those by position, those by name alone, `kw` as a dict, and `*args`.
+    """
+
+    signature: inspect.Signature = field(default_factory=inspect.Signature)
+
+    @property
+    def is_free(self) -> bool:
+        return False
+
+    @property
+    def first_extra(self) -> int:
+        """The position of the first of `*args` among the parameters of `function`."""
+        return sum(one.kind is not one.VAR_POSITIONAL for one in self.signature.parameters.values())
+
+    def place(self, position: int) -> int | None:
+        """Where an argument of the callable stands among those of `function`; None if there is none there."""
+        own = sum(one.kind in _BY_POSITION for one in self.signature.parameters.values())
+        place = position + len(self.first)
+        if position >= 0 and place < own:
+            return place
+        extra = any(one.kind is one.VAR_POSITIONAL for one in self.signature.parameters.values())
+        return place - own + self.first_extra if position >= 0 and extra else None
+
+    def wrt(self, wrt: Any, names: Names) -> Any:
+        if isinstance(wrt, tuple | list):
+            return tuple(self.wrt(one, names) for one in wrt)
+        if isinstance(wrt, int) and not isinstance(wrt, bool):
+            if (place := self.place(wrt)) is None:
+                raise UsageError(f"`{self.function.__name__}` has no parameter {wrt} that is free")
+            return place
+        if isinstance(wrt, str) and wrt in self.named:
+            raise UsageError(f"the parameter `{wrt}` of `{self.function.__name__}` has its argument already")
+        return wrt
+
+    def positions(self, names: Names, count: int) -> list[int]:
+        return [place for k in range(count) if (place := self.place(k)) is not None]
+
+    def arguments(self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
+        # a derivative may take more behind them
+        own = len(given) - (len(names) - len(self.signature.parameters))
+        bound = self.signature.bind(*self.first, *given[:own], **{**self.named, **extra})
+        bound.apply_defaults()
+        found, rest = [], ()
+        for name, parameter in _in_order(self.signature):
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                rest = bound.arguments[name]
+            else:
+                found.append(bound.arguments[name])
+        return (*found, *rest, *given[own:])
+
+    def left(self, names: Names) -> inspect.Signature:
+        return inspect.signature(functools.partial(_Signed(self.signature), *self.first, **self.named))
+
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class _Signed:
+    """Something to call, of a signature."""
+
+    def __init__(self, signature: inspect.Signature) -> None:
+        self.__signature__ = signature
+
+    def __call__(self) -> None:
+        """Nobody calls it."""
+
+
+def _in_order(signature: inspect.Signature) -> list[tuple[str, inspect.Parameter]]:
+    """The parameters with `*args` last."""
+    return sorted(signature.parameters.items(), key=lambda pair: pair[1].kind is pair[1].VAR_POSITIONAL)
+
+
+def _gathers(signature: inspect.Signature) -> bool:
+    """Whether no compiled function takes arguments as this signature does."""
+    kinds = [one.kind for one in signature.parameters.values()]
+    named = inspect.Parameter.KEYWORD_ONLY in kinds
+    return inspect.Parameter.VAR_KEYWORD in kinds or (named and inspect.Parameter.VAR_POSITIONAL in kinds)
+
+
+@functools.lru_cache(maxsize=512)
+def _gathering(f: Any) -> tuple[Any, inspect.Signature] | None:
+    """A function that calls `f`, as `Gathered` has it, and the signature of `f`; None if `f` can be called as it is."""
+    plain = getattr(f, "py_func", f)
+    if not isinstance(plain, types.FunctionType):
+        return None
+    signature = inspect.signature(plain, follow_wrapped=False)
+    if not _gathers(signature):
+        return None
+    heads, passed, named = [], [], []
+    for name, parameter in _in_order(signature):
+        match parameter.kind:
+            case inspect.Parameter.VAR_POSITIONAL:
+                heads.append(f"*{name}")
+                passed.append(f"*{name}")
+            case inspect.Parameter.VAR_KEYWORD:
+                heads.append(name)
+                named.append(f"**{name}")
+            case inspect.Parameter.KEYWORD_ONLY:
+                heads.append(name)
+                named.append(f"{name}={name}")
+            case _:
+                heads.append(name)
+                passed.append(name)
+    return written(f, plain, heads, passed, named), signature
+
+
+def written(called: Any, carrier: Any, heads: list[str], passed: list[str], named: list[str], **names: Any) -> Any:
+    """A function with source that calls something.
+
+    carrier  whose name, docstring and module it has
+    heads    its parameters;  passed, named  what it hands on by position and by name;  names  what these read
+    """
+    call = "called"
+    while any(part.strip("*").partition("=")[0] == call for part in heads):
+        call += "_"
+    namespace: dict[str, Any] = {call: called, "__name__": carrier.__module__, **names}
+    name = carrier.__name__ if carrier.__name__.isidentifier() else "function"
+    text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join((*passed, *named))})\n"
+    file = f"<call of {name} {next(_serial)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), namespace)
+    made = namespace[name]
+    made.__doc__ = carrier.__doc__
+    return made
+
+
 def unbound(f: Any) -> Bound:
     """The function behind a method, a partial function or an object that is called; of others, they themselves."""
     first: tuple[Any, ...] = ()
@@ -109,7 +247,8 @@ def unbound(f: Any) -> Bound:
         elif _is_called(f):
             f = types.MethodType(type(f).__call__, f)
         else:
-            return Bound(f, first, named)
+            gathering = _gathering(f)
+            return Bound(f, first, named) if gathering is None else Gathered(gathering[0], first, named, gathering[1])
 
 
 def _is_called(f: Any) -> bool:
@@ -131,8 +270,7 @@ class BoundDerivative:
         self.derivative, self.bound, self._recipe = derivative, bound, recipe
         carrier = getattr(derivative, "py_func", None) or derivative.carrier
         self._parameters = inspect.signature(carrier).parameters
-        free = [self._parameters[name] for name in bound.free(self._parameters)]
-        self.__signature__ = inspect.Signature(sorted(free, key=lambda one: one.default is not one.empty))
+        self.__signature__ = bound.left(self._parameters)
         self.__name__, self.__doc__ = derivative.__name__, derivative.__doc__
         self.__qualname__, self.__module__ = derivative.__qualname__, derivative.__module__
 

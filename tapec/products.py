@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import itertools
-import linecache
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -14,7 +12,7 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from tapec.bound import unbound
+from tapec.bound import unbound, written
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters, undecorated
 from tapec.on_demand import CALLS, load
@@ -22,7 +20,6 @@ from tapec.options import Keywords, Options, chosen
 from tapec_runtime import variables
 
 _KEPT = 512
-_serial = itertools.count(1)
 
 
 def plain_function(f: Any) -> types.FunctionType:
@@ -51,28 +48,19 @@ def _calling(derivative: Any) -> types.FunctionType:
     else:
         carrier = getattr(derivative, "py_func", None) or derivative.carrier
         own = parameters(carrier)
-    call = "derivative"
-    while call in own:
-        call += "_"
-    namespace: dict[str, Any] = {call: derivative, "__name__": carrier.__module__}
-    heads, passed, by_name = [], [], []
+    heads, passed, named = [], [], []
+    defaults: dict[str, Any] = {}
     for parameter in own.values():
         star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
         heads.append(f"{star}{parameter.name}")
         if parameter.name in getattr(carrier, "keyword_only", ()):
-            by_name.append(f"{parameter.name}={parameter.name}")
+            named.append(f"{parameter.name}={parameter.name}")
         else:
             passed.append(heads[-1])
         if parameter.default is not parameter.empty:
-            namespace[f"default_{parameter.name}"] = parameter.default
+            defaults[f"default_{parameter.name}"] = parameter.default
             heads[-1] += f"=default_{parameter.name}"
-    name = carrier.__name__ if carrier.__name__.isidentifier() else "function"
-    text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join((*passed, *by_name))})\n"
-    file = f"<derivative of {name} {next(_serial)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), namespace)
-    made: types.FunctionType = namespace[name]
-    made.__doc__ = carrier.__doc__
+    made: types.FunctionType = written(derivative, carrier, heads, passed, named, **defaults)
     return made
 
 
@@ -130,6 +118,10 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
     >>> jvp(lambda x: x ** 3, (2.0,), (1.0,))
     (8.0, 12.0)
     """
+    load(*CALLS)
+    from tapec.backend import structured
+    from tapec.backend.derivative_base import Remade
+
     bound = unbound(f)
     function = plain_function(bound.function)
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
@@ -141,6 +133,11 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
         moved = dict(zip(bound.positions(names, len(tangents)), tangents, strict=True))
         primals = bound.arguments(names, tuple(primals))
         tangents = tuple(map(moved.get, range(len(primals))))
+    originals = tuple(primals)
+    tangents = tuple(
+        structured.matched(tangent, primal, f"the tangent of argument {k}")
+        for k, (tangent, primal) in enumerate(zip(tangents, originals, strict=True))
+    )
     primals, tangents = (_plain(function, variables.plain(tuple(given))) for given in (primals, tangents))
     moving = tuple(k for k, t in enumerate(tangents) if t is not None)
     seeds = []
@@ -150,7 +147,10 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
             raise UsageError(f"the tangent of argument {k} has another structure than the argument")
         seeds += [_shaped(t, p, f"the tangent of argument {k}") for t, p in zip(theirs, ours, strict=True)]
     made = _seeded(function, "jvp", moving, len(primals), len(seeds), chosen(options))
-    return made(*primals, *seeds)
+    value, tangent = made(*primals, *seeds)
+    derivative = bound.function if isinstance(bound.function, Remade) else None
+    value, tangent = (structured.returned(one, originals, derivative) for one in (value, tangent))
+    return value, tangent
 
 
 def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -214,6 +214,7 @@ def vjp(
     """
     load(*CALLS)
     from tapec.backend import structured
+    from tapec.backend.derivative_base import Remade
 
     bound = unbound(f)
     function = plain_function(bound.function)
@@ -224,10 +225,12 @@ def vjp(
     asked = chosen(options)
     value, pull = _split_reversal(function, wrt, plain, asked) or _joint_reversal(function, wrt, plain, asked)
     like = _flat(value)
+    derivative = bound.function if isinstance(bound.function, Remade) else None
+    natural = structured.returned(value, primals, derivative)
     shapes = [np.empty_like(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in like]
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        theirs = _flat(cotangent)
+        theirs = _flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
         if len(shapes) != len(theirs):
             raise UsageError("the cotangent has another structure than the value")
         pairs = zip(theirs, shapes, strict=True)
@@ -235,7 +238,7 @@ def vjp(
         found = {k: structured.like(primals[k], one) for k, one in zip(wrt, adjoints, strict=True)}
         return tuple(map(found.get, own))
 
-    return value, pullback
+    return natural, pullback
 
 
 def _differentiable(primal: Any, position: int) -> bool:
@@ -293,17 +296,25 @@ def _joint_reversal(
     function: types.FunctionType, wrt: tuple[int, ...], primals: tuple[Any, ...], options: Options
 ) -> Any:
     """The value, and a pull that runs both sweeps on copies of the arguments."""
-    at_entry = copy.deepcopy(primals)
+    at_entry = _copied(primals)
     primal = _seeded(function, "primal", (), len(primals), 0, options)
     value = primal(*primals)
 
     def pull(seeds: list[Any]) -> tuple[Any, ...]:
         _check_unchanged(primal, function)
         derivative = _seeded(function, "vjp", wrt, len(primals), len(seeds), options)
-        adjoints: tuple[Any, ...] = derivative(*copy.deepcopy(at_entry), *seeds)[1]
+        adjoints: tuple[Any, ...] = derivative(*_copied(at_entry), *seeds)[1]
         return adjoints
 
     return value, pull
+
+
+def _copied(value: Any) -> Any:
+    """Arguments with arrays of their own."""
+    if isinstance(value, tuple):
+        items = [_copied(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return copy.deepcopy(value) if isinstance(value, np.ndarray) else value
 
 
 def _check_unchanged(forward: Any, function: types.FunctionType) -> None:

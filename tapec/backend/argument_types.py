@@ -11,7 +11,8 @@ from numba.core.errors import NumbaTypeError, NumbaValueError
 from numba.core.typing.typeof import Purpose, typeof
 
 # what no program takes as it is
-_STRUCTURED = frozenset({list, dict})
+_STRUCTURED = frozenset({list, dict, str})
+_NONE_OF_OURS = (nt.List, nt.Set, nt.PyObject, nt.NumberClass, nt.DType, nt.UnicodeType, nt.Module, nt.TypeRef)
 # the types of arrays met so far, and how many of them are kept at most
 _arrays: dict[tuple[Any, int, int], Any] = {}
 _KNOWN = 256
@@ -49,7 +50,7 @@ def argument_types(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
             numba_type = typeof(arg, Purpose.argument)
         except (ValueError, NumbaTypeError, NumbaValueError):  # such as masked arrays, and dtypes of another byte order
             return None
-        if numba_type is None or isinstance(numba_type, nt.List | nt.Set | nt.PyObject):
+        if numba_type is None or isinstance(numba_type, _NONE_OF_OURS):
             return None
         if type(arg) is np.ndarray and len(_arrays) < _KNOWN:
             _arrays[arg.dtype, arg.ndim, arg.flags.num] = numba_type

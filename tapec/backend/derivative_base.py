@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import sys
 from collections.abc import Callable
@@ -10,13 +11,16 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import OmittedArg
 
-from tapec.backend import staleness, structured
+from tapec.backend import known_arguments, staleness, structured
 from tapec.backend.argument_types import argument_types
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import UnsupportedType
 from tapec.frontend.jitted import packed, unpacked
 from tapec.frontend.pickled import Files, files_of, give_back
+
+# derivatives for arguments that are known while compiling, of one derivative
+_MOST = 32
 
 # makes the program for Numba argument types, or of several forms of it the one for given arguments
 Build = Callable[[tuple[Any, ...], tuple[Any, ...] | None], Program]
@@ -28,12 +32,39 @@ class Remade:
     _recipe: tuple[Any, ...]
     _request: Request | None
     __name__: str
+    reads: staleness.Reads
 
     @functools.cached_property
     def sources(self) -> tuple[tuple[int, ...], bool]:
         """Where the arguments stand that it is taken by, and whether that is a single one."""
         assert self._request is not None
         return resolve_wrt(self._request.function, self._request.wrt)
+
+    @property
+    def kind(self) -> str:
+        """The kind of derivative, as `pipeline.KINDS`."""
+        assert self._request is not None
+        return self._request.kind
+
+    def anew(self) -> Any:
+        """The same derivative, with nothing compiled."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def _for_known(self) -> collections.OrderedDict[Any, Any]:
+        return collections.OrderedDict()
+
+    def for_known(self, known: dict[int, Any]) -> Any:
+        """The derivative for some arguments that are known while compiling, by position."""
+        key = tuple((position, type(value), _hashable(value)) for position, value in known.items())
+        found = self._for_known.get(key)
+        if found is None or found[0].reads.changed:
+            # the values are kept, and their ids with them
+            found = self._for_known[key] = self.anew(), known
+        self._for_known.move_to_end(key)
+        if len(self._for_known) > _MOST:
+            self._for_known.popitem(last=False)
+        return found[0]
 
     def __repr__(self) -> str:
         return f"<tapec derivative {self.__name__}>"
@@ -46,6 +77,20 @@ class Remade:
         return _reduced(self, self._recipe)
 
 
+def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> list[Any]:
+    """The arguments of a Hessian-vector product with the dicts of its vector in the order of those of the sources."""
+    positions, single = derivative.sources
+    *own, vector = given
+    if len(own) <= max(positions, default=0):
+        return given
+    sources = tuple(own[position] for position in positions)
+    return [*own, structured.matched(vector, sources[0] if single else sources, "the vector")]
+
+
+def _hashable(value: Any) -> Any:
+    return value if isinstance(value, str | np.dtype) else id(value)
+
+
 def read_by(program: Program) -> list[staleness.Read]:
     """What lowering read outside the function, with the values it found."""
     lowered = program.lowered
@@ -55,10 +100,16 @@ def read_by(program: Program) -> list[staleness.Read]:
 def call_structured(derivative: Any, request: Request | None, names: list[str], args: tuple[Any, ...]) -> Any:
     """Call a derivative with lists and dataclasses among the arguments."""
     given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
-    converted = [structured.plain(arg, names[min(k, len(names) - 1)]) for k, arg in enumerate(given)]
+    known = {k: known_arguments.canonical(arg) for k, arg in enumerate(given) if known_arguments.is_known(arg)}
+    if request is not None and request.kind == "hvp":
+        given = _vectors_matched(derivative, request, given)
+    converted = [
+        OmittedArg(known[k]) if k in known else structured.plain(arg, names[min(k, len(names) - 1)])
+        for k, arg in enumerate(given)
+    ]
     if request is None or argument_types(tuple(converted)) is None:
         raise _unsupported(derivative, names, converted)
-    result = derivative(*converted)
+    result = (derivative.for_known(known) if known else derivative)(*converted)
     positions, single = derivative.sources
     return structured.result_like(request.kind, result, [given[position] for position in positions], single)
 

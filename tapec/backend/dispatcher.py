@@ -17,7 +17,7 @@ from typing import Any
 from numba.core import errors as numba_errors
 from numba.core import sigutils
 from numba.core import types as nt
-from numba.core.dispatcher import Dispatcher, OmittedArg
+from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
 import tapec_runtime
@@ -83,6 +83,9 @@ class Derivative(Remade, Dispatcher):
         self.__qualname__ = signature_of.__qualname__
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
+
+    def anew(self) -> Derivative:
+        return Derivative(self.py_func, self._build_program, self._recipe, self._request)
 
     @compiling
     def compile(self, sig: Any) -> Any:
@@ -177,11 +180,16 @@ class Derivative(Remade, Dispatcher):
         return self._again if type(self) is not kind else entry
 
     def _again(self, *args: Any) -> Any:
-        return self(*(arg.value if isinstance(arg, OmittedArg) else arg for arg in args))
+        return self(*self._spread(args))
 
     def _structured(self, *args: Any) -> Any:
-        """Call with lists and dataclasses among the arguments."""
-        return call_structured(self, self._request, self._names, args)
+        """Call with arguments among the given ones that Numba has no type for."""
+        return call_structured(self, self._request, self._names, self._spread(args))
+
+    def _spread(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments as a call gives them: Numba hands extra ones over as one tuple."""
+        variadic = self.py_func.__code__.co_flags & inspect.CO_VARARGS
+        return (*args[:-1], *args[-1]) if variadic else args
 
     @functools.cached_property
     def _names(self) -> list[str]:

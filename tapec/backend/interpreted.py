@@ -35,6 +35,9 @@ class Interpreted(Remade):
         self.__doc__ = signature_of.__doc__
         self.__module__ = signature_of.__module__
 
+    def anew(self) -> Interpreted:
+        return Interpreted(self.carrier, self._build_program, self._recipe, self._request)
+
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         """A derivative in a class is a method, as a function is."""
         return self if owner is None else types.MethodType(self, owner)

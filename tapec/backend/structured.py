@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tapec.backend import object_arguments
-from tapec.errors import UnsupportedType
+from tapec.errors import UnsupportedType, UsageError
 from tapec_runtime.variables import Variable
 
 # the commonest types of what stays as it is, found without asking for what else a value might be
@@ -92,6 +93,34 @@ def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any
     else:
         made = tuple(like(source, one) for source, one in zip(sources, gradients, strict=True))
     return (result[0], made) if gradients is not result else made
+
+
+def returned(value: Any, given: Sequence[Any], derivative: Any = None) -> Any:
+    """What a function returned, in the types of its arguments `given`: dicts and objects of which named tuples stood.
+
+    derivative  the function, if it is a derivative, whose results have the structure of their sources
+    """
+    if derivative is not None:
+        positions, single = derivative.sources
+        if all(position < len(given) for position in positions):
+            return result_like(derivative.kind, value, [given[position] for position in positions], single)
+    stood = [one for one in given if isinstance(one, dict) or object_arguments.is_object(one)]
+    return _blocks_like(value, {type(plain(one, "")): one for one in stood})
+
+
+def matched(value: Any, pattern: Any, what: str) -> Any:
+    """A tangent or cotangent with the items of its dicts in the order that those of `pattern` have.
+
+    raises  UsageError if their keys are others
+    """
+    if isinstance(pattern, dict) and isinstance(value, dict):
+        if value.keys() != pattern.keys():
+            raise UsageError(f"{what} has the keys {', '.join(map(repr, value))}, not {', '.join(map(repr, pattern))}")
+        return {key: matched(value[key], item, what) for key, item in pattern.items()}
+    if isinstance(pattern, tuple | list) and isinstance(value, tuple | list) and len(value) == len(pattern):
+        items = [matched(one, item, what) for one, item in zip(value, pattern, strict=True)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
 
 
 def _blocks_like(found: Any, sources: dict[type, Any]) -> Any:

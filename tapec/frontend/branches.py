@@ -96,6 +96,7 @@ def branch(
         dims={key: dim for key, dim in then_state.dims.items() if else_state.dims.get(key) == dim},
         parts={key: part for key, part in then_state.parts.items() if else_state.parts.get(key) == part},
     )
+    known = set(ev.heap)
     for name in sorted(then_state.env.keys() | else_state.env.keys()):
         first, second = then_state.env.get(name), else_state.env.get(name)
         if live is not None and name not in live and not name.startswith("$"):
@@ -109,6 +110,8 @@ def branch(
             _note_extents(ev, value, merged, entry, ((first, then_state), (second, else_state)))
     for key in (key for key in then_state.heap if key in else_state.heap):
         merged.heap[key] = _merge_contents(ev, key, then_state.heap[key], else_state.heap[key], ways)
+    # what containers hold for which the ways have met
+    merged.heap.update({key: contents for key, contents in ev.heap.items() if key not in known})
     ev.restore(merged)
     if ev.live is not None:
         ev.live.all_met()

@@ -14,7 +14,7 @@ import numpy as np
 
 from tapec.errors import UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Contents, Dct, Growing, Items, Iteration, Lst, Static, Tup, Value, number
+from tapec.frontend.values import Contents, Dct, Growing, Items, Iteration, Lst, RebuiltList, Static, Tup, Value, number
 
 # a longer list of numbers becomes an array, that a loop runs over and an index looks up
 _FEW = 8
@@ -86,5 +86,14 @@ def refuse_change(ev: Evaluator, owner: Lst, node: Any) -> None:
             f"cannot change a {kind} that was made outside the function",
             node,
             reason="it is a constant, as an array of a module is",
+            hint=f"change a copy, {kind}(...)",
+        )
+    if isinstance(owner, RebuiltList):
+        kind = "list" if owner.label == "list" else "dict"
+        ev.fail(
+            UnsupportedSyntax,
+            f"cannot change a {kind} that a loop or branch has bound to its name",
+            node,
+            reason=f"another name may stand for the same {kind}",
             hint=f"change a copy, {kind}(...)",
         )

@@ -11,6 +11,7 @@ from tapec.frontend import numba_types
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lists import element_type, growing
 from tapec.frontend.merge import Way, as_complex, blank, leaves, met, note_roots, rebuild
+from tapec.frontend.rebuilt import gathered, has_containers, spread
 from tapec.frontend.sharing import Sharing
 from tapec.frontend.steady import Steady
 from tapec.frontend.values import (
@@ -22,6 +23,7 @@ from tapec.frontend.values import (
     Maybe,
     MaybeNone,
     Poison,
+    Rebuilt,
     State,
     Sym,
     Tup,
@@ -36,10 +38,13 @@ from tapec.syntax.types import Array, Scalar, Type
 class LoopContext:
     """One attempt at a loop: its merge names, and the state that each way out of an iteration leaves.
 
+    held      of containers that are carried by what they hold: that, and with `contents` what is on the heap for it
     library   whether the loop is one of a library function
     """
 
     carried: dict[str, Any] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)
+    contents: dict[Lst, Any] = field(default_factory=dict)
     lists: dict[Lst, Any] = field(default_factory=dict)
     heads: dict[tuple[Any, ...], str] = field(default_factory=dict)
     initial: list[tuple[str, Sym]] = field(default_factory=list)
@@ -92,6 +97,11 @@ class Carried:
 
     def _bind(self, ev: Evaluator, context: LoopContext, name: str, value: Value, key: tuple[Any, ...]) -> None:
         new = rebuild(value, self._maker(ev, context, name, key))
+        if has_containers(new):
+            context.held[name] = new
+            known = set(ev.heap)
+            new = gathered(ev, new)
+            context.contents.update({key: found for key, found in ev.heap.items() if key not in known})
         ev.frame.env[name] = context.carried[name] = new
 
     def _maker(
@@ -152,13 +162,33 @@ class Carried:
             self.values[name] = begun
             self._widen(name, begun, value)
             return False
+        head, value = context.held.get(name, head), self._held(ev, context, name, value)
         paths, head_paths = self._leaves(head, value), dict(leaves(head))
+        if paths is None and self._by_contents(ev, context, name, value):
+            return False
         if paths is None or not head_paths:
             reason = "it changes its structure from iteration to iteration"
             self.values[name] = Poison(reason, name)
             self.missing.pop(name, None)
             return False
         return self._unify(ev, context, ("name", name), head_paths, paths)
+
+    def _held(self, ev: Evaluator, context: LoopContext, name: str, value: Any) -> Any:
+        """A value as its head is carried: a container by what it holds now."""
+        return (spread(ev, value) or value) if name in context.held else value
+
+    def _by_contents(self, ev: Evaluator, context: LoopContext, name: str, value: Value) -> bool:
+        """Carry a container by what it holds, if iterations end with others of its structure."""
+        outer, ev.heap = ev.heap, self.entry.heap
+        begun = spread(ev, self.values.get(name))
+        ev.heap = outer
+        if name not in context.held and has_containers(self.values.get(name)):
+            return True  # so it will be, as another way out has told
+        ended = spread(ev, value)
+        if begun is None or begun == self.values.get(name) or shape(begun) != shape(ended):
+            return False
+        self.values[name] = begun
+        return True
 
     def _widen(self, name: str, begun: Complex, value: Complex) -> None:
         """Both parts of a variable get the type that its numbers have together."""
@@ -246,6 +276,10 @@ class Carried:
         ]:
             if value is None or isinstance(head, Poison):
                 continue
+            if key[0] == "name" and key[1] in context.held:
+                with Way(ev.block, heap).end(ev):
+                    value = spread(ev, value)
+                head = context.held[key[1]]
             found = self._leaves(head, value) or {}
             with Way(ev.block, heap).end(ev):
                 leaves_now = {(*key, *path): leaf.now for path, leaf in found.items() if (*key, *path) in context.heads}
@@ -268,6 +302,8 @@ def shape(value: Any) -> Any:
             return ("maybe none", shape(inner))
         case Items(values=values):
             return ("items", *map(shape, values))
+        case Rebuilt(keys=keys, items=items):
+            return ("container", keys, *map(shape, items))
         case Growing():
             return "growing", shape(value.buffer)
     return value

@@ -320,7 +320,7 @@ def loop(
     ev.restore(entry)
     ev.dims.update(carried.steady.extents)
     ev.frame.env.update(context.carried)
-    ev.heap.update(context.lists)
+    ev.heap.update({**context.lists, **context.contents})
     built = None if header is None or var is None else (var, *(b.atom for b in bounds), *header[4:])
     ev.emit(OpenLoop(built, root, ev.span))  # type: ignore[arg-type]
     # a `while True` without `break` never ends normally

@@ -15,6 +15,7 @@ from typing import Any
 from tapec.frontend import complex_arithmetic, numba_types
 from tapec.frontend.allocation import id_of
 from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.rebuilt import gathered, spread
 from tapec.frontend.tail_exits import RETURN
 from tapec.frontend.values import (
     Complex,
@@ -26,6 +27,7 @@ from tapec.frontend.values import (
     Maybe,
     MaybeNone,
     Poison,
+    Rebuilt,
     Static,
     Sym,
     Template,
@@ -87,7 +89,28 @@ def merge(ev: Evaluator, name: str, first: Value | None, second: Value | None, w
     if isinstance(first, Tup) and isinstance(second, Tup) and len(first.items) == len(second.items):
         items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
         return Tup(tuple(item for item in items if item is not None), first.cls)
+    one, other = (_spread(ev, value, way) for way, value in zip(ways, (first, second), strict=True))
+    if isinstance(one, Rebuilt) and isinstance(other, Rebuilt):
+        return _merge_containers(ev, name, one, other, ways)
     return _poison(name, first, second)
+
+
+def _spread(ev: Evaluator, value: Value, way: Way) -> Value | None:
+    """What a container holds at the end of a way."""
+    with way.end(ev):
+        return value if isinstance(value, Rebuilt) else spread(ev, value)
+
+
+def _merge_containers(ev: Evaluator, name: str, first: Rebuilt, second: Rebuilt, ways: tuple[Way, Way]) -> Value:
+    """Lists of one length, or dicts with the same keys, item by item."""
+    if first.keys != second.keys or len(first.items) != len(second.items):
+        return _poison(name, first, second)
+    items = [merge(ev, name, a, b, ways) for a, b in zip(first.items, second.items, strict=True)]
+    poison = next((item for item in items if isinstance(item, Poison)), None)
+    if poison is not None:
+        return poison
+    made: Value = gathered(ev, Rebuilt(first.keys, tuple(item for item in items if item is not None)))
+    return made
 
 
 def _merge_complex(ev: Evaluator, name: str, first: Value, second: Value, ways: tuple[Way, Way]) -> Value:
@@ -266,7 +289,7 @@ def leaves(value: Value | Contents | None, path: tuple[Any, ...] = ()) -> list[t
             return [(path, value)]
         case Complex(re=re, im=im):
             return [((*path, "re"), re), ((*path, "im"), im)]
-        case Tup(items=items) | Items(values=items):
+        case Tup(items=items) | Items(values=items) | Rebuilt(items=items):
             return [leaf for k, item in enumerate(items) for leaf in leaves(item, (*path, k))]
         case Maybe(value=inner, flag=flag) | MaybeNone(value=inner, present=flag):
             return [*leaves(inner, (*path, "value")), ((*path, "flag"), _flag(flag))]
@@ -286,6 +309,8 @@ def rebuild(value: Any, new: Callable[[tuple[Any, ...], Sym], Sym], path: tuple[
             return value if same else Complex(new_re, new_im, contiguous=value.contiguous)
         case Tup(items=items, cls=cls):
             return Tup(tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)), cls)
+        case Rebuilt(keys=keys, items=items):
+            return Rebuilt(keys, tuple(rebuild(item, new, (*path, k)) for k, item in enumerate(items)))
         case Maybe(value=inner, flag=flag, name=name):
             flag_sym = new((*path, "flag"), _flag(flag))
             return Maybe(rebuild(inner, new, (*path, "value")), flag_sym.atom, name)

@@ -170,6 +170,19 @@ class Lst(Value):
 
 
 @dataclass(frozen=True, eq=False)
+class RebuiltList(Lst):
+    """A list, or the keys of a dict, for which ways have met that bring containers of their own (`rebuilt.py`)."""
+
+
+@dataclass(frozen=True)
+class Rebuilt(Value):
+    """What a list or dict holds; with its keys, if it is a dict."""
+
+    keys: tuple[Any, ...] | None
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Progress(Lst):
     """How far an iterator has run, which is state like a list's contents (`iterators.py`).
 

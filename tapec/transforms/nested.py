@@ -14,10 +14,11 @@ from typing import Any
 from tapec.analyses.aliases import handed_on
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
 from tapec.frontend.complex_arithmetic import each, joined, parts
+from tapec.frontend.dicts import get, keys_of, new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import Complex, Lst, Static, Sym, Tup, Value, describe, static_int
+from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Static, Sym, Tup, Value, describe, static_int
 from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
@@ -68,11 +69,12 @@ def call_derivative(
     if kind == "hvp" and not args:
         ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
     vector = args.pop() if kind == "hvp" else None
-    parameters = Parameters(ev)
-    inner_args, inner_kwargs = parameters.bind_all(callee, args, kwargs)
     single = not isinstance(wrt, tuple)
+    parameters = Parameters(ev, [_pick(ev, one, args, kwargs, callee, node) for one in ((wrt,) if single else wrt)])
+    inner_args, inner_kwargs = parameters.bind_all(callee, args, kwargs)
     chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in ((wrt,) if single else wrt)]
     result, block = parameters.called(callee, inner_args, inner_kwargs, node)
+    parameters.check_kept(node)
     sources = [leaf for value in chosen for leaf in leaves(ev, value, node)]
     core, constants, structure = prepared(ev, parameters, block, result, sources, node)
     if kind in JACOBIANS:
@@ -196,10 +198,13 @@ class Parameters:
 
     copies  the statements that define them
     names   the names, with what the user calls the argument that each belongs to
+    kept    lists and dicts that the derivative is taken by, with what they held at the call
     """
 
-    def __init__(self, ev: Evaluator) -> None:
+    def __init__(self, ev: Evaluator, sources: Iterable[Value] = ()) -> None:
         self.ev = ev
+        self.sources = tuple(sources)
+        self.kept: list[tuple[Value, Any]] = []
         self.copies: list[Assign] = []
         self.names: dict[str, str] = {}
 
@@ -212,11 +217,17 @@ class Parameters:
         own = [self.bind(label, arg, title) for label, arg, title in zip(labels, args, titles, strict=True)]
         return own, {key: self.bind(key, value, key) for key, value in kwargs.items()}
 
-    def bind(self, label: str, value: Value, title: str = "") -> Value:
+    def bind(self, label: str, value: Value, title: str = "", inside: bool = False) -> Value:
         ev = self.ev
+        inside = inside or any(value is one for one in self.sources)
         if isinstance(value, Tup):
-            items = (self.bind(f"{label}_{k}", item, f"{title}_{k}") for k, item in enumerate(value.items))
+            items = (self.bind(f"{label}_{k}", item, f"{title}_{k}", inside) for k, item in enumerate(value.items))
             return Tup(tuple(items), value.cls)
+        if inside and (held := contents(ev, value)) is not None:
+            own = {key: self.bind(f"{label}_{key}", item, f"{title}_{key}", inside) for key, item in held.items()}
+            made = container(ev, value, own)
+            self.kept.append((made, own))
+            return made
         if isinstance(value, Complex):
             inner: Value = each(ev, value, lambda part: self.bind(label, part, title))
             return inner
@@ -230,6 +241,14 @@ class Parameters:
             ev.roots[name] = ev.roots.get(value.atom.id, frozenset())
         return Sym(Name(name), value.type)
 
+
+    def check_kept(self, node: Any) -> None:
+        """Refuse a function that changes a list or dict that its derivative is taken by."""
+        for made, own in self.kept:
+            now = contents(self.ev, made)
+            if now is None or now.keys() != own.keys() or any(now[key] is not one for key, one in own.items()):
+                what = f"a derivative by {describe(made)} that the function changes"
+                self.ev.fail(UnsupportedSyntax, what, node, hint="change a copy of it")
 
     def called(self, callee: Value, args: list[Value], kwargs: dict[str, Value], node: Any) -> tuple[Value, Block]:
         """What a function returns for arguments with these names, and the statements that compute it, apart."""
@@ -296,7 +315,29 @@ def parameter_names(callee: Value) -> list[str]:
     return []
 
 
+def contents(ev: Evaluator, value: Value) -> dict[Any, Value] | None:
+    """What a dict, or a list of known length, holds, by key or position; None for other values."""
+    if isinstance(value, Dct) and value.cls is dict:
+        return {key: get(ev, value, key) for key in keys_of(ev, value)}
+    if not isinstance(value, Lst) or type(value) not in (Lst, RebuiltList):
+        return None
+    if isinstance(held := ev.heap.get(value), Items):
+        return dict(enumerate(held.values))
+    return None
+
+
+def container(ev: Evaluator, like: Value, items: dict[Any, Value]) -> Value:
+    """A new dict or list, as `like` is one."""
+    if isinstance(like, Dct):
+        return new_dict(ev, items)
+    made = Lst("list")
+    ev.heap[made] = Items(tuple(items.values()))
+    return made
+
+
 def leaves(ev: Evaluator, value: Value, node: Any) -> list[str]:
+    if (held := contents(ev, value)) is not None:
+        return [leaf for item in held.values() for leaf in leaves(ev, item, node)]
     if isinstance(value, Tup):
         return [leaf for item in value.items for leaf in leaves(ev, item, node)]
     if isinstance(value, Complex):
@@ -330,6 +371,8 @@ def _joined(ev: Evaluator, re: Value, im: Value) -> Value:
 
 
 def rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
+    if (held := contents(ev, value)) is not None:
+        return container(ev, value, {key: rebuild(ev, item, bars) for key, item in held.items()})
     if isinstance(value, Tup):
         return Tup(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
     if isinstance(value, Complex):

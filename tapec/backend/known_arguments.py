@@ -1,0 +1,76 @@
+"""Arguments that are known while compiling: functions, classes, dtypes, modules and text.
+
+Numba has no type for them, or one that does not say which they are.  A call passes them on as Numba passes a default
+that was left out: their value is in the type, and a derivative is compiled for each.  A lambda that is made anew at
+every call is the one that was met before, if its code and what it holds are the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from tapec_runtime.locking import compiling
+
+_BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc, Dispatcher)
+_KNOWN = (*_BY_IDENTITY, str, np.dtype, types.FunctionType, types.MethodType, functools.partial)
+# the functions met last, by what they are
+_met: OrderedDict[Any, Any] = OrderedDict()
+_MOST = 512
+
+
+class _Unlike(Exception):
+    """A function holds what is told from others by identity alone, and may not live long."""
+
+
+def is_known(value: Any) -> bool:
+    """Whether an argument is known while compiling."""
+    return isinstance(value, _KNOWN) or hasattr(value, "__tapec_lower__")
+
+
+@compiling
+def canonical(value: Any) -> Any:
+    """Of functions with equal code that hold equal numbers, text and functions, the one that was met first."""
+    if not isinstance(value, types.FunctionType | functools.partial):
+        return value
+    try:
+        key = _key(value)
+    except _Unlike:
+        return value
+    found = _met.setdefault(key, value)
+    _met.move_to_end(key)
+    if len(_met) > _MOST:
+        _met.popitem(last=False)
+    return found
+
+
+def _key(value: Any) -> Any:
+    """What tells a value from others; raises _Unlike."""
+    match value:
+        case types.FunctionType():
+            try:
+                cells = tuple(_key(cell.cell_contents) for cell in value.__closure__ or ())
+            except ValueError:  # nothing is bound to it yet
+                raise _Unlike from None
+            defaults = _key(value.__defaults__ or ()), _named(value.__kwdefaults__ or {})
+            return "function", value.__code__, id(value.__globals__), cells, defaults, _named(vars(value))
+        case functools.partial():
+            return "partial", _key(value.func), _key(value.args), _named(value.keywords)
+        case float() | complex():
+            return type(value), repr(value)
+        case None | bool() | int() | str() | np.dtype():
+            return type(value), value
+        case tuple() if type(value) is tuple:
+            return tuple(map(_key, value))
+    if isinstance(value, _BY_IDENTITY):
+        return "object", id(value)
+    raise _Unlike
+
+
+def _named(values: dict[str, Any]) -> Any:
+    return tuple((name, _key(one)) for name, one in values.items())
