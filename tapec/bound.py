@@ -42,7 +42,7 @@ class Bound:
     def left(self, names: Names) -> inspect.Signature:
         """The signature of the callable."""
         free = [names[name] for name in self.free(names)]
-        return inspect.Signature(sorted(free, key=lambda one: one.default is not one.empty))
+        return inspect.Signature(sorted(free, key=lambda one: (one.kind, one.default is not one.empty)))
 
     def wrt(self, wrt: Any, names: Names) -> Any:
         """`wrt` of the callable as that of the function: positions count the parameters that are free."""

@@ -17,6 +17,7 @@ from tapec.backend.callee_text import callees_text
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
 from tapec.frontend.alike import lowered_alike
+from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.journal import Listener, stage
@@ -228,7 +229,9 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
 
 
 def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
+    """The parameters of a generated function, whose text must find its own names: `range`, `np`."""
     names = list(parameters(function))
+    names = [f"{name}_" if name in RESERVED and f"{name}_" not in names else name for name in names]
     return tuple(names[k] if k < len(names) else f"{names[-1]}_{k}" for k in range(count))
 
 

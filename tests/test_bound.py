@@ -351,3 +351,66 @@ def test_a_pullback_is_of_what_its_value_was(monkeypatch):
     assert pulled(1.0) == before
     with pytest.raises(UsageError, match="is not what it was when `vjp` ran it"):
         late(1.0)
+
+
+def gathers(x, *rest, k=2.0, **named):
+    return x * k * len(rest) + sum(rest) * named.get("z", 1.0)
+
+
+def test_arguments_are_gathered_as_python_does():
+    assert tapec.value_and_grad(gathers)(3.0, 1.0, 2.0, k=5.0, z=7.0) == (51.0, 10.0)
+    assert tapec.grad(gathers, (0, 1, 2))(3.0, 1.0, 2.0, k=5.0, z=7.0) == (10.0, 7.0, 7.0)
+    assert tapec.grad(gathers, "k")(3.0, 1.0, 2.0) == 6.0
+    assert tapec.vjp(gathers, 3.0, 4.0, 5.0)[1](1.0) == (4.0, 1.0, 1.0)
+    assert tapec.grad(lambda x, **named: x * named["a"], "named")(3.0, a=2.0) == {"a": 3.0}
+    assert str(inspect.signature(tapec.grad(gathers))) == "(x, *rest, k=2.0, **named)"
+    with pytest.raises(tapec.errors.UsageError, match="has no parameter 1 that is free"):
+        tapec.grad(lambda x, **named: x * named["a"], 1)
+    with pytest.raises(tapec.errors.UsageError, match="has its argument already"):
+        tapec.grad(functools.partial(gathers, k=3.0), "k")
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        tapec.grad(lambda x, *rest, k: x)(1.0, k=1.0, q=2.0)
+
+
+def applied(x, function, dtype=np.float64):
+    return function(x) + np.zeros(1, dtype)[0]
+
+
+def test_functions_and_types_are_arguments():
+    made = tapec.grad(applied)
+    assert [made(3.0, lambda z: z * z) for _ in range(2)] == [6.0, 6.0]
+    assert [made(3.0, lambda z, k=k: z * k) for k in (2.0, 5.0, 2.0)] == [2.0, 5.0, 2.0]
+    assert made(0.5, np.sin, np.float32) == np.cos(0.5)
+    assert made(3.0, functools.partial(pow, 2.0)) == pytest.approx(np.log(2.0) * 8.0)
+    assert tapec.jvp(applied, (3.0, np.square), (1.0, None)) == (9.0, 6.0)
+    assert tapec.vjp(applied, 3.0, np.square)[1](1.0) == (6.0, None)
+    assert tapec.hessian(applied)(2.0, lambda z: z**3) == 12.0
+
+
+def test_a_function_that_is_an_argument_is_as_it_is_at_each_call():
+    table = np.array([2.0])
+    made = tapec.grad(applied)
+
+    def scaled(x):
+        return x * table[0]
+
+    assert made(3.0, scaled) == 2.0
+    table[0] = 5.0
+    assert made(3.0, scaled) == 5.0
+
+
+def product(d):
+    return d["a"] * d["b"] ** 2
+
+
+def test_results_and_cotangents_have_the_callers_types():
+    point = {"a": 2.0, "b": 3.0}
+    value, pull = tapec.vjp(tapec.grad(product), point)
+    assert value == {"a": 9.0, "b": 12.0}
+    assert pull({"b": 0.0, "a": 1.0}) == ({"a": 0.0, "b": 6.0},)
+    assert tapec.jvp(product, (point,), ({"b": 0.0, "a": 1.0},)) == (18.0, 9.0)
+    assert tapec.hvp(product)(point, {"b": 1.0, "a": 0.0}) == {"a": 6.0, "b": 4.0}
+    assert tapec.vjp(lambda l: l, [1.0, 2.0])[0] == (1.0, 2.0)
+    for wrong in ({"a": 1.0, "c": 1.0}, {"a": 1.0}):
+        with pytest.raises(tapec.errors.UsageError, match="has the keys"):
+            pull(wrong)

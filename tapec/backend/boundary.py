@@ -35,6 +35,8 @@ class Boundary:
             if isinstance(tree, str):
                 self.labels.append(tree)
             else:
+                while label in params or label in self.labels:
+                    label += "_"
                 self.labels.append(label)
                 if isinstance(tree, tuple | Pair):
                     self.unpack += _taken_apart(tree, label)

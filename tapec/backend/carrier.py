@@ -16,14 +16,12 @@ def signature_function(function: types.FunctionType, name: str, doc: str, extra:
     `keyword_only`.  A last parameter of the name `extra` takes the defaults away.
     """
     signature = inspect.signature(function, follow_wrapped=False)
-    variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in signature.parameters.values())
     namespace: dict[str, Any] = {}
     parts: list[str] = []
     for param in signature.parameters.values():
         text = f"*{param.name}" if param.kind is inspect.Parameter.VAR_POSITIONAL else param.name
-        if param.kind is inspect.Parameter.KEYWORD_ONLY and variadic:
-            raise UnsupportedType(f"`{function.__name__}` has a keyword-only parameter `{param.name}` beside `*args`")
-        if param.default is inspect.Parameter.empty and any("=" in part for part in parts):
+        required = param.default is param.empty and param.kind is not param.VAR_POSITIONAL
+        if required and any("=" in part for part in parts):
             raise UnsupportedType(
                 f"`{function.__name__}` has a keyword-only parameter `{param.name}` without default after one with",
                 hint="give it a default",

@@ -88,7 +88,7 @@ def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> lis
 
 
 def _hashable(value: Any) -> Any:
-    return value if isinstance(value, str | np.dtype) else id(value)
+    return value if isinstance(value, np.dtype) else id(value)
 
 
 def read_by(program: Program) -> list[staleness.Read]:
@@ -117,11 +117,17 @@ def call_structured(derivative: Any, request: Request | None, names: list[str], 
 def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:
     position = next((k for k, arg in enumerate(args) if argument_types((arg,)) is None), 0)
     name, given = names[min(position, len(names) - 1)], args[position]
+    is_ = "is"
+    while isinstance(given, tuple) and argument_types((given,)) is None:
+        inner = [item for item in given if argument_types((item,)) is None]
+        if not inner:
+            break
+        given, is_ = inner[0], "holds"
     found = type(given).__name__
     if isinstance(given, np.ndarray):
         found += f" of dtype {given.dtype.str}"
     return UnsupportedType(
-        f"argument `{name}` of `{derivative.__name__}` is a {found}, which has no Numba type",
+        f"argument `{name}` of `{derivative.__name__}` {is_} a {found}, which has no Numba type",
         hint="pass numbers, NumPy arrays, or tuples of those",
     )
 

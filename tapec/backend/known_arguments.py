@@ -1,4 +1,4 @@
-"""Arguments that are known while compiling: functions, classes, dtypes, modules and text.
+"""Arguments that are known while compiling: functions, classes, dtypes and modules.
 
 Numba has no type for them, or one that does not say which they are.  A call passes them on as Numba passes a default
 that was left out: their value is in the type, and a derivative is compiled for each.  A lambda that is made anew at
@@ -18,7 +18,7 @@ from numba.core.dispatcher import Dispatcher
 from tapec_runtime.locking import compiling
 
 _BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc, Dispatcher)
-_KNOWN = (*_BY_IDENTITY, str, np.dtype, types.FunctionType, types.MethodType, functools.partial)
+_KNOWN = (*_BY_IDENTITY, np.dtype, types.FunctionType, types.MethodType, functools.partial)
 # the functions met last, by what they are
 _met: OrderedDict[Any, Any] = OrderedDict()
 _MOST = 512

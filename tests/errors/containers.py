@@ -346,3 +346,12 @@ def filter_over_an_array(x):
     for v in filter(lambda v: v > 1.0, x):
         s += v
     return s
+
+
+@refused(1.0)
+def list_that_a_loop_made_anew(x):
+    values = [x, x]
+    for _ in range(3):
+        values[0] = 2.0 * values[0]
+        values = [1.5 * v for v in values]
+    return values[0]

@@ -390,3 +390,12 @@ def array_of_another_byte_order():
 @misuse
 def masked_array():
     tapec.grad(lambda x: np.sum(x * x))(np.ma.masked_array(VECTOR, [True, False, False]))
+
+
+@refused(1.0)
+def derivative_by_a_dict_that_is_changed(x):
+    def f(d):
+        d["a"] = 2.0 * d["a"]
+        return d["a"]
+
+    return tapec.grad(f)({"a": x})["a"]

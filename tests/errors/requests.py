@@ -149,11 +149,6 @@ def list_that_holds_itself(x):
 
 
 @refused(1.0)
-def keyword_only_parameter(*x, scale=1.0):
-    return x[0] * scale
-
-
-@refused(1.0)
 def keyword_only_parameter_without_default(x=1.0, *, scale):
     return x * scale
 
@@ -342,3 +337,22 @@ def signature_of_no_type():
 @misuse
 def signature_of_a_number():
     tapec.emit(square, signature=(numba.optional(numba.float64),))
+
+
+@misuse
+def cotangent_with_other_keys():
+    _, pull = tapec.vjp(tapec.grad(lambda d: d["a"] * d["b"]), {"a": 1.0, "b": 2.0})
+    pull({"a": 1.0, "c": 2.0})
+
+
+@misuse
+def source_that_takes_arguments_by_name_alone():
+    tapec.grad(lambda x, **named: x, 1)
+
+
+@misuse
+def source_by_name_that_has_its_argument():
+    def f(x, *rest, k):
+        return x * k
+
+    tapec.grad(functools.partial(f, k=2.0), "k")
