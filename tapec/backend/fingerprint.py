@@ -14,6 +14,7 @@ import enum
 import functools
 import hashlib
 import linecache
+import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -109,7 +110,7 @@ def record(
     names: dict[int, set[str]] = {}
     owners: dict[int, Any] = {}
     for (owner, name), value in reads.items():
-        if trusted(owner):
+        if trusted(owner) and not isinstance(owner, types.ModuleType):
             continue
         if read(owner, name) is not value:
             raise Uncacheable(f"`{name}` changed while its reader was compiled")
@@ -124,8 +125,53 @@ def record(
 
 
 def trusted(obj: Any) -> bool:
-    """Whether the versions of packages say what `obj` is."""
-    return _package(obj) in TRUSTED
+    """Whether the versions of packages say what `obj` is: by where it lives, not by what it says of itself.
+
+    A function's code is in a file of a package, and all that it holds is trusted; a class is what the name of its
+    module says; a module is imported.  What a module holds may have been set by others: its reads are noted.
+    """
+    package = _package(obj)
+    if package not in TRUSTED:
+        return False
+    if isinstance(obj, types.FunctionType):
+        return _is_librarys(obj) and all(map(_harmless, obj.__closure__ or ()))
+    if isinstance(obj, types.ModuleType):
+        return sys.modules.get(obj.__name__) is obj
+    if isinstance(obj, type):
+        return _found(obj.__module__, obj.__qualname__) is obj
+    return True
+
+
+def _is_librarys(function: types.FunctionType) -> bool:
+    return _package(function) in TRUSTED and _in_package(function.__code__.co_filename, _package(function))
+
+
+@functools.cache
+def _in_package(file: str, package: str) -> bool:
+    """Whether a file is one of a package's, or the one that a module is."""
+    home = getattr(sys.modules.get(package), "__file__", None)
+    if home is None:
+        return False
+    return file == home or (os.path.basename(home) == "__init__.py" and file.startswith(os.path.dirname(home) + os.sep))
+
+
+def _harmless(cell: Any) -> bool:
+    """Whether what a function of a package holds is the package's, too."""
+    try:
+        held = cell.cell_contents
+    except ValueError:
+        return True
+    if isinstance(held, tuple | list | set | frozenset):
+        return all(_plain(item) or _told_by_name(item) for item in held)
+    return _plain(held) or _told_by_name(held)
+
+
+def _found(module: str, qualname: str) -> Any:
+    """What a name of a module leads to."""
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
 
 
 def _package(obj: Any) -> str:
@@ -135,12 +181,14 @@ def _package(obj: Any) -> str:
 
 
 def _told_by_name(obj: Any) -> bool:
-    """Whether `obj` is a function, class or module of a trusted package, and not made of the user's."""
-    if isinstance(obj, types.FunctionType | types.ModuleType | type):
+    """Whether `obj` is a function or class of a trusted package, and not made of the user's."""
+    if isinstance(obj, types.FunctionType | type):
         return trusted(obj)
     if isinstance(obj, np.ufunc):
         return any(getattr(sys.modules.get(name), obj.__name__, None) is obj for name in ("numpy", "scipy.special"))
     # functions of NumPy and Numba are objects of many kinds
+    if isinstance(obj, types.ModuleType):
+        return False
     return _package(type(obj)) in ("builtins", "numba", "numpy") and trusted(obj) and hasattr(obj, "__name__")
 
 
@@ -265,7 +313,7 @@ class Walk:
         if own is not None:
             self.feed("keyed", type(obj).__qualname__)
             self.value(own(obj))
-        elif isinstance(obj, types.FunctionType) and trusted(obj) and obj.__closure__ and _package(obj) == "tapec":
+        elif isinstance(obj, types.FunctionType) and obj.__closure__ and _is_librarys(obj) and not trusted(obj):
             raise Uncacheable(f"{obj.__qualname__} may hold functions of the user's")
         elif (callback := callback_function(obj)) is not None:
             # which says that its module is Numba's

@@ -34,7 +34,7 @@ class Reads:
 
     def note(self, found: Iterable[Read], functions: Iterable[Any]) -> None:
         """Add values, each with its owner and its name there, and functions that were reached."""
-        self._known += [(*one, _state(one[2])) for one in found if not trusted(one[0])]
+        self._known += [(*one, _state(one[2])) for one in found if not _is_librarys(one[0])]
         plain = (one for one in functions if isinstance(one, types.FunctionType) and not trusted(one))
         self._functions += [_Reached(one) for one in plain]
 
@@ -44,6 +44,11 @@ class Reads:
         return any(_state(read(owner, name)) != state for owner, name, _, state in self._known) or any(
             one.changed for one in self._functions
         )
+
+
+def _is_librarys(owner: Any) -> bool:
+    """Whether what is read is told by the versions of packages; a module of one may have been changed."""
+    return trusted(owner) and not isinstance(owner, types.ModuleType)
 
 
 class _Reached:

@@ -126,6 +126,9 @@ def _static_attribute(ev: Evaluator, obj: Any, attr: str, node: Any) -> Value:
         found = getattr(obj, attr)
     except AttributeError:
         ev.fail(UndefinedName, f"{describe(Static(obj))} has no attribute `{attr}`", node)
+    if ev.frame is not None and ev.frame.library:
+        # told by our own version
+        return wrap(ev, found, node, ("attribute", obj, attr))
     if isinstance(obj, types.ModuleType | type):
         ev.reads[obj, attr] = found
     else:

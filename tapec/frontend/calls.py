@@ -6,6 +6,7 @@ import collections
 import functools
 import inspect
 import math
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -298,7 +299,7 @@ def dotted_name(obj: Any) -> str:
     if isinstance(obj, types.BuiltinMethodType) and module == "":
         owner = type(obj.__self__).__module__
         module = owner
-    if module.startswith("tapec_runtime."):
+    if module.startswith("tapec_runtime.") and getattr(sys.modules.get(module), name, None) is obj:
         return f"tapec_runtime.{name}"
     if module.startswith("numpy"):
         for prefix, namespace in (("np", np), ("np.linalg", np.linalg), ("np.random", np.random)):

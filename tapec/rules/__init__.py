@@ -10,6 +10,9 @@ import builtins
 import functools
 import math
 import operator
+import os
+import sys
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +58,7 @@ _OPERATORS: dict[str, tuple[Any, ...]] = {
 }
 
 _RUNTIME = "tapec_runtime"
+_NUMPY = os.path.dirname(np.__file__) + os.sep
 
 
 def rule_for(fn: str) -> Rule | None:
@@ -66,8 +70,10 @@ def function_name(obj: object) -> str | None:
     """The operation that a Python function stands for; None if there is no rule."""
     module = getattr(obj, "__module__", None)
     if isinstance(module, str) and module.partition(".")[0] == _RUNTIME:
-        name = f"{_RUNTIME}.{getattr(obj, '__name__', '')}"
-        return name if name in RULES else None
+        name = getattr(obj, "__name__", "")
+        # `functools.wraps` has another function say that it is from there
+        own = getattr(sys.modules.get(module), name, None) is obj
+        return f"{_RUNTIME}.{name}" if own and f"{_RUNTIME}.{name}" in RULES else None
     try:
         return _names().get(obj)
     except TypeError:  # unhashable
@@ -91,4 +97,7 @@ def _functions(fn: str) -> Iterator[object]:
     homes: dict[str, Any] = {"": builtins, "np": np, "cast": np, "math": math}
     # NumPy 1 lacks the names of the array API
     if fn not in _OPERATORS and module in homes and hasattr(homes[module], name):
-        yield getattr(homes[module], name)
+        found = getattr(homes[module], name)
+        # where somebody has put a function of his own in its place, the name says nothing
+        if not isinstance(found, types.FunctionType) or found.__code__.co_filename.startswith(_NUMPY):
+            yield found
