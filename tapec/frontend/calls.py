@@ -203,6 +203,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
         return call_cached(ev, obj, args, kwargs, node)
     if (found := numba_calls.call(ev, obj, args, kwargs, node)) is not None:
         return found
+    if dotted in STATIC:
+        return _known_call(ev, obj, args, kwargs, node)
     function = undecorated(obj)
     if function is not None:
         if ev.frame is not None and ev.frame.library and carried(function) is None:
@@ -211,8 +213,6 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
     under = vectorised.function_of(obj)
     if under is not None:
         return vectorised.call(ev, obj, under, args, kwargs, node)
-    if dotted in STATIC:
-        return _known_call(ev, obj, args, kwargs, node)
     method = inspect.getattr_static(type(obj), "__call__", None)
     if isinstance(method, types.FunctionType) and not type(obj).__module__.startswith("numba."):
         return call_function(ev, method, [Static(obj), *args], kwargs, node)

@@ -176,7 +176,8 @@ def copy(ev: Evaluator, value: Value, dtype: str | None = None, node: Any = None
     value = ev.materialise(value)
     if isinstance(value, Tup | Lst):
         return as_array(ev, value, node, dtype)
-    assert isinstance(value, Sym | Complex)
+    if not isinstance(value, Sym | Complex):
+        ev.fail(TypeMismatch, f"{describe(value)} is no array", node)
     if isinstance(value.type, Scalar):
         result = allocation.allocate(ev, dtype or value.type.dtype, ())
         stores.write_into(ev, result, value, node)

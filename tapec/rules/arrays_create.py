@@ -109,21 +109,22 @@ def indices(dimensions):
     return out
 
 
-def meshgrid(x, y, indexing="xy"):
-    """The coordinates of a grid's points from those of its two axes."""
-    x = np.asarray(x)
-    y = np.asarray(y)
-    if indexing == "xy":
-        across = np.empty((y.size, x.size), x.dtype)
-        down = np.empty((y.size, x.size), y.dtype)
-        across[...] = x
-        down[...] = y[:, np.newaxis]
-        return across, down
-    across = np.empty((x.size, y.size), x.dtype)
-    down = np.empty((x.size, y.size), y.dtype)
-    across[...] = x[:, np.newaxis]
-    down[...] = y
-    return across, down
+def meshgrid(*xi, indexing="xy"):
+    """The coordinates of a grid's points from those of its axes."""
+    if indexing != "xy" and indexing != "ij":
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    arrays = tuple(np.asarray(x) for x in xi)
+    count = len(arrays)
+    swapped = indexing == "xy" and count > 1
+    sizes = tuple(x.size for x in arrays)
+    shape = (sizes[1], sizes[0]) + sizes[2:] if swapped else sizes
+    made: tuple[Any, ...] = ()
+    for k, x in enumerate(arrays):
+        place = 1 - k if swapped and k < 2 else k
+        out = np.empty(shape, x.dtype)
+        out[...] = x.reshape((1,) * place + (x.size,) + (1,) * (count - place - 1))
+        made = made + (out,)
+    return made
 
 
 def asarray_chkfinite(a, dtype=None):

@@ -12,9 +12,9 @@ from tapec.rules.arrays_reduce import mean
 from tapec.rules.arrays_shape import atleast_2d, broadcast_shapes, concatenate
 
 
-def matmul(a, b):
+def matmul(x1, x2):
     """Matrix product of arrays with one or two axes."""
-    return np.asarray(a) @ np.asarray(b)
+    return np.asarray(x1) @ np.asarray(x2)
 
 
 def vdot(a, b):
@@ -265,7 +265,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
     return values
 
 
-def unwrap(p, discont=None, axis=-1, period=6.283185307179586):
+def unwrap(p, discont=None, axis=-1, *, period=6.283185307179586):
     """Phases with jumps of more than half a period removed, along an axis."""
     p = np.asarray(p)
     place = within(axis, p.ndim)

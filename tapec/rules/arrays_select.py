@@ -255,6 +255,20 @@ def clip(a, a_min=None, a_max=None, out=None):
     return out
 
 
+def copyto(dst, src, casting="same_kind", where=True):
+    """Store an array, or where a condition holds its elements, into another one."""
+    values = np.asarray(src)
+    if casting != "same_kind":
+        raise TypeError("np.copyto is taken with casting='same_kind'")
+    if dst.dtype.kind != "f" and dst.dtype.kind != "c" and (values.dtype.kind == "f" or values.dtype.kind == "c"):
+        raise TypeError("Cannot cast array data according to the rule 'same_kind'")
+    if isinstance(where, bool):
+        if where:
+            dst[...] = values
+    else:
+        dst[...] = np.where(where, values, dst)
+
+
 def real(val):
     """The real part: of a real number or array, itself; of a complex array, a view."""
     return val
@@ -281,6 +295,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "triu": triu,
     "fill_diagonal": fill_diagonal,
     "clip": clip,
+    "copyto": copyto,
     "real": real,
 }
 

@@ -177,10 +177,10 @@ def repeat(a, repeats, axis=None):
     return out
 
 
-def tile(a, reps):
+def tile(A, reps):
     """Repeat a whole array along each axis."""
     counts = reps if isinstance(reps, tuple) else (reps,)
-    values = np.asarray(a)
+    values = np.asarray(A)
     for _ in AXES[: max(0, len(counts) - values.ndim)]:
         values = values[np.newaxis]
     counts = (1,) * (values.ndim - len(counts)) + counts

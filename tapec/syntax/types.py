@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 FLOATS = ("float32", "float64")
 
@@ -67,6 +67,15 @@ class Stack:
 
     def __str__(self) -> str:
         return f"stack({self.element})"
+
+
+def written(type_: Type) -> Type:
+    """The type of what is as large as an array, or a list of arrays, and is written into: its adjoint, or tangent."""
+    if isinstance(type_, Array) and type_.readonly:
+        return replace(type_, readonly=False)
+    if isinstance(type_, Stack) and isinstance(type_.element, Array) and type_.element.readonly:
+        return Stack(replace(type_.element, readonly=False))
+    return type_
 
 
 @dataclass(frozen=True, slots=True)

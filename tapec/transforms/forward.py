@@ -36,7 +36,7 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.custom_rule import Custom
-from tapec.syntax.types import Array, Scalar, Stack
+from tapec.syntax.types import Array, Scalar, Stack, written
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
 
@@ -84,7 +84,7 @@ class _Forward:
     def dot(self, name: str, emitter: Emitter) -> str:
         """The name of the tangent of `name`."""
         if name not in self.dots:
-            self.dots[name] = emitter.fresh(f"{name}_dot", self.types[name])
+            self.dots[name] = emitter.fresh(f"{name}_dot", written(self.types[name]))
         return self.dots[name]
 
     def tangent(self, atom: Atom, emitter: Emitter) -> Expr | None:

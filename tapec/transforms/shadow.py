@@ -31,7 +31,7 @@ from tapec.syntax.core import (
     Stmt,
 )
 from tapec.syntax.custom_rule import Custom
-from tapec.syntax.types import Array, Stack
+from tapec.syntax.types import Array, Stack, written
 from tapec.transforms.checkpoint_contents import Checkpointed
 from tapec.transforms.emitter import Emitter
 
@@ -63,8 +63,8 @@ class Shadows:
         """The shadow of an active array or stack."""
         if array not in self.names:
             last = self.lasts.get(array, array)
-            own = last == array
-            self.names[array] = self.emitter.fresh(f"{array}_bar", self.emitter.types[array]) if own else self.of(last)
+            made = written(self.emitter.types[array])
+            self.names[array] = self.emitter.fresh(f"{array}_bar", made) if last == array else self.of(last)
         return self.names[array]
 
     def entry(self, names: Iterable[str]) -> Block:

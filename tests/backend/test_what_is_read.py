@@ -151,7 +151,10 @@ def loss(g: Any) -> Any:
     return f
 
 
-@pytest.mark.parametrize("function", [np.square, tapec_runtime.special.exponent, tapec.grad], ids=str)
+LIBRARIES = {"numpy": np.square, "runtime": tapec_runtime.special.exponent, "tapec": tapec.grad}
+
+
+@pytest.mark.parametrize("function", LIBRARIES.values(), ids=LIBRARIES)
 def test_trust_follows_from_where_code_lives(function: Any):
     assert not trusted(scaled(function, 2.0))
     assert not trusted(type("ndarray", (), {"__module__": "numpy"}))

@@ -295,6 +295,7 @@ ARRAYS = {
     "trace": "np.trace(m[:, :3]), m[:, :3].trace()",
     "tril": "np.tril(m), x",
     "triu": "np.triu(m, 1), x",
+    "copyto": "put(m, z), x",
     "fill_diagonal": "filled(m, z), x",
     "concatenate": "np.concatenate((z, x)), np.concatenate((m, m), 1)",
     "concat": "np.concatenate((x, z)), x",
@@ -340,6 +341,11 @@ def test_every_function_of_arrays_is_tested():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ARRAYS)
 def test_function_of_arrays(name):
+    def put(m, z):
+        m = m.copy()
+        np.copyto(m, z[0])
+        return m
+
     def filled(m, z):
         m = m.copy()
         np.fill_diagonal(m, z[0])
@@ -347,5 +353,5 @@ def test_function_of_arrays(name):
 
     rng = np.random.default_rng(11)
     z, w, m = (rng.uniform(0.4, 1.5, shape) + 1j * rng.uniform(-1, 1, shape) for shape in (4, 4, (3, 4)))
-    f = from_text(f"def f(z, w, m, x):\n    return {ARRAYS[name]}\n", filled=filled)
+    f = from_text(f"def f(z, w, m, x):\n    return {ARRAYS[name]}\n", filled=filled, put=put)
     check(f, (z, w, m, rng.uniform(0.3, 1.2, 4)), skip_kinks=True)
