@@ -106,3 +106,8 @@ def more_patterns_than_a_class_names(p):
 @refused(VECTOR)
 def a_parameter_that_a_sum_lacks(x):
     return np.sum(x, initial=1.0)
+
+
+@refused(VECTOR)
+def text_where_an_array_is_wanted(x):
+    return np.meshgrid(x, x, "ij")[0].sum()
