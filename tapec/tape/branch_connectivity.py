@@ -2,15 +2,17 @@
 
 A source may be connected on one way through the block and not on another.  The branches are then
 decided by running the block up to them, and the derivative is taken of the way that was gone.
-Branches inside loops stay: a source that only some iterations connect counts as connected.
+Branches inside loops stay: a source that only some iterations connect counts as connected.  So do those of NumPy
+functions, which connect what they read and what they give, whether there are elements or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TypeGuard
 
-from tapec.syntax.core import Assign, Block, Function, If, Raise, Return, Stmt, ends_in_error, walk, writes
+from tapec.syntax.core import Assign, Block, For, Function, If, Raise, Return, Stmt, Store, ends_in_error, walk, writes
 from tapec.syntax.types import Type
 from tapec.tape.derive import DerivedProgram, GradientRequest, connections, inputs_of
 
@@ -19,7 +21,7 @@ _WAYS = 64
 
 def depends_on_the_way(request: GradientRequest) -> bool:
     """Whether the ways through the block differ in which sources are connected."""
-    if not any(isinstance(stmt, If) for stmt in request.block):
+    if not any(map(_chosen, request.block)):
         return False
     # merged arrays share memory in the whole block, and may not on any way
     found = {connections(request)}
@@ -35,7 +37,7 @@ def depends_on_the_way(request: GradientRequest) -> bool:
 def _ways(block: Block, types: Mapping[str, Type]) -> Iterator[Block]:
     """Every way through the branches of a block that floats may depend on, loops aside."""
     for place, stmt in enumerate(block):
-        if isinstance(stmt, If):
+        if _chosen(stmt):
             # nobody comes out of a side that raises
             sides = [side for side in (stmt.body, stmt.orelse) if not ends_in_error(side)]
             if not any(_moves_floats(side, types) for side in sides):
@@ -55,12 +57,29 @@ def _moves_floats(block: Block, types: Mapping[str, Type]) -> bool:
     )
 
 
+def of_one_call(stmt: Stmt) -> bool:
+    """Whether a loop, or a branch with one, is a NumPy function's own.
+
+    Then all that it does stands in the user's text as one expression.
+    """
+    if not isinstance(stmt, For | If):
+        return False
+    inside = tuple(walk((stmt,)))
+    fills = any(isinstance(inner, For | Store) for inner in inside)
+    return fills and stmt.span is not None and all(getattr(inner, "span", stmt.span) == stmt.span for inner in inside)
+
+
+def _chosen(stmt: Stmt) -> TypeGuard[If]:
+    """Whether a statement is a branch of the user's."""
+    return isinstance(stmt, If) and not of_one_call(stmt)
+
+
 def tests_of(block: Block, types: dict[str, Type]) -> DerivedProgram | None:
     """A program for the tests of the outermost branches; None if there are no branches."""
-    tests = tuple(stmt.test for stmt in block if isinstance(stmt, If))
+    tests = tuple(stmt.test for stmt in block if _chosen(stmt))
     if not tests:
         return None
-    last = max(place for place, stmt in enumerate(block) if isinstance(stmt, If))
+    last = max(place for place, stmt in enumerate(block) if _chosen(stmt))
     body = (*block[:last], Return(tests))
     inputs = inputs_of(body)
     return DerivedProgram(Function("tests", inputs, body, types), inputs, (), (), ())
@@ -74,7 +93,7 @@ def decided(block: Block, values: tuple[bool, ...]) -> Block:
 def _decided(block: Block, values: Iterator[bool]) -> Block:
     out: list[Stmt] = []
     for stmt in block:
-        if isinstance(stmt, If):
+        if _chosen(stmt):
             out += stmt.body if next(values) else stmt.orelse
         else:
             out.append(stmt)

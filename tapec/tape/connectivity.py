@@ -5,6 +5,9 @@ iterations, and on whether an element was read before it was written.  A program
 answers it: every number and array has a word of bits, one per source, that flow as derivatives do.
 Names that may stand for one array or another, such as buffers that a loop swaps, have the word in an
 array of one element, which goes by as many names as the array that it belongs to.
+
+A NumPy function connects what it reads and what it gives, also where there are no elements for its loops to visit
+or none that its branches choose: what those would move is moved once, behind them.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.types import INT64, Array
+from tapec.tape.branch_connectivity import of_one_call
 from tapec.tape.derive import DerivedProgram, GradientRequest, inputs_of, stopped_body
 from tapec.transforms.emitter import Emitter
 
@@ -182,18 +186,24 @@ class _Words:
         def inside(block: Block) -> Block:
             return tuple(new for inner in block for new in self.flow(inner))
 
+        if of_one_call(stmt):
+            return [stmt, *(new for inner in walk((stmt,)) for new in self.moved(inner))]
+        return [map_blocks(stmt, inside), *self.moved(stmt)]
+
+    def moved(self, stmt: Stmt) -> list[Stmt]:
+        """The statements that move the words along with one statement, but for those inside it."""
         match stmt:
             case Assign(target=target, value=value) if self.carries(target):
-                return [stmt, *self._assigned(target, value)]
+                return self._assigned(target, value)
             case Store(array=array, value=Name(id=value)) if self.carries(value) and self.carries(array):
-                return [stmt, *self._joined(array, value)]
+                return self._joined(array, value)
             case Push(stack=stack, value=Name(id=value)) if self.carries(value):
-                return [stmt, *self._joined(stack, value)]
+                return self._joined(stack, value)
             case Call(targets=targets, args=args):
                 given = [arg.id for arg in args if isinstance(arg, Name) and self.carries(arg.id)]
                 carried = [target for target in targets if self.carries(target)]
-                return [stmt, *(new for target in carried for arg in given for new in self._joined(target, arg))]
-        return [map_blocks(stmt, inside)]
+                return [new for target in carried for arg in given for new in self._joined(target, arg)]
+        return []
 
     def _joined(self, target: str, operand: str) -> list[Stmt]:
         first, own = self.read(target)
