@@ -108,8 +108,8 @@ def _length(a, before, inner, after):
     for k in np.ndindex(inner):
         x = a[before + k + after]
         total += x * x
-    # at 0 the square root has no derivative; 0 is the middle of what the norm may have there
-    return np.sqrt(total) if total > 0 else total
+    # at 0 the square root has no derivative; 0 is the middle of what the norm may have there; there is no second one
+    return np.sqrt(total) if total > 0 else total**1.5
 
 
 def _absolute_sum(a, before, inner, after):

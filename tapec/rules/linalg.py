@@ -136,12 +136,33 @@ def _add_inverse(a, factor, a_bar):
     a_bar += factor * inverse.T
 
 
+def _cofactors(a):
+    """The derivatives of the determinant, each the determinant of a minor: what is left of a singular matrix."""
+    count = a.shape[0]
+    out = np.ones(a.shape, a.dtype)
+    if count > 1:
+        minor = np.empty((count - 1, count - 1), a.dtype)
+        for i in range(count):
+            for j in range(count):
+                for k in range(count - 1):
+                    for m in range(count - 1):
+                        minor[k, m] = a[k + (k >= i), m + (m >= j)]
+                sign = 1 - 2 * ((i + j) % 2)
+                out[i, j] = sign * np.linalg.det(minor)
+    return out
+
+
 def det_tangent(y, a, a_dot):
+    if y == 0:
+        return np.sum(_cofactors(a) * a_dot)
     return y * _relative_change(a, a_dot)
 
 
 def det_adjoint(y, a, y_bar, a_bar):
-    _add_inverse(a, y_bar * y, a_bar)
+    if y == 0:
+        a_bar += y_bar * _cofactors(a)
+    else:
+        _add_inverse(a, y_bar * y, a_bar)
 
 
 def slogdet_tangent(y, a, a_dot):
@@ -229,12 +250,20 @@ def cholesky_seed_adjoint(y, lower, seed, y_bar, lower_bar, seed_bar):
 
 
 def _over_gaps(w, m):
-    """`m[i, j] / (w[j] - w[i])`, and 0 on the diagonal and wherever `m` is 0."""
+    """`m[i, j] / (w[j] - w[i])`, and 0 on the diagonal and wherever `m` is 0.
+
+    It is nan where two eigenvalues are one to rounding: which vectors belong to them is not told, and the quotient
+    would be one of two roundings.
+    """
+    count = m.shape[0]
     out = np.zeros(m.shape, m.dtype)
-    for i in range(m.shape[0]):
-        for j in range(m.shape[0]):
-            if i != j and m[i, j] != 0:
-                out[i, j] = m[i, j] / (w[j] - w[i])
+    if count > 0:
+        least = 4 * count * np.finfo(w.dtype).eps * max(abs(w[0]), abs(w[count - 1]))
+        for i in range(count):
+            for j in range(count):
+                if i != j and m[i, j] != 0:
+                    gap = w[j] - w[i]
+                    out[i, j] = m[i, j] / gap if abs(gap) > least else np.nan
     return out
 
 
@@ -295,7 +324,7 @@ PRIMITIVES: dict[str, Primitive] = {
         Primitive("np.dot", ("a", "b"), dot_tangent, dot_adjoint, "vectors and matrices; also `@`", _GILES),
         Primitive("np.linalg.solve", ("a", "b"), solve_tangent, solve_adjoint, "", _GILES),
         Primitive("np.linalg.inv", ("a",), inv_tangent, inv_adjoint, "", _GILES),
-        Primitive("np.linalg.det", ("a",), det_tangent, det_adjoint, "a singular matrix raises LinAlgError", _GILES),
+        Primitive("np.linalg.det", ("a",), det_tangent, det_adjoint, "of a singular matrix, the cofactors", _GILES),
         Primitive(
             "np.linalg.slogdet",
             ("a",),

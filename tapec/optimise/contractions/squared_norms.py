@@ -4,8 +4,12 @@
     s = h ** 2                          b = y * y
                                         s = a + b
 
-`abs(z) ** 2` of a complex number is such a square.  The root costs more than the rest, does not vectorise, and has a
-derivative that divides by it.
+    r = np.sqrt(t)            ->        s = t
+    s = r ** 2
+
+`abs(z) ** 2` of a complex number is such a square, and so are those of a norm and of a standard deviation: what is
+under their roots is never negative.  The root costs more than the rest, does not vectorise, and has a derivative that
+divides by it: at 0 there is none, where the square has one.
 """
 
 from __future__ import annotations
@@ -14,49 +18,114 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.optimise.simplify.name_origins import Fresh
-from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Op, Stmt, map_blocks, walk, written_in
+from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, map_blocks, walk, written_in
 from tapec.syntax.types import FLOAT64
 
 _LENGTHS = frozenset({"np.hypot", "math.hypot"})
+_ROOTS = frozenset({"np.sqrt", "math.sqrt"})
 
 
 def square_norms(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with squares in place of squared roots; see the module."""
-    lengths = {s.target for s in walk(function.body) if isinstance(s, Assign) and _is_length(s.value)}
-    if not lengths:
+    stmts = list(walk(function.body))
+    roots = any(isinstance(s, Assign) and isinstance(s.value, Op) and s.value.fn in _LENGTHS | _ROOTS for s in stmts)
+    if not roots or not any(map(_squared, stmts)):
         return function
     worker = _Squares(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
-def _is_length(value: object) -> bool:
-    return isinstance(value, Op) and value.fn in _LENGTHS
-
-
 class _Squares:
     def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
+        self.defs: dict[str, list[Stmt]] = {param: [] for param in function.params}
+        for stmt in walk(function.body):
+            if isinstance(stmt, Assign):
+                self.defs.setdefault(stmt.target, []).append(stmt)
 
     def block(self, block: Block) -> Block:
         """A block in which squares of lengths that it computes itself, from what has not changed since, are sums."""
-        known: dict[str, tuple[Atom, ...]] = {}
+        known: dict[str, Op] = {}
         out: list[Stmt] = []
         for stmt in block:
-            squared = _squared(stmt)
-            if isinstance(stmt, Assign) and squared in known and self.fresh.types[stmt.target] == FLOAT64:
-                out += self.sum_of_squares(stmt, known[squared])
+            root = known.get(_squared(stmt))
+            if isinstance(stmt, Assign) and root is not None and self.fresh.types[stmt.target] == FLOAT64:
+                out += self.square(stmt, root)
             else:
                 out.append(map_blocks(stmt, self.block))
             changed = written_in((stmt,))
-            known = {name: args for name, args in known.items() if not changed & {name, *_names(args)}}
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in _LENGTHS:
-                known[stmt.target] = stmt.value.args  # type: ignore[assignment]
+            known = {name: root for name, root in known.items() if not changed & {name, *_names(root)}}
+            found = self.root(stmt)
+            if found is not None:
+                known[found[0]] = found[1]
         return tuple(out)
 
-    def sum_of_squares(self, stmt: Assign, args: tuple[Atom, ...]) -> Iterator[Stmt]:
+    def root(self, stmt: Stmt) -> tuple[str, Op] | None:
+        """The name for which a statement computes a length or a root, and that."""
+        match stmt:
+            case Assign(target=target, value=Op(fn=fn) as value) if fn in _LENGTHS:
+                return target, value
+            case Assign(target=target, value=Op(fn=fn, args=(Name(id=under),)) as value) if fn in _ROOTS:
+                return (target, value) if self.nonnegative(under) else None
+            case If(body=body, orelse=orelse) if body and orelse:
+                return self.norm(stmt, body[-1], orelse[-1])
+        return None
+
+    def norm(self, stmt: If, first: Stmt, second: Stmt) -> tuple[str, Op] | None:
+        """A root that is taken on one side, where what is under it is positive; 0 on the other side."""
+        match first, second:
+            case Assign(target=target, value=Name(id=root)), Assign(target=other, value=Name(id=zero)):
+                made = [self.alone(name) for name in (root, zero, stmt.test.id if isinstance(stmt.test, Name) else "")]
+            case _:
+                return None
+        match made:
+            case [
+                Op(fn=fn, args=(Name(id=under),)) as value,
+                Op(fn="**", args=(Name(id=below), Const(value=1.5))),
+                Op(fn=">", args=(Name(id=tested), Const(value=0 | 0.0))),
+            ] if fn in _ROOTS and target == other and under == below == tested and self.nonnegative(under):
+                return target, value
+        return None
+
+    def alone(self, name: str) -> Op | None:
+        """The operation that a name is set by, if it is set once."""
+        match self.defs.get(name, ()):
+            case [Assign(value=Op() as value)]:
+                return value
+        return None
+
+    def nonnegative(self, name: str, assumed: frozenset[str] = frozenset()) -> bool:
+        """Whether a name is a number that is never negative, or nan; a sum of squares in a loop is, if it was."""
+        if name in assumed:
+            return True
+        defs = self.defs.get(name)
+        return bool(defs) and all(
+            isinstance(made, Assign) and self.never_negative(made.value, assumed | {name}) for made in defs or ()
+        )
+
+    def never_negative(self, value: object, assumed: frozenset[str]) -> bool:
+        match value:
+            case Const(value=int() | float() as number):
+                return number >= 0
+            case Name(id=name):
+                return self.nonnegative(name, assumed)
+            case Op(fn="*", args=(first, second)) if first == second:
+                return True
+            case Op(fn="**" | "np.power", args=(_, Const(value=2 | 2.0))):
+                return True
+            case Op(fn="np.square" | "abs" | "np.abs" | "dim"):
+                return True
+            case Op(fn="+" | "*" | "/" | "cast.float64", args=args):
+                return all(self.never_negative(arg, assumed) for arg in args)
+        return False
+
+    def square(self, stmt: Assign, root: Op) -> Iterator[Stmt]:
+        if root.fn in _ROOTS:
+            yield replace(stmt, value=root.args[0])
+            return
         squares = []
-        for arg in args:
+        for arg in root.args:
             name = self.fresh("t", FLOAT64)
             squares.append(Name(name))
             yield Assign(name, Op("*", (arg, arg)), stmt.span)
@@ -75,5 +144,5 @@ def _squared(stmt: Stmt) -> str:
     return ""
 
 
-def _names(args: tuple[Atom, ...]) -> set[str]:
-    return {arg.id for arg in args if isinstance(arg, Name)}
+def _names(root: Op) -> set[str]:
+    return {arg.id for arg in root.args if isinstance(arg, Name)}
