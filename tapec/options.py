@@ -30,6 +30,7 @@ class Options:
     cache   whether what is compiled is kept on disk
     memory  bytes that a gradient may keep for its reverse sweep; loops that would keep more are checkpointed
     parallel  whether loops whose iterations can run in any order run on threads
+    strong_zero  whether an adjoint of zero contributes zero where a partial derivative is infinite, too: 0 * inf is 0
     """
 
     level: int = 2
@@ -40,6 +41,7 @@ class Options:
     cache: bool = True
     memory: int | None = None
     parallel: bool = False
+    strong_zero: bool = True
 
     def with_checks(self, asked: bool) -> Options:
         """The options for a program of which a part is compiled with checks of bounds, if that is `asked`."""
@@ -97,6 +99,7 @@ class Keywords(TypedDict, total=False):
     cache: bool
     memory: str | int | None
     parallel: bool
+    strong_zero: bool
 
 
 def chosen(keywords: Keywords) -> Options:
@@ -115,7 +118,7 @@ def chosen(keywords: Keywords) -> Options:
     if math not in MATH:
         raise UsageError(f'math must be "fast" or "libm", not {math!r}')
     switches: dict[str, bool] = {}
-    for name in ("strict", "boundscheck", "cache", "parallel"):
+    for name in ("strict", "boundscheck", "cache", "parallel", "strong_zero"):
         value = keywords.get(name, getattr(Options, name))
         if not isinstance(value, bool):
             raise UsageError(f"{name} must be True or False, not {value!r}")

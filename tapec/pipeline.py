@@ -128,6 +128,7 @@ def _build(
         core = several.first
     if options.fast:
         core = prepare(core, constants, listener)
+    core = replace(core, strong_zero=options.strong_zero)
     if kind == "jvp":
         made = forward(core, sources, constants, name)
         pairs = [(sources.index(p.re), sources.index(p.im)) for p in structure.pairs() if p.re in sources]
@@ -194,7 +195,8 @@ def _build(
         def derived(program: Function) -> Function:
             if program is first:
                 return made
-            return sweeps(back(prepare(program, constants)))
+            prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
+            return sweeps(back(prepared))
 
         first = several.first
         several = several.of(derived)

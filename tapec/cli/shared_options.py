@@ -106,6 +106,11 @@ _COMPILING = in_order(
     ),
     click.option("--parallel", is_flag=True, help="Run loops on threads where their iterations can run in any order."),
     click.option("--boundscheck", is_flag=True, help="Raise IndexError for an index out of range; slower."),
+    click.option(
+        "--strong-zero/--no-strong-zero",
+        default=True,
+        help="Whether an adjoint of zero contributes zero where a derivative is infinite.",
+    ),
 )
 
 
@@ -125,7 +130,11 @@ def compiler_options(command: Command) -> Command:
 def compiler_flags(options: dict[str, Any]) -> list[tuple[str, Any, Any]]:
     """The compiler's options as flags, each with its value and its default."""
     flags = {"opt_level": "-O"}
-    return [(flags.get(name, f"--{name}"), value, default_options(name)) for name, value in options.items()]
+    found = {name: (value, default_options(name)) for name, value in options.items()}
+    # a flag turns it off
+    strong, by_default = found.pop("strong_zero", (True, True))
+    told = [(flags.get(name, f"--{name}"), *pair) for name, pair in found.items()]
+    return [*told, ("--no-strong-zero", not strong, not by_default)]
 
 
 def default_options(name: str) -> Any:

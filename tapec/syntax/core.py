@@ -227,6 +227,7 @@ class Function:
 
     `shared` lists parameters that may share memory with one another; others do not.  One that is `wide` runs on the
     widest vectors of the processor; LLVM is told so.  `few` are extents of parameters that are known to be small.
+    Of one with a `strong_zero`, adjoints of zero contribute zero where a partial derivative is infinite, too.
     """
 
     name: str
@@ -237,6 +238,7 @@ class Function:
     shared: tuple[frozenset[str], ...] = ()
     wide: bool = False
     few: tuple[Expr, ...] = ()
+    strong_zero: bool = True
 
     @property
     def leaving(self) -> Return:

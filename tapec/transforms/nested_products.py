@@ -33,7 +33,7 @@ from tapec.syntax.types import Array
 from tapec.transforms.jacobian import pushed
 from tapec.transforms.nested import Parameters, call_derivative, leaves, prepared, splice, with_tangents
 
-_OPTIONS = frozenset({"opt_level", "math", "strict", "boundscheck", "cache", "memory", "parallel"})
+_OPTIONS = frozenset({"opt_level", "math", "strict", "boundscheck", "cache", "memory", "parallel", "strong_zero"})
 
 
 def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

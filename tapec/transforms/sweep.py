@@ -49,6 +49,25 @@ from tapec.transforms.residual_requests import Asks, Unhandable
 from tapec.transforms.shadow import Shadows
 from tapec.transforms.shared_functions import share_functions
 
+POWERS = frozenset({"**", "np.power", "np.pow", "np.float_power", "math.pow"})
+# operations with partial derivatives that are infinite at numbers
+POLES = POWERS | frozenset(
+    {
+        *("/", "np.divide", "np.true_divide", "np.reciprocal", "np.sqrt", "math.sqrt", "np.cbrt"),
+        *("np.log", "math.log", "np.log2", "math.log2", "np.log10", "math.log10", "np.log1p", "math.log1p"),
+        *("np.arcsin", "np.asin", "math.asin", "np.arccos", "np.acos", "math.acos", "np.arccosh", "np.acosh"),
+        *("math.acosh", "np.arctanh", "np.atanh", "math.atanh"),
+    }
+)
+
+
+def _is_finite(fn: str, args: tuple[Expr, ...]) -> bool:
+    """Whether an operation divides by a number that is known, or is a power whose derivative is finite."""
+    match args:
+        case (_, Const(value=int() | float() as number)):
+            return fn not in POWERS or number >= 1
+    return False
+
 
 @dataclass
 class RevIf:
@@ -104,6 +123,8 @@ class Sweep:
         self.old: frozenset[str] = frozenset()
         # whether adjoints may be multiplied by reciprocals
         self.divide_once = False
+        # whether adjoints of zero contribute zero, whatever they are multiplied by
+        self.strong_zero = True
         # by function whose values go on lists that it is handed
         self.asked: Mapping[str, Asks] = {}
         # the calls of those that are reversed, by id, and the shadows that their forward sweep takes
@@ -275,7 +296,16 @@ class Sweep:
         names |= {"y": Name(target), "y_bar": Name(bar)}
         for arg, contribution in zip(value.args, rule.contributions, strict=False):
             if contribution is not None and isinstance(arg, Name) and arg.id in self.activity:
-                self.contribute(arg.id, fold(substitute(contribution, names)), out)
+                found = fold(substitute(contribution, names))
+                self.contribute(arg.id, self.zero_kept(value.fn, value.args, bar, found), out)
+
+    def zero_kept(self, fn: str, args: tuple[Expr, ...], bar: str, contribution: Expr) -> Expr:
+        """A contribution that is zero for an adjoint of zero, also where the partial derivative may be infinite."""
+        if not self.strong_zero or fn not in POLES or _is_finite(fn, args):
+            return contribution
+        type_ = self.types[bar]
+        assert isinstance(type_, Scalar)
+        return Op("ifelse", (Op("!=", (Name(bar), zero_of(type_))), contribution, zero_of(type_)))
 
     def custom(self, stmt: Assign, value: Op, fn: Custom, out: Emitter) -> None:
         """Inline the derivative that the user gave for an operation."""

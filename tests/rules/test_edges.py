@@ -102,3 +102,41 @@ def test_a_singular_determinant():
     assert np.allclose(tapec.grad(det)(a), [[4.0, 4.0, -4.0], [-2.0, -2.0, 2.0], [0.0, 0.0, 0.0]])
     assert tapec.jvp(det, (a,), (np.ones((3, 3)),))[1] == pytest.approx(2.0)
     assert tapec.grad(det)(np.array([[0.0]])) == 1.0
+
+
+def quotients(s, m):
+    r, q, z = np.log(m), s / m, m**0.5
+    return r[1] + q[1] + z[1] + np.where(m > 0.0, s / m, 0.0).sum() + np.arccosh(1.0 + m)[1]
+
+
+def soft_alignment(d, gamma):
+    n = d.shape[0]
+    r = np.full((n + 1, n + 1), np.inf)
+    r[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, n + 1):
+            a, b, c = r[i - 1, j - 1], r[i - 1, j], r[i, j - 1]
+            least = min(a, b, c)
+            total = np.exp(-(a - least) / gamma) + np.exp(-(b - least) / gamma) + np.exp(-(c - least) / gamma)
+            r[i, j] = d[i - 1, j - 1] + least - gamma * np.log(total)
+    return r[n, n]
+
+
+@pytest.mark.generated
+@pytest.mark.parametrize("opt_level", [0, 1, 2])
+def test_an_adjoint_of_zero_contributes_zero(opt_level: int):
+    s, m = np.array([1.0, 2.0]), np.array([0.0, 4.0])
+    by = tapec.grad(quotients, (0, 1), opt_level=opt_level)(s, m)
+    assert np.array_equal(by[0], [0.0, 0.5]) and np.isfinite(by[1]).all() and by[1][0] == 0.0
+    d = np.arange(9.0).reshape(3, 3) / 9.0
+    slope = (soft_alignment(d, 1.0 + 1e-6) - soft_alignment(d, 1.0 - 1e-6)) / 2e-6
+    assert tapec.grad(soft_alignment, 1, opt_level=opt_level)(d, 1.0) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.generated
+def test_without_strong_zeros_a_product_with_infinity_is_nan():
+    d = np.arange(9.0).reshape(3, 3) / 9.0
+    assert np.isnan(tapec.grad(soft_alignment, 1, strong_zero=False)(d, 1.0))
+    s, m = np.array([1.0, 2.0]), np.array([0.0, 4.0])
+    assert np.isfinite(tapec.vjp(quotients, s, m)[1](1.0)[1]).all()
+    assert np.isnan(tapec.vjp(quotients, s, m, strong_zero=False)[1](1.0)[1][0])

@@ -54,7 +54,7 @@ from tapec.syntax.core import (
 from tapec.syntax.types import FLOAT64, Array
 
 # operations on one side of a branch, with those of branches in it
-_OPERATIONS = 48
+_OPERATIONS = 64
 _DIVISION = 4
 _CHEAP = frozenset({"+", "-", "*", "neg", "<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "ifelse"})
 # functions of one number that have a result for every number, and how many of them the sides of a branch may call

@@ -69,60 +69,76 @@ def complex_newton_value_and_grad(c, n):
     t_12 = -t_11
     t_13 = -t_10
     if t_2:
+        t_3_bar = t_13 + c_im * t_12
         c_im_bar = t_3 * t_12
-        t_14 = 0.5 * (t_13 + c_im * t_12) / t_3
+        t_14 = 0.5 * t_3_bar / t_3 if t_3_bar != 0.0 else 0.0
         c_re_bar = 0.0
     elif t_4:
-        t_14 = 0.5 * (0.5 * (t_13 - 2.0 * (t_6 * t_12 / t_5)) / root)
-        c_im_bar = t_12 / t_5
+        t_15 = t_12 != 0.0
+        root_bar = t_13 + 2.0 * (-(t_6 * t_12 / t_5) if t_15 else 0.0)
+        t_14 = 0.5 * (0.5 * root_bar / root if root_bar != 0.0 else 0.0)
+        c_im_bar = t_12 / t_5 if t_15 else 0.0
         c_re_bar = t_14
     else:
-        t_15 = 0.5 * (side * t_12 - 2.0 * (t_8 * t_13 / t_7)) / root_1
-        c_im_bar = side * (t_13 / t_7)
-        t_14 = 0.5 * t_15
-        c_re_bar = -(0.5 * t_15)
-    t_16 = 1.0 if t_2 else size_2
+        t_16 = t_13 != 0.0
+        t_17 = 2.0 * (-(t_8 * t_13 / t_7) if t_16 else 0.0)
+        root_1_bar = side * t_12 + t_17
+        t_18 = 0.5 * root_1_bar / root_1 if root_1_bar != 0.0 else 0.0
+        c_im_bar = side * (t_13 / t_7 if t_16 else 0.0)
+        t_14 = 0.5 * t_18
+        c_re_bar = -(0.5 * t_18)
+    t_19 = 1.0 if t_2 else size_2
     z_re_bar = 1.0 + t_10
-    c_im_bar += c_im / t_16 * t_14
-    c_re_bar += c_re / t_16 * t_14
+    c_im_bar += c_im / t_19 * t_14
+    c_re_bar += c_re / t_19 * t_14
     # for _ in range(n):
     for k in range(n - 1, -1, -1):
         z_im_1 = z_im_store[k]
         z_re_1 = z_re_store[k]
         # z = 0.5 * (z + c / z)
-        t_17 = 0.5 * t_11
-        t_18 = 0.5 * z_re_bar
+        t_20 = 0.5 * t_11
+        t_21 = 0.5 * z_re_bar
         if abs(z_re_1) >= abs(z_im_1):
             ratio_2 = z_im_1 / z_re_1
             size_3 = z_re_1 + z_im_1 * ratio_2
+            t_22 = t_20 != 0.0
             inverse = 1.0 / size_3
-            t_19 = t_17 * inverse
-            t_20 = -((c_im - c_re * ratio_2) / size_3 * t_17 * inverse)
-            c_im_bar += t_19
-            t_21 = -t_19
-            c_re_bar += ratio_2 * t_21
-            t_22 = t_18 * inverse
-            t_23 = -((c_re + c_im * ratio_2) / size_3 * t_18 * inverse)
-            size_bar = t_20 + t_23
-            ratio_bar = c_re * t_21 + c_im * t_22 + z_im_1 * size_bar
-            c_im_bar += ratio_2 * t_22
-            c_re_bar += t_22
-            z_re_bar = t_18 + size_bar - ratio_2 * ratio_bar / z_re_1
-            t_11 = t_17 + ratio_2 * size_bar + ratio_bar / z_re_1
+            t_23 = t_20 * inverse if t_22 else 0.0
+            t_24 = -((c_im - c_re * ratio_2) / size_3 * t_20 * inverse)
+            c_im_bar += t_23
+            t_25 = -t_23
+            c_re_bar += ratio_2 * t_25
+            t_26 = t_21 != 0.0
+            t_27 = t_21 * inverse if t_26 else 0.0
+            t_28 = -((c_re + c_im * ratio_2) / size_3 * t_21 * inverse)
+            size_bar = (t_24 if t_22 else 0.0) + (t_28 if t_26 else 0.0)
+            ratio_bar = c_re * t_25 + c_im * t_27 + z_im_1 * size_bar
+            t_29 = ratio_bar != 0.0
+            t_30 = ratio_bar / z_re_1 if t_29 else 0.0
+            t_31 = -(ratio_2 * ratio_bar / z_re_1) if t_29 else 0.0
+            c_im_bar += ratio_2 * t_27
+            c_re_bar += t_27
+            z_re_bar = t_21 + size_bar + t_31
+            t_11 = t_20 + ratio_2 * size_bar + t_30
         else:
             ratio_3 = z_re_1 / z_im_1
             size_4 = z_re_1 * ratio_3 + z_im_1
+            t_32 = t_20 != 0.0
             inverse_1 = 1.0 / size_4
-            t_24 = t_17 * inverse_1
-            t_25 = -((c_im * ratio_3 - c_re) / size_4 * t_17 * inverse_1)
-            c_re_bar -= t_24
-            c_im_bar += ratio_3 * t_24
-            t_26 = t_18 * inverse_1
-            t_27 = -((c_re * ratio_3 + c_im) / size_4 * t_18 * inverse_1)
-            size_1_bar = t_25 + t_27
-            ratio_1_bar = c_im * t_24 + c_re * t_26 + z_re_1 * size_1_bar
-            c_im_bar += t_26
-            c_re_bar += ratio_3 * t_26
-            z_re_bar = t_18 + ratio_3 * size_1_bar + ratio_1_bar / z_im_1
-            t_11 = t_17 + size_1_bar - ratio_3 * ratio_1_bar / z_im_1
+            t_33 = t_20 * inverse_1 if t_32 else 0.0
+            t_34 = -((c_im * ratio_3 - c_re) / size_4 * t_20 * inverse_1)
+            c_re_bar -= t_33
+            c_im_bar += ratio_3 * t_33
+            t_35 = t_21 != 0.0
+            t_36 = t_21 * inverse_1 if t_35 else 0.0
+            t_37 = -((c_re * ratio_3 + c_im) / size_4 * t_21 * inverse_1)
+            size_1_bar = (t_34 if t_32 else 0.0) + (t_37 if t_35 else 0.0)
+            ratio_1_bar = c_im * t_33 + c_re * t_36 + z_re_1 * size_1_bar
+            t_38 = ratio_1_bar != 0.0
+            t_39 = ratio_1_bar / z_im_1 if t_38 else 0.0
+            t_40 = -(ratio_3 * ratio_1_bar / z_im_1) if t_38 else 0.0
+            c_im_bar += t_36
+            c_re_bar += ratio_3 * t_36
+            z_re_bar = t_21 + ratio_3 * size_1_bar + t_39
+            t_11 = t_20 + size_1_bar + t_40
     return result_4 + z_re, (complex(c_re_bar, c_im_bar),)

@@ -58,5 +58,5 @@ def logistic_loss_jvp(w, x, y, w_dot):
         t_5 = tapec_runtime.exp(t_4 * t_2[i])
         t_6 = 1.0 + t_5
         total += tapec_runtime.log(t_6)
-        total_dot += t_5 * (t_4 * t_2_dot[i]) / t_6
+        total_dot += t_5 * (t_4 * t_2_dot[i]) / (t_6 + 5e-324)
     return total / n, total_dot / n

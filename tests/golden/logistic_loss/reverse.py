@@ -26,7 +26,7 @@ def logistic_loss_value_and_grad(w, x, y):
             t_2 = -y[i]
             t_3 = tapec_runtime.exp(t_2 * t[i])
             t_4 = 1.0 + t_3
-            t_bar[i] = t_2 * (t_3 * (t_1 / t_4))
+            t_bar[i] = t_2 * (t_3 * (t_1 / t_4 if t_1 != 0.0 else 0.0))
             total += tapec_runtime.log(t_4)
 
         # reverse sweep
@@ -71,7 +71,7 @@ def logistic_loss_value_and_grad(w, x, y):
             t_7 = -out[i]
             t_8 = tapec_runtime.exp(t_7 * out_1[i])
             t_9 = 1.0 + t_8
-            out_1_bar[i] += t_7 * (t_8 * (t_6 / t_9))
+            out_1_bar[i] += t_7 * (t_8 * (t_6 / t_9 if t_6 != 0.0 else 0.0))
             total_1 += tapec_runtime.log(t_9)
 
         # reverse sweep

@@ -27,8 +27,9 @@ def newton_root_value_and_grad(x):
         y_1 = y_stack.pop()
         # z = 0.5 * (y + x / y)
         t = 0.5 * y_bar
-        y_bar = t - x / y_1 * t / y_1
-        x_bar += t / y_1
+        t_1 = t != 0.0
+        y_bar = t + (-(x / y_1 * t / y_1) if t_1 else 0.0)
+        x_bar += t / y_1 if t_1 else 0.0
     # while err > 1e-10:
     x_bar += y_bar
     return y, (x_bar,)

@@ -31,12 +31,13 @@ def pairwise_energy_value_and_grad(p, cutoff):
                 energy += t_1 * t_2
                 s6_bar = t_1 + 4.0 * t_2
                 # s6 = 1.0 / r2**3
-                t_3 = -(3 * r2 ** 2 * (s6 * s6_bar * s6))
+                t_3 = -(s6 * s6_bar * s6) if s6_bar != 0.0 else 0.0
+                t_4 = 3 * r2 ** 2 * t_3
                 # r2 = dx * dx + dy * dy
-                t_4 = dy * t_3
-                dy_bar = t_4 + t_4
-                t_5 = dx * t_3
-                dx_bar = t_5 + t_5
+                t_5 = dy * t_4
+                dy_bar = t_5 + t_5
+                t_6 = dx * t_4
+                dx_bar = t_6 + t_6
                 # dy = p[i, 1] - p[j, 1]
                 p_bar[j, 1] -= dy_bar
                 # dx = p[i, 0] - p[j, 0]

@@ -3,18 +3,18 @@
 import math
 
 import numba
+import numpy as np
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def several_results_jvp(x, y, x_dot):
     """The value of `several_results` and its tangent, for given tangents of its arguments."""
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    t = x * x
-    t_1 = x * x_dot
-    t_2 = y * y
-    t_3 = math.sqrt(t + t_2)
+    t = x * x_dot
+    t_1 = math.sqrt(x * x + y * y)
     phi = math.atan2(y, x)
+    t_2 = np.hypot(y, x)
     # return r * phi
-    t_4 = -(t_3 * (y * x_dot / (t_2 + t)))
-    t_5 = phi * (0.5 * (t_1 + t_1) / (t_3 + 5e-324)) + t_4
-    return t_3 * phi, t_5
+    t_3 = -(t_1 * (y / t_2 * x_dot / t_2))
+    t_4 = phi * (0.5 * (t + t) / (t_1 + 5e-324)) + t_3
+    return t_1 * phi, t_4

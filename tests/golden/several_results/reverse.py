@@ -3,6 +3,7 @@
 import math
 
 import numba
+import numpy as np
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -10,14 +11,13 @@ def several_results_value_and_grad(x, y):
     """The value of `several_results` and its gradient with respect to `x`."""
     # forward sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    t = x * x
-    t_1 = y * y
-    t_2 = math.sqrt(t + t_1)
+    t = math.sqrt(x * x + y * y)
     phi = math.atan2(y, x)
 
     # reverse sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
-    t_3 = x * (0.5 * phi / t_2)
-    x_bar = t_3 - y * t_2 / (t_1 + t)
-    x_bar += t_3
-    return t_2 * phi, (x_bar,)
+    t_1 = np.hypot(y, x)
+    t_2 = x * (0.5 * phi / t if phi != 0.0 else 0.0)
+    x_bar = t_2 - y / t_1 * t / t_1
+    x_bar += t_2
+    return t * phi, (x_bar,)

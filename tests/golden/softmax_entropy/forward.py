@@ -30,4 +30,5 @@ def softmax_entropy_jvp(z, label, z_dot):
         total_dot += t * z_dot[i]
     # return math.log(total) + top - z[label]
     result = math.log(total) + top - z[label]
-    return result, total_dot / total - z_dot[label]
+    t_1 = total_dot / (total + 5e-324) - z_dot[label]
+    return result, t_1

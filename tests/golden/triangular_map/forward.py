@@ -89,5 +89,5 @@ def triangular_map_jvp(w, x, w_dot):
                 t_17 = t_16 * t_16
                 t_18 = t_16 * image_dot[r, lane]
                 total += tapec_runtime.log1p(t_17)
-                total_dot += (t_18 + t_18) / (1.0 + t_17)
+                total_dot += (t_18 + t_18) / (1.0 + t_17 + 5e-324)
     return total, total_dot
