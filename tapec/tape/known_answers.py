@@ -15,7 +15,7 @@ import numpy as np
 from tapec.syntax.core import Name
 from tapec.syntax.types import Array, Scalar
 from tapec.tape.connectivity import settled
-from tapec.tape.gradients import GradientCall, Shaped, compare, ones_for, request_of
+from tapec.tape.gradients import GradientCall, Shaped, alike, ones_for, request_of
 from tapec.tape.identity import source_names, target_name
 from tapec.tape.snapshots import snapshot
 from tapec_runtime.variables import Variable
@@ -71,7 +71,7 @@ class _Reply:
 
     def __init__(self, recording: Recording, target: Any, sources: Any) -> None:
         self.recording, self.plan = recording, recording.plan
-        self.namespace: dict[str, Any] = {"ANOTHER": ANOTHER, "compare": compare}
+        self.namespace: dict[str, Any] = {"ANOTHER": ANOTHER, "alike": alike}
         self.lines: list[str] = []
         self.places = {id(obj): f"l{k}" for k, obj in enumerate(recording.left or ())}
         # what is an input is found there: its type has been checked when the block was entered
@@ -161,10 +161,10 @@ class _Reply:
             arguments = [*map(self._input, call.inputs), *map(self._zero, call.zeros)]
             arguments += [self._seed(text, one, atom) for text, one, atom in self.pairs]
             self.lines.append(f"{', '.join([*values, *adjoints])} = {self.constant(program)}({', '.join(arguments)})")
-        for (text, one, atom), value in zip(self.pairs, values, strict=False):
-            check = f"compare({text}, {value}, {atom!r})"
-            # equal numbers need no second look
-            self.lines.append(check if isinstance(one, np.ndarray) else f"if {value} != {text}: {check}")
+        for (text, one, _), value in zip(self.pairs, values, strict=False):
+            # equal numbers need no second look; of others it is asked why they differ
+            differ = "" if isinstance(one, np.ndarray) else f"{value} != {text} and "
+            self.lines.append(f"if {differ}not alike({text}, {value}): return ANOTHER")
         entries = []
         for (_, one), places in zip(self.sources, call.adjoints, strict=True):
             if places is None:
