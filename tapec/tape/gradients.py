@@ -335,12 +335,12 @@ def alike(target: Any, value: Any, whole: Any = None) -> bool:
 def _check_rounding(
     recording: Recording, wanted: list[Any], values: tuple[Any, ...], sources: _Sources, jit: bool | None
 ) -> None:
-    """Values differ: by no more than the rounding of what was added up, or the block did what the source does not say."""
+    """Values differ: by the rounding of what was added up, or the block did what the source does not say."""
     plan = recording.plan
     names = tuple(one.name for one in wanted)[: len(values)]
     program = plan.program(("rounded", names, sources), lambda: _rounded(plan, names, sources))
     try:
-        allowed = margins(program, [recording.input(name) for name in program.derivative.inputs], values, jit)
+        allowed = margins(program, [recording.input(name) for name in program.derivative.inputs], jit)
     except Exception:  # noqa: BLE001  a little off, the program may go where it raises
         allowed = [0.0] * len(values)
     for one, value, margin in zip(wanted, values, allowed, strict=False):

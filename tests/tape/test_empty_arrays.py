@@ -54,7 +54,8 @@ def _filled(w):
 
 def _looped(w):
     total = 0.0
-    for row in ROWS: total = total + row @ w  # noqa: E701
+    for row in ROWS:
+        total = total + row @ w  # noqa: E701
     return total
 
 
