@@ -53,7 +53,7 @@ def with_errors(request: GradientRequest) -> DerivedProgram:
     block = (*(new for stmt in body for new in errors.added(stmt)), Return(request.targets))
     factors = tuple(errors.names.values())
     inputs = tuple(name for name in inputs_of(block) if name not in factors)
-    return DerivedProgram(Function("rounded", (*inputs, *factors), block, types), inputs, factors, factors, ())
+    return DerivedProgram(Function("rounded", (*inputs, *factors), block, types), inputs, (), factors, ())
 
 
 class _Errors:
