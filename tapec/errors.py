@@ -122,5 +122,9 @@ class UsageError(TapecError, ValueError):
     """Wrong arguments to a function of the API."""
 
 
+class UnknownKeyword(UsageError, TypeError):
+    """A keyword that nothing has; a TypeError, as Python's own."""
+
+
 class GradientMismatch(TapecError, AssertionError):
     """A derivative that differs from another way of computing it."""

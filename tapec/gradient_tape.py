@@ -97,13 +97,13 @@ class GradientTape:
     def __tapec_lower__(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.tape.tape_region import make_tape
 
-        return make_tape(ev, args, kwargs, node)
+        return make_tape(ev, GradientTape, args, kwargs, node)
 
     def __tapec_tape__(self) -> Any:
         """What stands for this tape in a block that enters it; None once it was entered."""
         from tapec.tape.tape_region import TapeRegion
 
-        return None if self._entered else TapeRegion(self.persistent, self.automatic)
+        return None if self._entered else TapeRegion(self.persistent, self.automatic, GradientTape)
 
     def known_values(self) -> frozenset[int]:
         """The objects that depend on watched ones, where the tape is entered again."""
@@ -120,7 +120,7 @@ class GradientTape:
         if self._error is None:
             try:
                 self._record = _machinery.Recording(sys._getframe(1), self, self._earlier)
-            except LoweringError as error:
+            except Exception as error:  # noqa: BLE001
                 # asked for by gradient(); the block itself runs in any case
                 self._error = _kept(error)
         self._earlier = None
@@ -142,7 +142,7 @@ class GradientTape:
                 self._record.harvest(sys._getframe(1))
             else:
                 self._record.broken(sys._getframe(1), trace, error)
-        except LoweringError as unknown:
+        except Exception as unknown:  # noqa: BLE001
             self._error = _kept(unknown)
 
     # watching
@@ -404,8 +404,11 @@ class GradientTape:
         self._record = None
 
 
-def _kept(error: LoweringError) -> LoweringError:
+def _kept(error: Exception) -> LoweringError:
     """An error without the frames that it passed through: those hold what the tape's block held, and the tape."""
+    if not isinstance(error, LoweringError):
+        # what went wrong is ours, not the block's
+        return LoweringError("the tape's block cannot be lowered", reason=f"{type(error).__name__}: {error}")
     made = LoweringError(error.message, error.span, error.reason, error.hint)
     made.__cause__ = error.__cause__
     return made

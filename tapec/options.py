@@ -7,7 +7,7 @@ import re
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Literal, TypedDict
 
-from tapec.errors import UsageError
+from tapec.errors import UnknownKeyword, UsageError
 
 LEVELS = (0, 1, 2)
 MATH = ("fast", "libm")
@@ -108,7 +108,7 @@ def chosen(keywords: Keywords) -> Options:
         return DEFAULT
     unknown = keywords.keys() - Keywords.__annotations__.keys()
     if unknown:
-        raise UsageError(
+        raise UnknownKeyword(
             f"there is no option `{min(unknown)}`", hint=f"the options are {', '.join(Keywords.__annotations__)}"
         )
     level = keywords.get("opt_level", Options.level)

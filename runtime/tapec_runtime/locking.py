@@ -9,6 +9,7 @@ a dictionary, which call nothing.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,16 +45,31 @@ def release_all() -> None:
 
 
 def compiling(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that runs in one thread at a time, with all others that compile."""
+    """A function that runs in one thread at a time, with all others that compile; once more, with room, if it is deep.
+
+    Python takes sums of thousands of terms, and walks down them in another way than we do.
+    """
 
     @functools.wraps(function)
     def alone(*args: P.args, **kwargs: P.kwargs) -> R:
         with compiler_lock:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except RecursionError:
+                limit = sys.getrecursionlimit()
+                if limit >= _ROOM:
+                    raise
+            sys.setrecursionlimit(_ROOM)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                sys.setrecursionlimit(limit)
 
     return alone
 
 
+# frames that calls may have then
+_ROOM = 50_000
 _changes = 0
 
 

@@ -127,7 +127,7 @@ def _restarted(frame: types.FrameType, place: places.Place, tape: Any, shared: S
             return _attempt(ev, live, frame, place, tape, shared)
         except Restart as restart:
             shared.preload += restart.chain
-        except TapecError:
+        except (TapecError, RecursionError):
             raise
         except Exception as error:
             # whatever it is, the block itself must run
@@ -151,7 +151,7 @@ def _attempt(
 ) -> Found:
     ev.prepare = prepare if tape.options.fast else None
     decisions = ev.decider = Decisions(ev, live) if shared.decide else None
-    region = TapeRegion(tape.persistent, tape.automatic)
+    region = TapeRegion(tape.persistent, tape.automatic, type(tape))
     live.tapes[id(tape)] = live.own = region
     region.native = True
     live.meet_again()

@@ -8,6 +8,7 @@ functions, which connect what they read and what they give, whether there are el
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeGuard
@@ -17,6 +18,7 @@ from tapec.syntax.types import Type
 from tapec.tape.derive import DerivedProgram, GradientRequest, connections, inputs_of
 
 _WAYS = 64
+_STATEMENT = re.compile(r"(for|while|if|elif)\b")
 
 
 def depends_on_the_way(request: GradientRequest) -> bool:
@@ -62,11 +64,11 @@ def of_one_call(stmt: Stmt) -> bool:
 
     Then all that it does stands in the user's text as one expression.
     """
-    if not isinstance(stmt, For | If):
+    if not isinstance(stmt, For | If) or stmt.span is None or _STATEMENT.match(stmt.span.text, stmt.span.column):
         return False
     inside = tuple(walk((stmt,)))
     fills = any(isinstance(inner, For | Store) for inner in inside)
-    return fills and stmt.span is not None and all(getattr(inner, "span", stmt.span) == stmt.span for inner in inside)
+    return fills and all(getattr(inner, "span", stmt.span) == stmt.span for inner in inside)
 
 
 def _chosen(stmt: Stmt) -> TypeGuard[If]:

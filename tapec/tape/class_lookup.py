@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from typing import Any
 
+from tapec.errors import UnknownKeyword
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import Instance, Static, Value
 
 # what `static_lookup` gives for a name that a class does not define; None is a value like others
@@ -31,3 +34,11 @@ def custom(cls: type, name: str) -> types.FunctionType | None:
     found = static_lookup(cls, name)
     ours = cls.__module__.startswith(("numpy", "tapec"))
     return found if isinstance(found, types.FunctionType) and not ours else None
+
+
+def check_constructor(ev: Evaluator, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> None:
+    """Arguments that a class does not take are a TypeError, as in Python."""
+    try:
+        inspect.signature(cls).bind(*args, **kwargs)
+    except TypeError as error:
+        ev.fails(TypeError, f"{cls.__name__}.__init__() {error}", node, refusal=UnknownKeyword)

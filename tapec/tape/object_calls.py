@@ -96,6 +96,9 @@ class ObjectCalls:
         return number(self._has(args[0], _text(ev, args[1], node), node))
 
     def _has(self, owner: Value, name: str, node: Any) -> bool:
+        own = getattr(type(owner.obj), "__tapec_has__", None) if isinstance(owner, Static) else None
+        if isinstance(owner, Static) and own is not None:
+            return bool(own(owner.obj, name))
         if isinstance(owner, Static | Instance) and custom(class_of(owner), "__getattr__") is not None:
             self.ev.fail(LoweringError, f"whether an object with a `__getattr__` has an attribute `{name}`", node)
         if isinstance(owner, Instance):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapec.errors import LoweringError, UsageError
+from tapec.errors import LoweringError, UnknownKeyword, UsageError
 from tapec.frontend import dicts
 from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.evaluator import Evaluator
@@ -14,6 +14,7 @@ from tapec.frontend.values import NONE, Complex, Dct, Func, Instance, Items, Lst
 from tapec.options import Keywords
 from tapec.syntax.core import Block, Name, Store, reads, walk, writes, written_in
 from tapec.tape.branch_connectivity import depends_on_the_way, straightened
+from tapec.tape.class_lookup import check_constructor
 from tapec.tape.derive import GradientRequest, connections
 from tapec.tape.gradients_in_block import answer
 from tapec.tape.held_values import duplicate, held_values, list_elements, replace_everywhere
@@ -34,6 +35,7 @@ class Ended(Exception):
 class TapeRegion:
     """One tape in the code being lowered; its methods are called by name from that code.
 
+    kind         the class of the tape
     start, end   the recorded statements of `block`
     watched      names that are watched, in order
     stopped      copies behind which this tape sees constants
@@ -41,7 +43,8 @@ class TapeRegion:
     pauses       the state where it is asked for gradients while it is stopped; `mark` makes one
     """
 
-    def __init__(self, persistent: bool = False, automatic: bool = True) -> None:
+    def __init__(self, persistent: bool = False, automatic: bool = True, kind: type | None = None) -> None:
+        self.kind = kind
         self.persistent = persistent
         self.automatic = automatic
         self.block: list[Any] = []
@@ -66,9 +69,18 @@ class TapeRegion:
             return _Bound(self, name)
         raise AttributeError(name)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The tape's class, for `isinstance`."""
+        return self.kind or TapeRegion
+
+    def __tapec_has__(self, name: str) -> bool:
+        """Whether the tape has an attribute."""
+        return hasattr(self.kind() if self.kind is not None else self, name)
+
     def seen_at(self, watched: tuple[str, ...]) -> TapeRegion:
         """This tape as it was when it watched these names."""
-        made = TapeRegion(self.persistent, self.automatic)
+        made = TapeRegion(self.persistent, self.automatic, self.kind)
         made.watched, made.stopped = dict.fromkeys(watched), self.stopped
         return made
 
@@ -380,15 +392,23 @@ class _Stop:
         region.leave_out(ev, self.place, node)
 
 
-def make_tape(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`GradientTape(...)` in lowered code."""
+_FLAGS = "persistent", "watch_accessed_variables"
+
+
+def make_tape(ev: Evaluator, kind: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`GradientTape(...)` in lowered code; `kind` is the class."""
+    check_constructor(ev, kind, args, kwargs, node)
+    unknown = kwargs.keys() - {*_FLAGS, "jit", *Keywords.__annotations__}
+    if unknown:
+        message = f"GradientTape.__init__() got an unexpected keyword argument {min(unknown)!r}"
+        ev.fails(TypeError, message, node, refusal=UnknownKeyword)
     # of the options, those of the tape or function around it count
     kwargs = {key: value for key, value in kwargs.items() if key not in ("jit", *Keywords.__annotations__)}
-    given = dict(zip(("persistent", "watch_accessed_variables"), args, strict=False)) | kwargs
+    given = dict(zip(_FLAGS, args, strict=False)) | kwargs
     flags: dict[str, bool] = {}
     for key, value in given.items():
         known = value.constant if isinstance(value, Sym) else None
-        if key not in ("persistent", "watch_accessed_variables") or not isinstance(known, bool):
+        if not isinstance(known, bool):
             ev.fail(LoweringError, f"`{key}` of a tape must be True or False", node)
         flags[key] = known
-    return Static(TapeRegion(flags.get("persistent", False), flags.get("watch_accessed_variables", True)))
+    return Static(TapeRegion(flags.get("persistent", False), flags.get("watch_accessed_variables", True), kind))

@@ -30,6 +30,7 @@ from tapec.frontend.values import (
 )
 from tapec.syntax.core import Atom, Const, If, Name, Raise
 from tapec.syntax.types import Array, Scalar, Type
+from tapec.tape.class_lookup import check_constructor
 from tapec.tape.plan_guards import PlanGuards
 from tapec.tape.snapshots import array_type
 from tapec_runtime.variables import Variable, stop_gradient
@@ -298,6 +299,7 @@ class VariableVersions:
     def new_variable(self, args: list[Value], kwargs: dict[str, Value], node: Any) -> VariableSym | VariablePair:
         """`Variable(...)` in the block."""
         ev = self.ev
+        check_constructor(ev, Variable, args, kwargs, node)
         given = dict(zip(("initial_value", "trainable", "name", "dtype"), args, strict=False)) | kwargs
         trainable = given.get("trainable", number(True))
         value, dtype = ev.materialise(given["initial_value"]), given.get("dtype", NONE)

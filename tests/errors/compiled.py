@@ -347,3 +347,18 @@ def the_id_of_a_number():
         return x * id(x)
 
     run(2.0)
+
+
+# constructors
+
+
+@compiled
+def a_keyword_that_no_tape_has(x, v):
+    with GradientTape(persist=True) as tape:
+        tape.watch(x)
+    return tape
+
+
+@compiled
+def a_keyword_that_no_variable_has(x, v):
+    return Variable(x, trained=False).value()

@@ -78,6 +78,22 @@ def test_a_loop_that_does_not_run_connects_nothing(name):
     assert recorded(NOT_RUN[name], np.array([1.0, 2.0, 3.0])) == (None, None)
 
 
+@pytest.mark.parametrize("iterations", range(3))
+def test_a_loop_that_only_renames_is_no_function(iterations):
+    def slope(x, n):
+        with GradientTape() as tape:
+            tape.watch(x)
+            a, b = x * 1.0, np.ones(2)
+            for _ in range(n):
+                a, b = b, a
+            y = np.sum(a * 0.0)
+        return tape.gradient(y, x)
+
+    x = np.array([1.0, 2.0])
+    for function in (slope, tapec.function(slope)):
+        assert (function(x, iterations) is None) == (iterations == 1)
+
+
 def test_in_a_compiled_function():
     @tapec.function
     def step(w, rows):

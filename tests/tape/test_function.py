@@ -144,3 +144,30 @@ def test_refusals():
 
 def test_pickling():
     assert pickle.loads(pickle.dumps(slope))(3.0)[0] == 27.0
+
+
+def test_what_a_tape_has_and_is_inside_a_compiled_function():
+    @tapec.function
+    def asked(x):
+        with tapec.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x if hasattr(tape, "gradient") and isinstance(tape, tapec.GradientTape) else x
+            if hasattr(tape, "nonsense") or hasattr(tape, "recorded") or not hasattr(tape, "persistent"):
+                y = y * 100.0
+        return tape.gradient(y, x), hasattr(tape, "batch_jacobian"), hasattr(tape, "block")
+
+    assert asked(3.0) == (6.0, True, False)
+
+
+@pytest.mark.parametrize("make", [tapec.GradientTape, tapec.function, lambda **kw: tapec.Variable(1.0, **kw)])
+def test_wrong_keywords_are_type_errors(make):
+    with pytest.raises(TypeError, match="nonsense"):
+        make(nonsense=1)
+
+    @tapec.function
+    def inside(x):
+        made = make(nonsense=1)
+        return x * 1.0 if made is None else x
+
+    with pytest.raises(TypeError):
+        inside(2.0)
