@@ -6,7 +6,7 @@ from typing import Any
 
 from numba.core import types
 from numba.core.typing.typeof import Purpose, typeof
-from numba.extending import NativeValue, models, register_model, unbox
+from numba.extending import NativeValue, lower_cast, models, register_model, unbox
 
 
 class VariableArray(types.Array):
@@ -46,3 +46,9 @@ def type_of(value: Any) -> Any:
     if isinstance(found, types.Array):
         return VariableArray(found.dtype, found.ndim, found.layout)
     return found
+
+
+@lower_cast(VariableArray, types.Array)
+def _as_array(context: Any, builder: Any, held: Any, wanted: Any, value: Any) -> Any:
+    """The array where the same name stands for one that the function makes: `x = x * 2.0` in a loop."""
+    return value

@@ -179,6 +179,8 @@ def _stacked(args: tuple[Expr, ...]) -> str:
     assert isinstance(ndim, int)
     zeros = ", ".join("0" * ndim)
     made = f"np.empty(({zeros},){_dtype(Const(dtype))})" if ndim else f"np.empty((){_dtype(Const(dtype))})"
+    if layout == "read-only":
+        return f"np.broadcast_to({made}, ({zeros},))"
     if layout == "F":
         # a column of a matrix in Fortran's order: of a vector, `.T` is as Numba has vectors by themselves
         return f"{made}.T" if ndim > 1 else f"np.empty((1, 0){_dtype(Const(dtype))}).T[:, 0]"

@@ -221,6 +221,9 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
     def _leaf(self, obj: Any, label: str, slot: int, type_: Any, ident: bool, part: str = "") -> Sym | None:
         if not isinstance(type_, Scalar | Array):
             return None
+        if isinstance(type_, Array) and not self.overlays:
+            # a compiled function gets the array itself, not a copy
+            type_ = replace(type_, readonly=isinstance(obj, Variable) or not obj.flags.writeable)
         base = label if label.isidentifier() else "x"
         name = self.ev.define(base, type_)
         self.ev.fixed.add(name)
@@ -255,6 +258,8 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         if type_ is None:
             return None
         self.recipe.array(slot, obj)
+        if not self.overlays:
+            self.recipe.guard(slot, f"{{v}}.flags.writeable is {obj.flags.writeable}")
         self.recipe.distinct.append(slot)
         if obj.dtype.kind == "c":
             return self._complex(obj, label, slot, type_, True)
