@@ -66,10 +66,11 @@ _MOVED: dict[Any, Any] = {
     np.ravel: shapes.ravel,
     np.transpose: shapes.transpose,
     np.swapaxes: shapes.swapaxes,
+    np.squeeze: shapes.squeeze,
     np.expand_dims: shapes.expand_dims,
 }
 _MOVING_METHODS: dict[str, Any] = {
-    **{name: _MOVED[getattr(np, name)] for name in ("reshape", "ravel", "transpose", "swapaxes")},
+    **{name: _MOVED[getattr(np, name)] for name in ("reshape", "ravel", "transpose", "swapaxes", "squeeze")},
     "flatten": shapes.flatten,
 }
 

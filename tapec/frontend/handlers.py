@@ -69,7 +69,18 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import refuse_change
 from tapec.frontend.list_methods import list_method
 from tapec.frontend.rings import roll
-from tapec.frontend.shapes import expand_dims, flatten, ndim, ravel, reshape, shape, size, swapaxes, transpose
+from tapec.frontend.shapes import (
+    expand_dims,
+    flatten,
+    ndim,
+    ravel,
+    reshape,
+    shape,
+    size,
+    squeeze,
+    swapaxes,
+    transpose,
+)
 from tapec.frontend.suspended import Generator
 from tapec.frontend.values import (
     NONE,
@@ -143,6 +154,7 @@ METHOD_HANDLERS: dict[str, Any] = {
     "flatten": flatten,
     "transpose": transpose,
     "swapaxes": swapaxes,
+    "squeeze": squeeze,
 }
 
 
@@ -177,6 +189,7 @@ SPECIAL: dict[Any, Any] = {
     np.ravel: ravel,
     np.transpose: transpose,
     np.swapaxes: swapaxes,
+    np.squeeze: squeeze,
     np.expand_dims: expand_dims,
     np.shape: shape,
     np.ndim: ndim,

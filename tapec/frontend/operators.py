@@ -170,6 +170,8 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         return containers.combined(ev, fn, left, right, node)
     if fn == "|" and (both := dicts.united(ev, left, right, node)) is not None:
         return both
+    if isinstance(left, Tup | Lst) != isinstance(right, Tup | Lst) and _is_of_numpy(ev, left, right):
+        left, right = (ev.as_array(one, node) if isinstance(one, Tup | Lst) else one for one in (left, right))
     if isinstance(left, Tup) and isinstance(right, Tup) and fn == "+":
         return Tup(left.items + right.items)
     if ev.live is not None and (isinstance(left, Instance | Static) or isinstance(right, Instance | Static)):
@@ -201,6 +203,12 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
         return known
     divisions.check(ev, fn, left, right, node)
     return elementwise.elementwise(ev, fn, (left, right), node)
+
+
+def _is_of_numpy(ev: Evaluator, left: Value, right: Value) -> bool:
+    """Whether a list beside a number stands for an array: the number is NumPy's, or a variable."""
+    other = right if isinstance(left, Tup | Lst) else left
+    return ev.live is not None and isinstance(other, Sym) and ev.live.is_of_numpy(other)
 
 
 def unaryop(ev: Evaluator, node: gast.UnaryOp) -> Value:

@@ -59,6 +59,9 @@ class Live(Protocol):
     def construct(self, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """An object of a class; None for the default."""
 
+    def is_of_numpy(self, value: Sym) -> bool:
+        """Whether a number is one of NumPy's, or a variable, so that a list beside it is an array."""
+
     def may_vary(self, name: str) -> bool:
         """Whether a name that the program has may carry a derivative."""
 

@@ -25,6 +25,7 @@ from tapec.frontend.values import (
     number,
     static_int,
 )
+from tapec.rules import arrays_shape
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import Array
 
@@ -90,6 +91,42 @@ def flatten(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     owner = _ordered(ev, ev.materialise(args[0]), argument(args, kwargs, 1, "order"), node)
     owner = copy(ev, owner, None, node)
     return reshaped(ev, owner, (ev.sym(attributes.get_attribute(ev, owner, "size", node)),), node)
+
+
+def squeeze(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
+    """A view without axes of extent 1: those that are named, else all whose extent is known to be 1."""
+    owner = ev.materialise(args[0])
+    if isinstance(owner, Tup | Lst):
+        owner = as_array(ev, owner, node)
+    axis = argument(args, kwargs, 1, "axis")
+    if not isinstance(owner, Sym) or not isinstance(owner.type, Array):
+        return owner
+    rank = owner.type.ndim
+    if not is_none(axis):
+        given = [static_int(one) for one in (axis.items if isinstance(axis, Tup) else (axis,))]
+        if None in given:
+            ev.fail(TypeMismatch, "the axes of `squeeze` must be known", node)
+        axes = {one % rank if -rank <= one < rank else one for one in given if one is not None}
+    else:
+        axes = {place for place in range(rank) if _is_one(ev, owner, place, node)}
+    for place in sorted(axes, reverse=True):
+        owner = ev.inline_library(arrays_shape.squeeze, [owner, number(place)], {}, node)
+    return owner
+
+
+def _is_one(ev: Evaluator, owner: Sym, axis: int, node: Any) -> bool:
+    extent = allocation.dim(ev, owner, axis)
+    if extent.constant is None:
+        if not ev.deciding:
+            ev.fail(
+                UnsupportedSyntax,
+                "`squeeze` without `axis` of an array whose extents only the run knows",
+                node,
+                reason="the number of axes that are left depends on them",
+                hint="name the axis",
+            )
+        return ev.known(ev.op("==", extent, number(1)), node).constant is True
+    return bool(extent.constant == 1)
 
 
 def transpose(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

@@ -19,7 +19,7 @@ from tapec.frontend.merge import rebuild
 from tapec.frontend.recursion import writers
 from tapec.frontend.values import NONE, Dct, Instance, Items, Static, Sym, Unseen, Value
 from tapec.syntax.core import Name, reads, walk, writes
-from tapec.syntax.types import Array
+from tapec.syntax.types import Array, Scalar
 from tapec.tape.inputs import EXACT, Inputs, Shared
 from tapec.tape.object_calls import ObjectCalls, SuperObject
 from tapec.tape.object_standins import DictMethod, Refusing
@@ -197,6 +197,14 @@ class LiveObjects(Inputs):
             if not isinstance(one, Sym) or not isinstance(one.type, Array) or one.type.ndim == 0:
                 return None
         return array, integers
+
+    def is_of_numpy(self, value: Sym) -> bool:
+        if not isinstance(value.type, Scalar) or not value.type.is_float or value.constant is not None:
+            return False
+        if getattr(value, "variable", None) is not None:
+            return True
+        # of other numbers a block itself knows whether they are Python's; a compiled function does not
+        return self.overlays
 
     def may_vary(self, name: str) -> bool:
         if any(name in region.watched for region in self.begun):

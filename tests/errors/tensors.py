@@ -106,3 +106,13 @@ def padding_with_an_argument_of_another_mode(x):
 @refused(VECTOR)
 def padding_at_the_edge_by_a_value(x):
     return np.pad(x, 1, mode="edge", constant_values=1.0)[0]
+
+
+@refused(VECTOR)
+def squeezing_whatever_is_one(x):
+    return np.sum(np.squeeze(np.outer(x, x)))
+
+
+@refused(VECTOR, 1)
+def squeezing_an_axis_that_only_the_run_knows(x, k):
+    return np.sum(np.squeeze(np.outer(x, x), axis=k))

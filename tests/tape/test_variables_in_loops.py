@@ -1,4 +1,4 @@
-"""Variables, and arrays that nobody may write, as states that loops bind anew: in blocks, compiled and jitted functions."""
+"""Variables, and arrays that nobody may write, as states that loops bind anew, also in compiled functions."""
 
 from __future__ import annotations
 

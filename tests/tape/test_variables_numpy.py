@@ -208,3 +208,33 @@ def test_reads_are_those_of_the_thread():
 def test_the_examples_of_the_docstrings():
     result = doctest.testmod(tapec_runtime.variables, optionflags=doctest.ELLIPSIS)
     assert result.attempted > 5 and result.failed == 0
+
+
+def test_lists_beside_variables_are_arrays():
+    x = Variable(2.0)
+
+    def slopes():
+        with tapec.GradientTape(persistent=True) as tape:
+            found = [
+                np.sum(x * [3.0, 4.0]), np.sum([3.0, 4.0] * x), np.sum(x + [1.0, 2.0]), np.sum((1.0, 2.0) - x),
+                np.sum(x * [[1.0, 2.0], [3.0, 4.0]]), np.sum([1.0, 2.0] / x), np.sum([2.0, 3.0] ** x),
+            ]  # fmt: skip
+            first, second, third, fourth, fifth, sixth, seventh = found
+        return [tape.gradient(one, x) for one in (first, second, third, fourth, fifth, sixth, seventh)]
+
+    expected = [7.0, 7.0, 2.0, -2.0, 10.0, -0.75, 4.0 * np.log(2.0) + 9.0 * np.log(3.0)]
+    assert np.allclose(slopes(), expected)
+    assert np.allclose(tapec.function(slopes)(), expected)
+
+
+def test_squeeze_without_an_axis():
+    for shape in [(1, 3, 1), (1, 1), (3,), (1, 0), (2, 1, 3)]:
+        x = Variable(np.arange(float(np.prod(shape))).reshape(shape))
+        with tapec.GradientTape(persistent=True) as tape:
+            y = np.squeeze(x) * 1.0
+            z = np.sum(y**2)
+            pairs = np.squeeze(x[None, ..., None], axis=(0, -1)) * 1.0
+            w = np.sum(pairs)
+        assert np.allclose(tape.gradient(z, x), 2.0 * x.numpy()) and np.allclose(tape.gradient(w, x), 1.0)
+    fixed = tapec.grad(lambda x: np.sum(np.squeeze(np.reshape(x, (1, 3, 1))) ** 2))
+    assert np.allclose(fixed(np.arange(3.0)), 2.0 * np.arange(3.0))

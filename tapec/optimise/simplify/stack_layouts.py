@@ -20,7 +20,7 @@ from tapec.syntax.types import Array, Stack
 
 
 def join_stack_layouts(function: Function) -> Function:
-    """The function with lists of arrays of any layout where arrays of several layouts, or read-only ones, are pushed."""
+    """The function with lists of arrays of any layout where several layouts, or read-only arrays, are pushed."""
     types = function.types
     found = dict[str, set[str]]()
     read_only: set[str] = set()
