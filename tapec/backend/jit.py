@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import linecache
 import math
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -82,7 +84,27 @@ def compile_function(program: Program) -> Any:
 
 
 def _dispatcher(function: Any, options: Options) -> Any:
-    return numba.njit(**lean.flags(options))(function)
+    made = numba.njit(**lean.flags(options))(function)
+    # Numba asks the object for what compiles it at a call
+    made._compile_for_args = functools.partial(_compiled_at_a_call, weakref.ref(made))
+    return made
+
+
+def _compiled_at_a_call(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
+    """What Numba does where a call has new types, with errors and advice as the user can understand them."""
+    made = dispatcher()
+    try:
+        with quiet():
+            return type(made)._compile_for_args(made, *args, **kwargs)
+    except (NumbaError, AssertionError) as error:
+        raise CompilationError(
+            f"Numba refused the generated source of `{made.py_func.__name__}`",
+            reason=_said(error),
+        ) from error
+
+
+def _said(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def packed(program: Program, params: list[str], extra: int) -> Program:
@@ -104,9 +126,9 @@ def compile_overload(
     try:
         with quiet():
             dispatcher.compile(told)
-    except NumbaError as error:
+    except (NumbaError, AssertionError) as error:
         raise CompilationError(
-            f"Numba refused the generated source of `{program.name}`", reason=str(error).splitlines()[0]
+            f"Numba refused the generated source of `{program.name}`", reason=_said(error)
         ) from error
     result = dispatcher.overloads[told]
     if told != argument_types:

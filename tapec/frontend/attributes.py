@@ -8,9 +8,11 @@ from typing import Any
 
 import gast
 import numpy as np
+from numba.core.errors import NumbaError
 
 from tapec.errors import UndefinedName, UnsupportedType
 from tapec.frontend import allocation, argument_objects, complex_arithmetic, known, named_tuples, numba_types
+from tapec.frontend.call_arguments import DTYPES
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.iterators import once
 from tapec.frontend.merge import note_roots
@@ -230,7 +232,7 @@ def _numpy_scalar(ev: Evaluator, obj: Any, node: Any) -> Value:
         return number(int(obj))
     if dtype == "float64":
         return number(float(obj))
-    if obj.dtype.kind in "iuf":
+    if obj.dtype.kind in "iuf" and dtype in DTYPES:
         plain = number(float(obj) if obj.dtype.kind == "f" else int(obj))
         return ev.assign(Op(f"cast.{dtype}", (plain.atom,)), Scalar(dtype))
     if dtype in PART_OF:
@@ -244,10 +246,11 @@ def global_array(ev: Evaluator, obj: Any, node: Any) -> Value:
         return complex_arithmetic.joined(ev, *_constant_parts(ev, obj, node))
     try:
         type_ = numba_types.from_numba(numba_types.type_of_value(obj))
-    except ValueError:
+    except (ValueError, NumbaError):
         type_ = None
     if not isinstance(type_, Array):
-        ev.fail(UnsupportedType, f"an array of dtype {obj.dtype} is not supported", node)
+        title = "an array" if type(obj) is np.ndarray else f"a {type(obj).__name__}"
+        ev.fail(UnsupportedType, f"{title} of dtype {obj.dtype} is not supported", node)
     for ident, array in ev.constants.items():
         if array is obj:
             return Sym(Name(ident), ev.types[ident])

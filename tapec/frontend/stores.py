@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -185,7 +185,7 @@ def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: 
             return own
     if isinstance(old, Sym | Complex) and isinstance(old.type, Array):
         if old.type.readonly:
-            ev.fail(TypeMismatch, "cannot store into a read-only array", node)
+            _refuse_read_only(ev, node)
         if fn == "@":
             value = ev.materialise(value)
             _check_kind(ev, old, value, node)
@@ -258,6 +258,11 @@ def _check_kind(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -
         ev.fail(TypeMismatch, f"cannot store {kind.dtype} into an array of {target.type.dtype}", node)
 
 
+def _refuse_read_only(ev: Evaluator, node: Any) -> NoReturn:
+    hint = "" if ev.live is None else "copy it first; variables are changed by assign, assign_add or assign_sub"
+    ev.fail(TypeMismatch, "cannot store into a read-only array", node, hint=hint)
+
+
 def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:
     if mapping(owner) is not None:
         message = "an item of a dict that is an argument is set"
@@ -265,7 +270,7 @@ def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:
     if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):
         ev.fail(TypeMismatch, f"{describe(owner)} does not support item assignment", node)
     if owner.type.readonly:
-        ev.fail(TypeMismatch, "cannot store into a read-only array", node)
+        _refuse_read_only(ev, node)
     return owner
 
 

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numba import typeof
 
 from tapec.frontend import complex_arithmetic
 from tapec.frontend.dicts import new_dict
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import COMPLEX_OF, Complex, Contents, Dct, Deque, Items, Lst, Static, Sym, Value
 from tapec.syntax.core import Atom, Name
 from tapec.syntax.types import Array, Scalar
@@ -27,7 +25,7 @@ from tapec.tape.complex_identity import WholeNumbers
 from tapec.tape.object_standins import ForeignTape
 from tapec.tape.outer_variables import OuterVariables
 from tapec.tape.plan_guards import PlanGuards
-from tapec.tape.snapshots import PARTS, array_type, part_type
+from tapec.tape.snapshots import PARTS, array_type, number_type, part_type
 from tapec.tape.variable_versions import Chosen, VariablePair, VariableSym, VariableVersions
 from tapec_runtime.variables import Variable
 
@@ -174,7 +172,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
             recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
             if isinstance(obj, np.floating):
                 recipe.distinct.append(slot)
-            return self._leaf(obj, label, slot, from_numba(typeof(obj)), isinstance(obj, np.floating))
+            return self._leaf(obj, label, slot, number_type(obj), isinstance(obj, np.floating))
         if isinstance(obj, complex | np.complexfloating):
             recipe.guard(slot, f"type({{v}}) is {recipe.constant(type(obj))}")
             if isinstance(obj, np.complexfloating):
@@ -198,7 +196,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
             return None
         self.recipe.guard(slot, f"type({{v}}) is {self.recipe.constant(type(obj))}")
         self.recipe.guard(slot, "-(2**63) <= {v} < 2**63")
-        return self._leaf(obj, str(origin[-1]), slot, from_numba(typeof(obj)), False)
+        return self._leaf(obj, str(origin[-1]), slot, number_type(obj), False)
 
     def _complex(self, obj: Any, label: str, slot: int, type_: Scalar | Array, ident: bool) -> Complex | None:
         """A complex number, array or variable: two inputs."""
@@ -244,7 +242,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
         elif isinstance(value, complex | np.complexfloating):
             type_ = part_type(value)
         elif isinstance(value, int | float | np.number):
-            type_ = from_numba(typeof(value))
+            type_ = number_type(value)
         else:
             return None
         self.kept.append(value)

@@ -140,6 +140,9 @@ class Refusing:
         value: Value = handler(self.ev, node)
         return value
 
+    def is_of_numpy(self, value: Sym) -> bool:
+        return False
+
     def may_vary(self, name: str) -> bool:
         return True
 

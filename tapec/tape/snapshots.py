@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numba import typeof
+from numba.core.errors import NumbaError
 
 from tapec.frontend.numba_types import from_numba
 from tapec.syntax.types import Array, Scalar
@@ -21,11 +22,17 @@ def array_type(array: Any) -> Array | None:
         flags, dtype = array.flags, array.real.dtype.name
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         return Array(dtype, array.ndim, layout) if dtype in ("float32", "float64") else None
-    try:
-        found = from_numba(typeof(array))
-    except ValueError:
-        return None
+    found = number_type(array)
     return Array(found.dtype, found.ndim, found.layout) if isinstance(found, Array) else None
+
+
+def number_type(value: Any) -> Any:
+    """The core type of a number or array; None if Numba has none for it."""
+    try:
+        return from_numba(typeof(value))
+    except (ValueError, NumbaError):
+        # extended precision, another byte order, masked arrays
+        return None
 
 
 def part_type(value: Any) -> Scalar:

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import typeof
 
 from tapec.errors import LoweringError, UsageError
 from tapec.frontend import class_tests, complex_arithmetic
 from tapec.frontend.allocation import dim, dim_key
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.numba_types import from_numba
 from tapec.frontend.values import (
     NONE,
     Complex,
@@ -32,7 +30,7 @@ from tapec.syntax.core import Atom, Const, If, Name, Raise
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.class_lookup import check_constructor
 from tapec.tape.plan_guards import PlanGuards
-from tapec.tape.snapshots import array_type
+from tapec.tape.snapshots import array_type, number_type
 from tapec_runtime.variables import Variable, stop_gradient
 
 
@@ -181,7 +179,7 @@ class VariableVersions:
         if isinstance(value, np.ndarray):
             type_: Any = array_type(value)
         else:
-            type_ = from_numba(typeof(np.real(value)))
+            type_ = number_type(np.real(value))
         if value.dtype.kind == "c":
             made = None if type_ is None else self._complex(variable, label, slot, type_, True)
         else:

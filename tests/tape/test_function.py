@@ -171,3 +171,24 @@ def test_wrong_keywords_are_type_errors(make):
 
     with pytest.raises(TypeError):
         inside(2.0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.longdouble(1.0), np.ones(2, ">f8"), np.ma.array([1.0]), np.ones(2, np.float16), np.array(["a"]), np.half(1.0)],
+    ids=lambda value: f"{type(value).__name__}-{value.dtype}",
+)
+def test_no_error_of_numba_leaves(value):
+    @tapec.function
+    def added(x, y):
+        return x + y
+
+    with pytest.raises(tapec.errors.TapecError):
+        added(value, 1.0)
+
+    with pytest.raises(tapec.errors.TapecError):
+        x = Variable(2.0)
+        with GradientTape() as tape:
+            y = x * x if np.ndim(value) < 0 else x * (value if value.dtype.kind != "U" else 1.0)
+            z = y if value.dtype.kind != "U" else x * len(value[0])
+        tape.gradient(z, x)
