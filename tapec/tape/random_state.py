@@ -15,11 +15,11 @@ import numpy as np
 
 from tapec.errors import LoweringError
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Items, Lst, Static, Sym, Tup, Value, describe, is_none
+from tapec.frontend.values import NONE, Items, Lst, Static, Sym, Tup, Value, describe, is_none
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)
-_CHANGES = frozenset({"seed", "setstate", "set_state", "shuffle", "spawn", "choices", "sample"})
+_CHANGES = frozenset({"setstate", "set_state", "shuffle", "spawn", "choices", "sample"})
 
 
 def twin(generator: Any) -> Any:
@@ -57,6 +57,9 @@ class Draws:
     def call(self, function: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
         """A method of a generator; None for any other function."""
         owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+        if function is np.random.seed and self.live.overlays:
+            # a function of its own, not a method of what draws
+            owner = np.random.mtrand._rand
         if function in _MAKERS:
             return self._made(function, args, kwargs, node)
         if not isinstance(owner, GENERATORS):
@@ -74,10 +77,16 @@ class Draws:
             )
         given = [self._known(arg, node) for arg in args]
         named = {key: self._known(value, node) for key, value in kwargs.items()}
+        if name == "seed" and not any(one is not None for one in (*given, *named.values())):
+            ev.fail(LoweringError, "a random generator is seeded by the system", node, hint="give it a seed")
         if id(owner) not in self.twins:
             self.originals[id(owner)] = owner
             self.twins[id(owner)] = twin(owner), self._twin_name(owner)
         own, label = self.twins[id(owner)]
+        if name == "seed":
+            own.seed(*given, **named)
+            recipe.lines.append(f"{label}.seed(*{recipe.constant(given)}, **{recipe.constant(named)})")
+            return NONE
         value = getattr(own, name)(*given, **named)
         slot = recipe.new(value, f"{label}.{name}(*{recipe.constant(given)}, **{recipe.constant(named)})")
         made = self.live.input(value, f"{name}", slot)

@@ -260,3 +260,12 @@ def a_block_goes_on():
         tape.watch(x)
         y = np.clip(x, None, None)
     tape.gradient(y, x)
+
+
+@misuse
+def a_seed_that_the_system_gives():
+    x = Variable(3.0)
+    with GradientTape() as tape:
+        np.random.seed()
+        y = x * np.random.normal()
+    tape.gradient(y, x)
