@@ -139,6 +139,8 @@ class Evaluator:
         # whether code is reached that is compiled with checks of bounds
         self.boundscheck = False
         self.dead = False
+        # how many `try` statements are around what is lowered, where every decision is known
+        self.trying = 0
         self.span: Span | None = None
         self.loops: list[Any] = []
         self.expression_handlers: dict[type, Callable[[Evaluator, Any], Value]] = {}
@@ -453,4 +455,6 @@ class Evaluator:
         return name, cls
 
     def raise_(self, exception: str, *args: str) -> None:
+        if self.deciding and self.trying and isinstance(known := getattr(builtins, exception, None), type):
+            raise Raised(known, *args[:1])
         self.emit(Raise(exception, tuple(Const(arg) for arg in args), self.span))

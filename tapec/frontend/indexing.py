@@ -10,6 +10,7 @@ import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend import dicts
+from tapec.frontend.allocation import dim
 from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.elementwise import element
 from tapec.frontend.evaluator import DeadCode, Evaluator
@@ -52,6 +53,15 @@ from tapec.syntax.types import Array, Scalar
 _IndexExpression = type(np.s_)
 
 
+def _check_places(ev: Evaluator, owner: Value, places: list[Sym], node: Any) -> None:
+    """Raise where the program does, for a handler around it."""
+    array = ev.sym(owner.re if isinstance(owner, Complex) else owner)
+    for axis, place in enumerate(places):
+        index, size = (ev.known(one, node).constant for one in (place, dim(ev, array, axis)))
+        if isinstance(index, int) and isinstance(size, int) and not -size <= index < size:
+            ev.fails(IndexError, f"index {index} is out of bounds for axis {axis} with size {size}", node)
+
+
 def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     """`owner[index]`."""
     if isinstance(owner, Unseen):
@@ -77,8 +87,10 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be indexed", node)
     subs = expanded(ev, owner, index, node)
     if is_element(owner, subs):
-        atoms = tuple(integer(ev, sub, node).atom for sub in subs)
-        return load_at(ev, owner, atoms)
+        places = [integer(ev, sub, node) for sub in subs]
+        if ev.deciding and ev.trying:
+            _check_places(ev, owner, places, node)
+        return load_at(ev, owner, tuple(place.atom for place in places))
     if any(is_advanced(sub) for sub in subs):
         return gather(ev, owner, subs, node)
     return viewed(ev, owner, subs, node)
@@ -98,7 +110,7 @@ def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any,
     position = static_int(index)
     if position is not None:
         if not -len(items) <= position < len(items):
-            ev.fail(TypeMismatch, f"index {position} is outside a tuple of {len(items)}", node)
+            ev.fails(IndexError, f"index {position} is outside a tuple of {len(items)}", node)
         return items[position]
     if not items:
         ev.fail(TypeMismatch, "an empty tuple cannot be indexed", node)

@@ -180,7 +180,11 @@ def try_(ev: Evaluator, node: gast.Try) -> None:
     frame, depth = ev.frame, len(ev.frames)
     pending: Raised | None = None
     try:
-        ev.statements(node.body)
+        ev.trying += 1
+        try:
+            ev.statements(node.body)
+        finally:
+            ev.trying -= 1
         if not ev.dead:
             ev.statements(node.orelse)
     except Raised as error:

@@ -100,6 +100,10 @@ def _summed(ev: Evaluator, arrays: list[Sym], inputs: list[str], output: str, no
 def require_equal(ev: Evaluator, first: Sym, second: Sym, message: str) -> None:
     """Raise ValueError, when the program runs, where two extents differ."""
     differ = ev.op("!=", first, second)
+    if ev.deciding and ev.trying:
+        differ = ev.known(differ)
+        if differ.constant is True:
+            ev.fails(ValueError, message)
     if differ.constant is False:
         return
     side: list[Any] = []

@@ -85,6 +85,9 @@ class Objects:
         if found is UNDEFINED and custom(type(obj), "__getattr__") is not None:
             self.live.recipe.lacks(obj, name)
             return self._fallback(Static(obj), name, node)
+        if found is UNDEFINED and ev.deciding and isinstance(type(obj).__getattribute__, types.WrapperDescriptorType):
+            self.live.recipe.lacks(obj, name)
+            ev.fails(AttributeError, f"{type(obj).__name__!r} object has no attribute {name!r}", node)
         if found is UNDEFINED or hasattr(type(found), "__get__"):
             self._refuse(name, node)
         return None
