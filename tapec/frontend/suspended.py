@@ -233,4 +233,12 @@ def declaration(ev: Evaluator, node: Any) -> None:
 
 
 STATEMENTS: dict[type, Any] = {gast.Try: try_, gast.Global: declaration, gast.Nonlocal: declaration}
-EXPRESSIONS: dict[type, Any] = {gast.Yield: yield_, gast.YieldFrom: yield_from}
+def await_(ev: Evaluator, node: gast.Await) -> Value:
+    """What is awaited, in a block that runs by itself; what others change meanwhile is found by comparison."""
+    if not getattr(ev.live, "overlays", False):
+        ev.fail(UnsupportedSyntax, f"cannot differentiate {words(node)}", node)
+    awaited: Value = ev.expr(node.value)
+    return awaited
+
+
+EXPRESSIONS: dict[type, Any] = {gast.Await: await_, gast.Yield: yield_, gast.YieldFrom: yield_from}

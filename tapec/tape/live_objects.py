@@ -31,8 +31,8 @@ from tapec_runtime.variables import Variable
 
 # modules whose functions change nothing that a block computes with
 _OUTSIDE = frozenset(
-    ("_io", "_thread", "csv", "datetime", "gc", "io", "json", "logging", "os", "pathlib", "pickle", "pprint", "queue")
-    + ("shutil", "subprocess", "sys", "threading", "time", "traceback", "warnings")
+    ("_io", "_thread", "asyncio", "csv", "datetime", "gc", "io", "json", "logging", "os", "pathlib", "pickle", "pprint")
+    + ("queue", "shutil", "subprocess", "sys", "threading", "time", "traceback", "warnings")
 )
 # those of them that a compiled function leaves out
 _UNNOTICED = frozenset(("logging", "warnings"))
