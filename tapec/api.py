@@ -80,7 +80,14 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     from tapec.backend.program import resolve_wrt
 
     resolve_wrt(function, wrt)
-    return _make(function, wrt, kind, options, f if hasattr(f, "__tapec_key__") else None)
+    given = f if hasattr(f, "__tapec_key__") else None
+    from tapec.backend import known_arguments, staleness
+
+    same = known_arguments.canonical(function) if given is None else None
+    if same is None or not known_arguments.is_lasting(same):
+        return _make(function, wrt, kind, options, given)
+    # `tapec.grad(f)(x)` in a loop makes one derivative, where nothing of a call is kept alive by it
+    return staleness.shared(_make, same, wrt, kind, options)
 
 
 def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, given: Any = None) -> Any:

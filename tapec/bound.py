@@ -183,15 +183,21 @@ def _gathers(signature: inspect.Signature) -> bool:
     return inspect.Parameter.VAR_KEYWORD in kinds or (named and inspect.Parameter.VAR_POSITIONAL in kinds)
 
 
-@functools.lru_cache(maxsize=512)
+_KINDS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
 def _gathering(f: Any) -> tuple[Any, inspect.Signature] | None:
     """A function that calls `f`, as `Gathered` has it, and the signature of `f`; None if `f` can be called as it is."""
     plain = getattr(f, "py_func", f)
-    if not isinstance(plain, types.FunctionType):
+    if not isinstance(plain, types.FunctionType) or not plain.__code__.co_flags & _KINDS:
         return None
     signature = inspect.signature(plain, follow_wrapped=False)
-    if not _gathers(signature):
-        return None
+    return (_calling(f, plain, signature), signature) if _gathers(signature) else None
+
+
+@functools.lru_cache(maxsize=512)
+def _calling(f: Any, plain: types.FunctionType, signature: inspect.Signature) -> Any:
+    """A function with source that calls `f`."""
     heads, passed, named = [], [], []
     for name, parameter in _in_order(signature):
         match parameter.kind:
@@ -207,7 +213,7 @@ def _gathering(f: Any) -> tuple[Any, inspect.Signature] | None:
             case _:
                 heads.append(name)
                 passed.append(name)
-    return written(f, plain, heads, passed, named), signature
+    return written(f, plain, heads, passed, named)
 
 
 def written(called: Any, carrier: Any, heads: list[str], passed: list[str], named: list[str], **names: Any) -> Any:

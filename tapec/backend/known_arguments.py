@@ -49,6 +49,15 @@ def canonical(value: Any) -> Any:
     return found
 
 
+def is_lasting(value: Any) -> bool:
+    """Whether a function holds nothing that a call may have made, such as an array."""
+    try:
+        _key(value)
+    except _Unlike:
+        return False
+    return True
+
+
 def _key(value: Any) -> Any:
     """What tells a value from others; raises _Unlike."""
     match value:

@@ -116,8 +116,11 @@ def shared(make: Callable[..., Any], *given: Any) -> Any:
     key = (make, jit_is_off(), *given)
     with _lock:
         found = _made.get(key)
-        if found is None or found.reads.changed:
-            found = _made[key] = make(*given)
+    if found is None or found.reads.changed:
+        # not under the lock: it may ask for others
+        found = make(*given)
+    with _lock:
+        _made[key] = found
         _made.move_to_end(key)
         if len(_made) > _KEPT:
             _made.popitem(last=False)
