@@ -414,3 +414,22 @@ def test_results_and_cotangents_have_the_callers_types():
     for wrong in ({"a": 1.0, "c": 1.0}, {"a": 1.0}):
         with pytest.raises(tapec.errors.UsageError, match="has the keys"):
             pull(wrong)
+
+
+def test_one_derivative_for_one_function():
+    made = lambda: (lambda x: x * x)  # noqa: E731
+    assert tapec.grad(made()) is tapec.grad(made())
+    assert tapec.grad(made()) is not tapec.grad(made(), opt_level=1)
+    numbers = [tapec.grad(lambda x, k=k: x * k)(1.0) for k in (2.0, 3.0, 2.0)]
+    assert numbers == [2.0, 3.0, 2.0]
+
+    def holding(values):
+        return lambda x: (x * values).sum()
+
+    # nothing keeps the array alive
+    assert tapec.grad(holding(X)) is not tapec.grad(holding(X))
+
+    def itself(x, n):
+        return x if n == 0 else x * itself(x, n - 1)
+
+    assert tapec.grad(itself)(2.0, 2) == 12.0

@@ -58,28 +58,34 @@ def is_lasting(value: Any) -> bool:
     return True
 
 
-def _key(value: Any) -> Any:
-    """What tells a value from others; raises _Unlike."""
+def _key(value: Any, around: tuple[int, ...] = ()) -> Any:
+    """What tells a value from others; raises _Unlike, also for a function that holds itself.
+
+    around  what holds it
+    """
+    if id(value) in around:
+        raise _Unlike
+    inside = functools.partial(_key, around=(*around, id(value)))
+
+    def named(values: dict[str, Any]) -> Any:
+        return tuple((name, inside(one)) for name, one in values.items())
+
     match value:
         case types.FunctionType():
             try:
-                cells = tuple(_key(cell.cell_contents) for cell in value.__closure__ or ())
+                cells = tuple(inside(cell.cell_contents) for cell in value.__closure__ or ())
             except ValueError:  # nothing is bound to it yet
                 raise _Unlike from None
-            defaults = _key(value.__defaults__ or ()), _named(value.__kwdefaults__ or {})
-            return "function", value.__code__, id(value.__globals__), cells, defaults, _named(vars(value))
+            defaults = tuple(map(inside, value.__defaults__ or ())), named(value.__kwdefaults__ or {})
+            return "function", value.__code__, id(value.__globals__), cells, defaults, named(vars(value))
         case functools.partial():
-            return "partial", _key(value.func), _key(value.args), _named(value.keywords)
+            return "partial", inside(value.func), tuple(map(inside, value.args)), named(value.keywords)
         case float() | complex():
             return type(value), repr(value)
         case None | bool() | int() | str() | np.dtype():
             return type(value), value
         case tuple() if type(value) is tuple:
-            return tuple(map(_key, value))
+            return tuple(map(inside, value))
     if isinstance(value, _BY_IDENTITY):
         return "object", id(value)
     raise _Unlike
-
-
-def _named(values: dict[str, Any]) -> Any:
-    return tuple((name, _key(one)) for name, one in values.items())
