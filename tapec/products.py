@@ -134,10 +134,12 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
         primals = bound.arguments(names, tuple(primals))
         tangents = tuple(map(moved.get, range(len(primals))))
     originals = tuple(primals)
-    tangents = tuple(
-        structured.matched(tangent, primal, f"the tangent of argument {k}")
-        for k, (tangent, primal) in enumerate(zip(tangents, originals, strict=True))
-    )
+    structures = not all(type(one) in structured.LEAVES for one in originals)
+    if structures:
+        tangents = tuple(
+            structured.matched(tangent, primal, f"the tangent of argument {k}")
+            for k, (tangent, primal) in enumerate(zip(tangents, originals, strict=True))
+        )
     primals, tangents = (_plain(function, variables.plain(tuple(given))) for given in (primals, tangents))
     moving = tuple(k for k, t in enumerate(tangents) if t is not None)
     seeds = []
@@ -148,8 +150,9 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
         seeds += [_shaped(t, p, f"the tangent of argument {k}") for t, p in zip(theirs, ours, strict=True)]
     made = _seeded(function, "jvp", moving, len(primals), len(seeds), chosen(options))
     value, tangent = made(*primals, *seeds)
-    derivative = bound.function if isinstance(bound.function, Remade) else None
-    value, tangent = (structured.returned(one, originals, derivative) for one in (value, tangent))
+    if structures:
+        derivative = bound.function if isinstance(bound.function, Remade) else None
+        value, tangent = (structured.returned(one, originals, derivative) for one in (value, tangent))
     return value, tangent
 
 
