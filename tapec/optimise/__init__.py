@@ -138,7 +138,7 @@ def tidy(
         # Numba knows one program: what a form without threads binds anew is wrong with those of another one
         alone = forms is None or varying_extents(function) is None
         function = hide_sizes(function) if alone else sequential(function)
-    function = join_stack_layouts(_run(READABLE, function, constants, listener))
+    function = join_stack_layouts(_run(READABLE, join_stack_layouts(function), constants, listener))
     return move_exits_behind_loops(initialise_in_threads(function) if has_threads(function) else function)
 
 

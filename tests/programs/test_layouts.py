@@ -76,3 +76,19 @@ def test_derivatives(way, first: str, second: str, layout: str):
     step = 1e-6
     slope = (tapec.grad(f)(x + step) - tapec.grad(f)(x - step)) / (2 * step)
     assert np.allclose(product, slope, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.generated
+def test_lists_that_expressions_are_pushed_on():
+    """An expression that stands in a push is laid out as its own name was."""
+    begin = np.array([[2.0, 0.3], [0.3, 1.5]])
+
+    def f(x):
+        state = begin * x[0]
+        for _ in range(3):
+            state = np.linalg.eigh(state @ state.T + begin)[0] * state
+        return np.sum(state)
+
+    x, step = np.array([0.3]), 1e-5
+    slope = (tapec.grad(f)(x + step) - tapec.grad(f)(x - step)) / (2 * step)
+    assert tapec.hessian(f)(x)[0, 0] == pytest.approx(slope[0], rel=1e-5)
