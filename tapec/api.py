@@ -83,8 +83,8 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     given = f if hasattr(f, "__tapec_key__") else None
     from tapec.backend import known_arguments, staleness
 
-    same = known_arguments.canonical(function) if given is None else None
-    if same is None or not known_arguments.is_lasting(same):
+    same = known_arguments.sharing(function) if given is None else None
+    if same is None:
         return _make(function, wrt, kind, options, given)
     # `tapec.grad(f)(x)` in a loop makes one derivative, where nothing of a call is kept alive by it
     return staleness.shared(_make, same, wrt, kind, options)

@@ -433,3 +433,29 @@ def test_one_derivative_for_one_function():
         return x if n == 0 else x * itself(x, n - 1)
 
     assert tapec.grad(itself)(2.0, 2) == 12.0
+
+
+def counted(k):
+    def f(x):
+        return x * k
+
+    def bind(value):
+        nonlocal k
+        k = value
+
+    return f, bind
+
+
+def test_a_function_whose_variable_is_bound_anew_stands_for_no_other_one():
+    for ask in (lambda f: tapec.grad(f)(1.0), lambda f: tapec.grad(lambda x, g: g(x))(1.0, f)):
+        first, bind = counted(2.0)
+        assert ask(first) == 2.0
+        bind(5.0)
+        assert ask(counted(2.0)[0]) == 2.0
+        assert ask(first) == 5.0
+    # compiled at a later call than it was made
+    first, bind = counted(2.0)
+    second = tapec.grad(counted(2.0)[0])
+    assert tapec.grad(first)(1.0) == 2.0
+    bind(5.0)
+    assert second(1.0) == 2.0

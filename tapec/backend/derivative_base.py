@@ -18,6 +18,7 @@ from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import UnsupportedType
 from tapec.frontend.jitted import packed, unpacked
 from tapec.frontend.pickled import Files, files_of, give_back
+from tapec_runtime.locking import compiling
 
 # derivatives for arguments that are known while compiling, of one derivative
 _MOST = 32
@@ -54,6 +55,7 @@ class Remade:
     def _for_known(self) -> collections.OrderedDict[Any, Any]:
         return collections.OrderedDict()
 
+    @compiling
     def for_known(self, known: dict[int, Any]) -> Any:
         """The derivative for some arguments that are known while compiling, by position."""
         key = tuple((position, type(value), _hashable(value)) for position, value in known.items())

@@ -28,7 +28,7 @@ from tapec.backend.fingerprint import Request
 from tapec.backend.interpreted import Interpreted
 from tapec.backend.program import Program
 from tapec.backend.uncached import mark
-from tapec.errors import ArgumentOverlap, TapecError
+from tapec.errors import ArgumentOverlap, TapecError, UnsupportedType
 from tapec.frontend.jitted import packed
 from tapec.frontend.pickled import Files, files_of
 from tapec_runtime.locking import compiling, jit_is_off
@@ -154,10 +154,9 @@ class Derivative(Remade, Dispatcher):
     @compiling
     def program(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None = None) -> Program:
         """Run the pipeline for Numba argument types; `given` as for `_overload`."""
-        variadic = self.py_func.__code__.co_flags & inspect.CO_VARARGS
         with jit.quiet():
             # Numba hands extra arguments over as one tuple
-            if not variadic:
+            if not self._variadic:
                 return self._build_program(types_, given)
             # an error inside would keep hold of the arguments that the tuple held
             program = self._build_program((*types_[:-1], *types_[-1].types), None)
@@ -186,10 +185,22 @@ class Derivative(Remade, Dispatcher):
         """Call with arguments among the given ones that Numba has no type for."""
         return call_structured(self, self._request, self._names, self._spread(args))
 
+    def for_known(self, known: dict[int, Any]) -> Any:
+        if self._variadic and max(known) >= len(self._names) - 1:
+            # Numba takes extra arguments as one tuple, in which nothing can be left out
+            raise UnsupportedType(
+                f"an argument for `*{self._names[-1]}` of `{self.__name__}` is a {type(known[max(known)]).__name__}",
+                hint="give it a parameter of its own",
+            )
+        return super().for_known(known)
+
     def _spread(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments as a call gives them: Numba hands extra ones over as one tuple."""
-        variadic = self.py_func.__code__.co_flags & inspect.CO_VARARGS
-        return (*args[:-1], *args[-1]) if variadic else args
+        return (*args[:-1], *args[-1]) if self._variadic else args
+
+    @property
+    def _variadic(self) -> bool:
+        return bool(self.py_func.__code__.co_flags & inspect.CO_VARARGS)
 
     @functools.cached_property
     def _names(self) -> list[str]:

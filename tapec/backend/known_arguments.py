@@ -35,27 +35,44 @@ def is_known(value: Any) -> bool:
 
 @compiling
 def canonical(value: Any) -> Any:
-    """Of functions with equal code that hold equal numbers, text and functions, the one that was met first."""
+    """Of functions with equal code that hold equal numbers, text and functions, one that was met before.
+
+    What was met may hold something else by now, as a variable of an outer function that was bound anew: then it is not
+    the one.
+    """
     if not isinstance(value, types.FunctionType | functools.partial):
         return value
-    try:
-        key = _key(value)
-    except _Unlike:
+    key = _key_of(value)
+    if key is None:
         return value
-    found = _met.setdefault(key, value)
+    found = _met.get(key)
+    if found is None or (found is not value and _key_of(found) != key):
+        found = _met[key] = value
     _met.move_to_end(key)
     if len(_met) > _MOST:
         _met.popitem(last=False)
     return found
 
 
-def is_lasting(value: Any) -> bool:
-    """Whether a function holds nothing that a call may have made, such as an array."""
+def sharing(function: types.FunctionType) -> types.FunctionType | None:
+    """The function whose derivative serves for one; None for one that holds what a call may have made, as an array.
+
+    It is compiled at a later call, when what a function holds may be something else: so a function that holds anything
+    has its own.  A lambda that holds nothing, made anew, is the one that was met before.
+    """
+    if _key_of(function) is None:
+        return None
+    holds = function.__closure__ or function.__defaults__ or function.__kwdefaults__ or vars(function)
+    anew = "<" in function.__qualname__
+    found: types.FunctionType = canonical(function) if anew and not holds else function
+    return found
+
+
+def _key_of(value: Any) -> Any:
     try:
-        _key(value)
+        return _key(value)
     except _Unlike:
-        return False
-    return True
+        return None
 
 
 def _key(value: Any, around: tuple[int, ...] = ()) -> Any:
