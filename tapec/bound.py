@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
-import linecache
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tapec.backend.carrier import written
 from tapec.errors import UsageError
 
 Names = Mapping[str, inspect.Parameter]
 
-_serial = itertools.count(1)
 _NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
 
@@ -214,26 +212,6 @@ def _calling(f: Any, plain: types.FunctionType, signature: inspect.Signature) ->
                 heads.append(name)
                 passed.append(name)
     return written(f, plain, heads, passed, named)
-
-
-def written(called: Any, carrier: Any, heads: list[str], passed: list[str], named: list[str], **names: Any) -> Any:
-    """A function with source that calls something.
-
-    carrier  whose name, docstring and module it has
-    heads    its parameters;  passed, named  what it hands on by position and by name;  names  what these read
-    """
-    call = "called"
-    while any(part.strip("*").partition("=")[0] == call for part in heads):
-        call += "_"
-    namespace: dict[str, Any] = {call: called, "__name__": carrier.__module__, **names}
-    name = carrier.__name__ if carrier.__name__.isidentifier() else "function"
-    text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join((*passed, *named))})\n"
-    file = f"<call of {name} {next(_serial)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), namespace)
-    made = namespace[name]
-    made.__doc__ = carrier.__doc__
-    return made
 
 
 def unbound(f: Any) -> Bound:

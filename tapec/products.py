@@ -12,7 +12,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from tapec.bound import unbound, written
+from tapec.backend.carrier import written
+from tapec.bound import unbound
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters, undecorated
 from tapec.on_demand import CALLS, load

@@ -459,3 +459,15 @@ def test_a_function_whose_variable_is_bound_anew_stands_for_no_other_one():
     assert tapec.grad(first)(1.0) == 2.0
     bind(5.0)
     assert second(1.0) == 2.0
+
+
+def scaled_by(x, *rest):
+    return rest[0](x) * rest[1]
+
+
+@pytest.mark.parametrize("function", [np.sin, lambda z: np.sin(z)])
+def test_functions_among_extra_arguments(function):
+    assert tapec.value_and_grad(scaled_by)(1.0, function, 3.0) == pytest.approx((3.0 * np.sin(1.0), 3.0 * np.cos(1.0)))
+    assert tapec.grad(scaled_by, wrt=(0, 2))(1.0, function, 3.0) == pytest.approx((3.0 * np.cos(1.0), np.sin(1.0)))
+    assert tapec.hessian(scaled_by)(1.0, function, 3.0) == pytest.approx(-3.0 * np.sin(1.0))
+    assert tapec.jacobian(scaled_by, wrt=2)(1.0, function, 3.0) == pytest.approx(np.sin(1.0))

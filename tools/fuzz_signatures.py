@@ -233,18 +233,22 @@ def leaves(gradient: Any, source: Any) -> list[Any]:
 @click.option("--keep-going", is_flag=True, help="Go on after a failure.")
 def main(minutes: float, seed: int, count: int | None, keep_going: bool) -> None:
     """Check the calls of consecutive seeds until the time is over."""
-    deadline, failed, done = time.monotonic() + 60.0 * minutes, 0, 0
+    deadline, failed, refused, done = time.monotonic() + 60.0 * minutes, 0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
         while time.monotonic() < deadline and (count is None or done < count):
             try:
                 check(seed, Path(folder))
+            except tapec.errors.UnsupportedType as error:
+                # a function inside `**kwargs`, say
+                refused += 1
+                click.echo(f"seed {seed} is refused: {error}")
             except Exception:
                 failed += 1
                 click.echo(f"seed {seed}: {traceback.format_exc(limit=-2)}\n{Call(seed).text[len(HEADER) :]}")
                 if not keep_going:
                     break
             done, seed = done + 1, seed + 1
-    click.echo(f"{done} calls, {failed} failed; next seed {seed}")
+    click.echo(f"{done} calls, {refused} refused, {failed} failed; next seed {seed}")
     sys.exit(1 if failed else 0)
 
 

@@ -1,12 +1,16 @@
-"""A function whose signature is that of a derivative."""
+"""Functions that stand for others: with the signature of a derivative, or with source that calls something."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
+import linecache
 import types
 from typing import Any
 
 from tapec.errors import UnsupportedType
+
+_serial = itertools.count(1)
 
 
 def signature_function(function: types.FunctionType, name: str, doc: str, extra: str = "") -> types.FunctionType:
@@ -44,3 +48,23 @@ def signature_function(function: types.FunctionType, name: str, doc: str, extra:
     made.__module__ = function.__module__
     found: types.FunctionType = made
     return found
+
+
+def written(called: Any, carrier: Any, heads: list[str], passed: list[str], named: list[str], **names: Any) -> Any:
+    """A function with source that calls something.
+
+    carrier  whose name, docstring and module it has
+    heads    its parameters;  passed, named  what it hands on by position and by name;  names  what these read
+    """
+    call = "called"
+    while any(part.strip("*").partition("=")[0] == call for part in heads):
+        call += "_"
+    namespace: dict[str, Any] = {call: called, "__name__": carrier.__module__, **names}
+    name = carrier.__name__ if carrier.__name__.isidentifier() else "function"
+    text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join((*passed, *named))})\n"
+    file = f"<call of {name} {next(_serial)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), namespace)
+    made = namespace[name]
+    made.__doc__ = carrier.__doc__
+    return made

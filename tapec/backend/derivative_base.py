@@ -68,6 +68,9 @@ class Remade:
             self._for_known.popitem(last=False)
         return found[0]
 
+    def _call_known(self, known: dict[int, Any], args: list[Any]) -> Any:
+        return self.for_known(known)(*args)
+
     def __repr__(self) -> str:
         return f"<tapec derivative {self.__name__}>"
 
@@ -111,7 +114,7 @@ def call_structured(derivative: Any, request: Request | None, names: list[str], 
     ]
     if request is None or argument_types(tuple(converted)) is None:
         raise _unsupported(derivative, names, converted)
-    result = (derivative.for_known(known) if known else derivative)(*converted)
+    result = derivative._call_known(known, converted) if known else derivative(*converted)
     positions, single = derivative.sources
     return structured.result_like(request.kind, result, [given[position] for position in positions], single)
 

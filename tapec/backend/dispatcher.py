@@ -23,12 +23,13 @@ from numba.core.registry import cpu_target
 import tapec_runtime
 from tapec.backend import cache, jit, lean, named_tuple_classes, repeated_arguments, staleness
 from tapec.backend.argument_types import argument_types
+from tapec.backend.carrier import written
 from tapec.backend.derivative_base import Build, Remade, call_structured, read_by, remake
 from tapec.backend.fingerprint import Request
 from tapec.backend.interpreted import Interpreted
 from tapec.backend.program import Program
 from tapec.backend.uncached import mark
-from tapec.errors import ArgumentOverlap, TapecError, UnsupportedType
+from tapec.errors import ArgumentOverlap, TapecError
 from tapec.frontend.jitted import packed
 from tapec.frontend.pickled import Files, files_of
 from tapec_runtime.locking import compiling, jit_is_off
@@ -185,14 +186,26 @@ class Derivative(Remade, Dispatcher):
         """Call with arguments among the given ones that Numba has no type for."""
         return call_structured(self, self._request, self._names, self._spread(args))
 
-    def for_known(self, known: dict[int, Any]) -> Any:
+    def _call_known(self, known: dict[int, Any], args: list[Any]) -> Any:
         if self._variadic and max(known) >= len(self._names) - 1:
             # Numba takes extra arguments as one tuple, in which nothing can be left out
-            raise UnsupportedType(
-                f"an argument for `*{self._names[-1]}` of `{self.__name__}` is a {type(known[max(known)]).__name__}",
-                hint="give it a parameter of its own",
-            )
-        return super().for_known(known)
+            return self._of_count(len(args) - (self.kind == "hvp"))._call_known(known, args)
+        return super()._call_known(known, args)
+
+    @functools.cached_property
+    def _of_counts(self) -> dict[int, Derivative]:
+        return {}
+
+    def _of_count(self, count: int) -> Derivative:
+        """The derivative for so many arguments, of a function that takes any number."""
+        if count not in self._of_counts:
+            maker, called, wrt, kind, options = self._recipe
+            positions, single = self.sources
+            *names, extra = self._names[: len(self._names) - (kind == "hvp")]
+            names += [f"{extra}_{k}" for k in range(count - len(names))]
+            fixed = written(called, self.py_func, names, names, [])
+            self._of_counts[count] = maker(fixed, positions[0] if single else positions, kind, options)
+        return self._of_counts[count]
 
     def _spread(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments as a call gives them: Numba hands extra ones over as one tuple."""

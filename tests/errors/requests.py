@@ -339,11 +339,6 @@ def signature_of_a_number():
     tapec.emit(square, signature=(numba.optional(numba.float64),))
 
 
-@refused(1.0, np.sin)
-def function_among_extra_arguments(x, *rest):
-    return rest[0](x)
-
-
 @misuse
 def cotangent_with_other_keys():
     _, pull = tapec.vjp(tapec.grad(lambda d: d["a"] * d["b"]), {"a": 1.0, "b": 2.0})
