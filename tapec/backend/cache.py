@@ -9,13 +9,12 @@ The digest covers all that the program was made of (`fingerprint.py`); the folde
 versions of everything that made it, the processor included.  Numba's own index is not used: its key
 has the text of one file only, and it trusts what it reads.
 
-`TAPEC_CACHE_DIR` moves the folder, `TAPEC_CACHE=0` does without.  Files are written beside their
-place and renamed, so that processes may share the folder; a file that cannot be read is written anew.
+`TAPEC_CACHE_DIR` moves the folder, `TAPEC_CACHE=0` does without.  Processes may share the folder
+(`private_folder.py`); a file that cannot be read is written anew.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import hashlib
@@ -23,9 +22,7 @@ import json
 import os
 import pickle
 import platform
-import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +38,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.templates import signature
 
 import tapec_runtime
-from tapec.backend import fingerprint
+from tapec.backend import fingerprint, private_folder
 from tapec.backend.fingerprint import Request, Table, Uncacheable, Walk
 from tapec.backend.program import Program
 from tapec.errors import CacheError
@@ -105,9 +102,8 @@ def find(request: Request, argument_types: tuple[Any, ...]) -> tuple[Entry, str,
 
 def read(source_path: Path, code_path: Path) -> tuple[str, bytes] | None:
     """A generated module and its serialised compilation result; None unless both are there, and intact."""
-    try:
-        source, code = source_path.read_bytes(), code_path.read_bytes()
-    except OSError:
+    source, code = private_folder.read(source_path), private_folder.read(code_path)
+    if source is None or code is None:
         return None
     body = code[2 * _CHECKSUM :]
     return (source.decode(), body) if code[: 2 * _CHECKSUM] == _checksum(source) + _checksum(body) else None
@@ -153,19 +149,12 @@ def _importable(value: Any) -> bool:
 
 def has_source(path: Path, text: str) -> bool:
     """Whether a file holds a generated module."""
-    try:
-        return path.read_bytes() == text.encode()
-    except OSError:
-        return False
+    return private_folder.read(path) == text.encode()
 
 
 def write_source(path: Path, text: str) -> bool:
     """Write the generated module; whether that worked."""
-    try:
-        _write(path, text.encode())
-    except OSError:
-        return False
-    return True
+    return private_folder.write(path, text.encode())
 
 
 def write_code(path: Path, text: str, result: Any) -> bool:
@@ -176,11 +165,7 @@ def write_code(path: Path, text: str, result: Any) -> bool:
     described.argtypes = tuple(map(fingerprint.stand_in, described.argtypes))
     # the annotation is the whole program once more, for a report that nobody asks of generated code
     body = serialize.dumps(result._replace(type_annotation="", fndesc=described, signature=None)._reduce())
-    try:
-        _write(path, _checksum(text.encode()) + _checksum(body) + body)
-    except OSError:
-        return False  # a full or read-only disk costs time, not the result
-    return True
+    return private_folder.write(path, _checksum(text.encode()) + _checksum(body) + body)
 
 
 def store(entry: Entry, text: str, result: Any) -> None:
@@ -189,8 +174,7 @@ def store(entry: Entry, text: str, result: Any) -> None:
         return
     key_path = entry.folder / f"{entry.name}-{entry.key}.json"
     tables = [entry.table, *(table for table in _read_tables(key_path) if table != entry.table)]
-    with contextlib.suppress(OSError):
-        _write(key_path, json.dumps({"tables": tables[:_MOST_TABLES]}).encode())
+    private_folder.write(key_path, json.dumps({"tables": tables[:_MOST_TABLES]}).encode())
 
 
 def restore(body: bytes, argument_types: tuple[Any, ...]) -> Any:
@@ -248,12 +232,12 @@ def _open(chosen: str | None, settings: tuple[Any, ...]) -> Path | None:
     base = _base(chosen)
     folder = base / f"v{__version__}-{_versions(settings)}"
     try:
-        base.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        reason = _unsafe(folder)
+        private_folder.make(folder)
+        reason = private_folder.refusal(folder)
     except OSError as error:
         reason = str(error)
     if not reason:
+        private_folder.tidy(folder)
         return folder
     if chosen is None:
         return None
@@ -262,18 +246,6 @@ def _open(chosen: str | None, settings: tuple[Any, ...]) -> Path | None:
         reason=reason,
         hint="set TAPEC_CACHE_DIR to another folder, or TAPEC_CACHE=0",
     )
-
-
-def _unsafe(folder: Path) -> str:
-    """Why code from a folder must not be run; empty if it may."""
-    if os.name != "posix":
-        return ""
-    found = folder.stat()
-    if found.st_uid != os.getuid():
-        return f"{folder} belongs to another user"
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"{folder} can be written by others"
-    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} is read-only"
 
 
 def _settings() -> tuple[Any, ...]:
@@ -318,26 +290,19 @@ def file_name(name: str) -> str:
 def _read_tables(path: Path) -> list[Table]:
     """The tables of names in a file; none if it is missing or damaged."""
     try:
-        tables = json.loads(path.read_bytes())["tables"]
-        if all(isinstance(name, str) for table in tables for names in table for name in names):
-            return list(tables)
-    except (OSError, ValueError, KeyError, TypeError):
+        match json.loads(private_folder.read(path) or b""):
+            case {"tables": list(tables)} if all(map(_is_table, tables)):
+                return tables
+    except (ValueError, RecursionError):
         pass
     return []
 
 
+def _is_table(found: Any) -> bool:
+    return isinstance(found, list) and all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names) for names in found
+    )
+
+
 def _checksum(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except OSError:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise

@@ -12,7 +12,7 @@ from tapec.backend.cache import base_folder, open_folder
 
 # nothing but what the cache itself made is ever deleted
 _FOLDER = re.compile(r"v[\w.+-]+-[0-9a-f]{16}")
-_FILE = re.compile(r"\w+-[0-9a-f]{32}\.(json|py|bin)|\.writing-\w+")
+_FILE = re.compile(r"\w+-[0-9a-f]{32}\.(json|py|bin)|\.writing-[\w-]+")
 
 
 @dataclass(frozen=True)

@@ -259,6 +259,16 @@ def test_a_damaged_entry_is_rebuilt(tmp_path: Path, builds: list[str], suffix: s
         assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "[]", "null", '{"tables": "abc"}', '{"tables": [{"a": 1}]}', '{"tables": [["abc"]]}', "\xff"]
+)
+def test_a_table_of_another_form_is_none(tmp_path: Path, builds: list[str], text: str) -> None:
+    assert tapec.grad(cube)(2.0) == 12.0
+    entry(tmp_path, ".json").write_text(text, encoding="latin-1")
+    assert tapec.grad(cube)(2.0) == 12.0
+    assert builds == ["cube", "cube"]
+
+
 TABLE = np.ones(200_000)
 
 
@@ -308,7 +318,8 @@ def test_the_cache_can_be_turned_off(project: Project) -> None:
 def test_a_folder_that_others_can_write_is_refused(project: Project) -> None:
     project.run(CALL)
     (folder,) = project.cache.iterdir()
-    folder.chmod(0o777)
+    folder.chmod(0o700)
+    project.cache.chmod(0o777)
     program = """
         import numpy as np, tapec, model
         try:
