@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -76,8 +78,30 @@ def load_file(path: Path) -> ModuleType:
 
 
 def execute(name: str, action: Callable[[], ModuleType]) -> ModuleType:
-    """Run the user's module; what it raises becomes one message."""
+    """Run the user's module; what it raises becomes one message.
+
+    What it prints goes to stderr: stdout is for what a command was asked for.
+    """
     try:
-        return action()
+        with _printing_to_stderr():
+            return action()
     except (Exception, SystemExit) as error:
         raise UsageError(f"cannot import {name}: {type(error).__name__}: {error}") from error
+
+
+@contextlib.contextmanager
+def _printing_to_stderr() -> Iterator[None]:
+    """A while in which Python, and the programs and libraries that it starts, write to stderr."""
+    sys.stdout.flush()
+    with contextlib.redirect_stdout(sys.stderr):
+        try:
+            stdout = os.dup(1)
+            os.dup2(2, 1)
+        except OSError:  # one of them is closed
+            yield
+            return
+        try:
+            yield
+        finally:
+            os.dup2(stdout, 1)
+            os.close(stdout)

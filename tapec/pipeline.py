@@ -98,7 +98,8 @@ def _build(
     name = f"{core.name}_{kind}" if core.name.isidentifier() else f"function_{kind}"
     constants = frozenset(lowered.constants)
     if kind == "primal":
-        made = Function(name, core.params, core.body, core.types, f"The value of `{function.__name__}`.")
+        doc = f"The value of `{printer.harmless(function.__name__)}`."
+        made = Function(name, core.params, core.body, core.types, doc)
 
         def value(values: tuple[Expr, ...]) -> str:
             return structure.result(lowered.result, values)
@@ -227,7 +228,7 @@ def _doc(kind: str, function: types.FunctionType, labels: list[str]) -> str:
         "hessian": "The second derivatives of `{f}` with respect to {by}.",
         "pullback": "The adjoints of {by} for given adjoints of the result of `{f}`.",
     }
-    return what[kind].format(f=function.__name__, by=by)
+    return printer.harmless(what[kind].format(f=function.__name__, by=by))
 
 
 def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
@@ -269,7 +270,7 @@ def _tangents(
             return combined(tree, *(tangent(part, values) for part in tree[2]))
         return printer.expression(values[dots[tree[0]]]) if tree[0] in dots else "0"
 
-    doc = f"The value of `{function.__name__}` and its tangent, for given tangents of its arguments."
+    doc = f"The value of `{printer.harmless(function.__name__)}` and its tangent, for given tangents of its arguments."
     made = Function(made.name, made.params, made.body, made.types, doc)
     seeds = made.params[len(lowered.function.params) :]
     return _finish(made, text, lowered, structure, options, listener, seeds, pairs)
@@ -279,7 +280,7 @@ def _augmented(
     function: types.FunctionType, parts: Split, lowered: Lowered, structure: Boundary, options: Options
 ) -> Program:
     """A function that returns the value and two tuples of residuals."""
-    doc = f"The value of `{function.__name__}`, and what its pullback reads and changes."
+    doc = f"The value of `{printer.harmless(function.__name__)}`, and what its pullback reads and changes."
     made = replace(initialise_unset(parts.augmented, frozenset(lowered.constants)), doc=doc)
     kinds = [made.types[name] for name in (*parts.kept, *parts.state)]
     first = len(made.results) - len(kinds)

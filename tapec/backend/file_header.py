@@ -16,6 +16,7 @@ import textwrap
 from typing import Any
 
 from tapec.backend.fingerprint import trusted
+from tapec.backend.printer import harmless
 from tapec.frontend.lower import Lowered
 from tapec.frontend.source import source_of
 from tapec.version import RUNS_WITH, __version__
@@ -31,8 +32,8 @@ def header(command: str, *lowered: Lowered) -> str:
     named = ", ".join(dict.fromkeys(function.__qualname__ for function in functions))
     return (
         f"{_MADE_BY}{__version__}, for {' and '.join(RUNS_WITH)}.  To make it again:\n"
-        f"#     {command}\n"
-        f"# SHA-256 of the source of {named}: {source_digest(functions)}\n"
+        f"#     {harmless(command)}\n"
+        f"# SHA-256 of the source of {harmless(named)}: {source_digest(functions)}\n"
     )
 
 

@@ -359,6 +359,16 @@ def _range(stmt: For) -> str:
     return f"{word}({expression(stmt.stop)})"
 
 
+def harmless(text: str) -> str:
+    """Text from outside, such as a name, as it may stand in a docstring or comment: on one line, and it ends neither.
+
+    >>> harmless('say "x"\\nimport os')
+    "say 'x'?import os"
+    """
+    line = "".join(sign if sign.isprintable() and sign != "\\" else "?" for sign in text)
+    return line.replace('"', "'").replace("*/", "* /")
+
+
 def function(core: Function, quote: bool = True, doc: str = "") -> str:
     """The text of a function definition."""
     lines = [f"def {core.name}({', '.join(core.params)}):"]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tapec.build.build_target import DerivedTarget, Output, derive
 from tapec.build.c_header import HeaderEntry
+from tapec.build.files import place
 from tapec.build.fortran import fortran_text
 from tapec.build.object_code import Native, compile_native
 from tapec.build.processor import processor, suited
@@ -80,24 +81,27 @@ def write_library(name: str, functions: Sequence[DerivedTarget], native: Native,
         f"lib/pkgconfig/{name}.pc": pkg_config(name, native),
         f"lib/cmake/{name}/{name}Config.cmake": cmake(name, native),
     }
-    files = [_written(folder / path, text) for path, text in texts.items()]
-    return files + linked(native, name, folder / "lib")
+    files = [place(folder, folder / path, text.encode()) for path, text in texts.items()]
+    return files + linked(native, name, folder)
 
 
 def linked(native: Native, name: str, folder: Path) -> list[Path]:
-    """The shared and the static library."""
+    """The shared and the static library, in `lib` below the output folder."""
     tools = toolchain()
-    shared, static = folder / f"lib{name}.so", folder / f"lib{name}.a"
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as work:
         objects = []
         for file, code in native.objects:
             # members of an archive are told by name: two libraries may go into one
-            objects.append(Path(place) / f"{native.prefix}_{file}")
+            objects.append(Path(work) / f"{native.prefix}_{file}")
             objects[-1].write_bytes(code)
         # BLAS and LAPACK come with the program: there are several to choose from
+        shared, static = Path(work) / f"lib{name}.so", Path(work) / f"lib{name}.a"
         tools.link(objects, shared, [f"-Wl,-soname,{shared.name}", "-lm"])
         tools.archive(objects, static)
-    return [shared, static]
+        return [
+            place(folder, folder / "lib" / made.name, made.read_bytes(), mode)
+            for made, mode in ((shared, 0o755), (static, 0o644))
+        ]
 
 
 def pkg_config(name: str, native: Native) -> str:
@@ -113,9 +117,3 @@ def cmake(name: str, native: Native) -> str:
     shared = "LAPACK::LAPACK;BLAS::BLAS" if linear else ""
     static = ";".join([*([shared] if linear else []), "m"])
     return _CMAKE.format(name=name, prefix=native.prefix, find=find, shared=shared, static=static)
-
-
-def _written(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path

@@ -6,7 +6,6 @@ so that one binary serves Python 3.11 and all later versions.  A stub stands bes
 
 from __future__ import annotations
 
-import shutil
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from tapec.build.build_target import Output, derive, named
 from tapec.build.c_header import REFUSALS, HeaderError
+from tapec.build.files import place
 from tapec.build.interface import ParameterGroup, Tree
 from tapec.build.method import ExtensionMethod, methods_of
 from tapec.build.object_code import Native, compile_native
@@ -155,22 +155,20 @@ def build_extension(output: Output, folder: Path) -> list[Path]:
     methods = methods_of([Wrapper(k, prototype_of(*pair)) for k, pair in enumerate(pairs)])
     path = folder.joinpath(*output.name.split("."))
     module, stub = path.with_name(path.name + SUFFIX), path.with_name(f"{path.name}.pyi")
-    module.parent.mkdir(parents=True, exist_ok=True)
-    _link(module, module_text(output.name, methods, native.errors), native)
-    stub.write_text(stub_text(methods), encoding="utf-8")
-    return [module, stub]
+    place(folder, module, _linked(module.name, module_text(output.name, methods, native.errors), native), 0o755)
+    return [module, place(folder, stub, stub_text(methods).encode())]
 
 
-def _link(module: Path, text: str, native: Native) -> None:
-    """Compile the module's C source, and link it with the native code."""
+def _linked(name: str, text: str, native: Native) -> bytes:
+    """The module's file: its C source compiled, and linked with the native code."""
     tools = toolchain()
     headers = Path(sysconfig.get_path("include"))
     if not (headers / "Python.h").is_file():
         raise UsageError(
             f"the headers of Python are not found in {headers}", hint="install them: a package such as python3-dev"
         )
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
         source = work / "module.c"
         source.write_text(text, encoding="utf-8")
         tools.compile(source, work / "module.o", [headers], {})
@@ -178,9 +176,5 @@ def _link(module: Path, text: str, native: Native) -> None:
         for k, (label, code) in enumerate(native.objects):
             objects.append(work / f"{k}_{label}")
             objects[-1].write_bytes(code)
-        # a module that Python has loaded must not be written over
-        made = work / module.name
-        tools.link(objects, made, [f"-l{library}" for library in native.libraries])
-        module.unlink(missing_ok=True)
-        shutil.copyfile(made, module)
-        module.chmod(0o755)
+        tools.link(objects, work / name, [f"-l{library}" for library in native.libraries])
+        return (work / name).read_bytes()

@@ -99,7 +99,9 @@ class Prototype:
         head = f"def {self.name}({', '.join(parts)}) -> {returned}:"
         if len(head) > 100:
             head = f"def {self.name}(\n" + "".join(f"    {part},\n" for part in parts) + f") -> {returned}:"
-        doc = self.doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"').replace("\n", "\n    ")
+        said = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in self.doc)
+        doc = said.replace("\\", "\\\\").replace('"""', '\\"\\"\\"').replace("\n", "\n    ")
+        doc = f'{doc[:-1]}\\"' if doc.endswith('"') else doc
         lines = [line.rstrip() for line in f'    """{doc}"""'.split("\n")]
         return "\n".join([head, *lines])
 

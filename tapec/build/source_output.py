@@ -11,6 +11,7 @@ from pathlib import Path
 from tapec.backend.file_header import header
 from tapec.backend.module import joined_text
 from tapec.build.build_target import Output, derive
+from tapec.build.files import place
 
 
 def source_text(output: Output) -> str:
@@ -28,7 +29,4 @@ def source_path(output: Output, folder: Path) -> Path:
 
 def build_source(output: Output, folder: Path) -> list[Path]:
     """Write the module below `folder`; returns the file."""
-    path = source_path(output, folder)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(source_text(output).encode())
-    return [path]
+    return [place(folder, source_path(output, folder), source_text(output).encode())]

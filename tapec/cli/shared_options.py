@@ -233,8 +233,13 @@ def is_current(output: Path, text: str) -> bool:
 
 
 def write(output: Path, text: str) -> None:
-    """Write a file; the same bytes on every system."""
+    """Write a file, whole or not at all; the same bytes on every system."""
+    from tapec.build.files import replace
+
     try:
-        output.write_bytes(text.encode())
+        if output.exists() and not output.is_file():
+            output.write_bytes(text.encode())  # a device, say
+        else:
+            replace(output.resolve(), text.encode())
     except OSError as error:
         raise WrongInput(f"cannot write {output}: {error.strerror}") from error

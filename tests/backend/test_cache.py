@@ -260,7 +260,8 @@ def test_a_damaged_entry_is_rebuilt(tmp_path: Path, builds: list[str], suffix: s
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "[]", "null", '{"tables": "abc"}', '{"tables": [{"a": 1}]}', '{"tables": [["abc"]]}', "\xff"]
+    "text",
+    ["[" * 100_000, "[]", "null", '{"tables": "abc"}', '{"tables": [{"a": 1}]}', '{"tables": [["abc"]]}', "\xff"],
 )
 def test_a_table_of_another_form_is_none(tmp_path: Path, builds: list[str], text: str) -> None:
     assert tapec.grad(cube)(2.0) == 12.0

@@ -1,6 +1,9 @@
 """`tapec grad`, `jvp`, `hvp` and `show`: what they print, write and compare."""
 
+import ast
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -158,3 +161,15 @@ class TestShow:
 
     def test_an_unknown_stage(self, model):
         assert "'core', 'typed', 'adjoint', 'optimised'" in refused("show", f"{model}:loss", "--stage", "raw")
+
+
+def test_what_the_module_prints_goes_to_stderr(tmp_path):
+    (tmp_path / "loud.py").write_text(
+        "import os\nprint('printed')\nos.write(1, b'written\\n')\nos.system('echo started')\n"
+        "def f(x):\n    return x * x\n"
+    )
+    command = [sys.executable, "-m", "tapec", "grad", "loud.py:f", "--sig", "f8"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert {"printed", "written", "started"} <= set(done.stderr.split())
+    assert not {"printed", "written", "started"} & set(done.stdout.split())
+    assert ast.parse(done.stdout)
