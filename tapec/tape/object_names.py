@@ -60,7 +60,7 @@ class ObjectNames:
         for atom, obj in zip(atoms, left, strict=True):
             known = of.setdefault(id(obj), atom)
             # copies of a value are the same object
-            if known is not atom and (known is None or self._place(atom) <= self._place(known)):
+            if known is not atom and (known is None or self._stands_before(atom, known, obj)):
                 of[id(obj)] = atom
         self.kept += [objects, left]
         self.taken.append(((*plan.leaf_atoms, *atoms), (*objects, *left)))
@@ -116,7 +116,7 @@ class ObjectNames:
         if isinstance(obj, float | complex) and known != atom and literal:
             self.doubtful.add(key)
         self.held[key] = obj
-        if known is None or self._place(atom) <= self._place(known):
+        if known is None or self._stands_before(atom, known, obj):
             self.of[key] = atom
         for one in atoms_of(atom):
             if isinstance(one, Name) and (owner := self.objects.setdefault(one, key)) != key:
@@ -125,6 +125,11 @@ class ObjectNames:
                 if self._place(one) >= 0:
                     # which of the two was first is not known, unless one is an input
                     self.twins.add(owner)
+
+    def _stands_before(self, atom: Meant, known: Meant, obj: Any) -> bool:
+        place, other = self._place(atom), self._place(known)
+        # a variable that a tape which is entered again reads again goes by the name that it was read by first
+        return place < other or (place == other and id(obj) not in self.again)
 
     def _place(self, atom: Meant) -> int:
         return max(self.order.get(one.id, -1) if isinstance(one, Name) else -2 for one in atoms_of(atom))

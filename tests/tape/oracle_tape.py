@@ -213,6 +213,8 @@ class OracleTape:
         self.tracked[id(made)] = made
 
     def gradient(self, target, source, unconnected_gradients="none"):
+        if isinstance(target, OracleVariable):
+            raise ValueError("a variable cannot be a target")
         found = self._gradient(target, source)
         nothing = np.zeros_like(source.read().value if isinstance(source, OracleVariable) else source.value)
         return Traced(nothing[()]) if found is None and unconnected_gradients == "zero" else found

@@ -485,3 +485,22 @@ def test_entered_again_after_a_reset_and_a_pause():
         z = x * y * fixed
     assert tape.gradient(z, x) == 9.0 * 6.0
     assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize("held", [lambda v: v, lambda v: [v], lambda v: {"v": v}, lambda v: Held(v)])
+def test_entered_again_where_a_variable_is_only_handed_on(held):
+    v, a = Variable(0.5), constant(0.3)
+    with GradientTape(persistent=True) as t:
+        c = a * v
+    with t:
+        kept = held(v)
+    assert kept is not None
+    assert t.gradient(c, v) == 0.3
+    with t:
+        last = c * v
+    assert t.gradient(last, v) == pytest.approx(0.3)
+
+
+class Held:
+    def __init__(self, value):
+        self.value = value
