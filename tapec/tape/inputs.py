@@ -233,6 +233,7 @@ class Inputs(VariableVersions, OuterVariables, WholeNumbers):
             self.values[id(obj)] = made
         if id(obj) in self.tracked and type_.is_float and not self.own.was_reset:
             self.own.watched[name] = None
+            self.own.inherited.add(name)
         return made
 
     def input(self, value: Any, label: str, slot: int) -> Sym | Complex | None:

@@ -13,6 +13,7 @@ from tapec.errors import LoweringError
 from tapec.syntax.core import Assign, Name, Op, Stmt
 from tapec.syntax.renaming import renamed
 from tapec.syntax.types import Array, Type
+from tapec.tape.branch_connectivity import depends_on_the_way
 from tapec.tape.derive import tracked
 from tapec.tape.gradients import request_of
 from tapec.tape.held_values import latest
@@ -52,6 +53,9 @@ def joined(
             mapping[name] = _free(name, first.types, taken)
     old, new = first.region, second.region
     seen = new.seen_at(tuple(mapping[name] for name in new.watched))
+    # what the earlier block recorded on one way through it only, the program of both knows itself
+    for name in new.inherited & inputs:
+        seen.watched.pop(mapping[name], None)
     seen.stopped = {*old.stopped, *(mapping[name] for name in new.stopped)}
     if not new.was_reset:
         seen.watched = {**old.watched, **seen.watched}
@@ -97,7 +101,11 @@ def _watched_late(
     known = tracked(request_of(first, (), ()))
     for name in second.region.watched:
         original = mapping.get(name)
-        if original is None or original in known:
+        if original is None:
+            continue
+        if original in known:
+            if name not in second.region.inherited and original not in first.region.watched:
+                _check_recorded(first, original)
             continue
         made, type_ = _free(original, first.types, taken), first.types[original]
         array = isinstance(type_, Array)
@@ -106,6 +114,15 @@ def _watched_late(
         copies[made] = original
         mapping[name] = made
     return copies, boundary, kinds
+
+
+def _check_recorded(first: TapePlan, name: str) -> None:
+    """What the later block watches, the earlier one has recorded on every way through it."""
+    if depends_on_the_way(request_of(first, (name,), (tuple(first.region.watched),))):
+        raise LoweringError(
+            "a watch of a value that a branch of an earlier block has or has not computed from watched ones",
+            hint="watch it before the branch, or what it is computed from",
+        )
 
 
 def _free(name: str, types: Any, taken: set[str]) -> str:

@@ -38,6 +38,7 @@ class TapeRegion:
     kind         the class of the tape
     start, end   the recorded statements of `block`
     watched      names that are watched, in order
+    inherited    those that are so because an earlier block recorded them
     stopped      copies behind which this tape sees constants
     native       whether this is the tape whose block is lowered
     pauses       the state where it is asked for gradients while it is stopped; `mark` makes one
@@ -54,6 +55,7 @@ class TapeRegion:
         self.paused = False
         self.used = False
         self.watched: dict[str, None] = {}
+        self.inherited: set[str] = set()
         self.stopped: set[str] = set()
         self.variables: dict[int, None] = {}
         self.was_reset = False
@@ -81,7 +83,7 @@ class TapeRegion:
     def seen_at(self, watched: tuple[str, ...]) -> TapeRegion:
         """This tape as it was when it watched these names."""
         made = TapeRegion(self.persistent, self.automatic, self.kind)
-        made.watched, made.stopped = dict.fromkeys(watched), self.stopped
+        made.watched, made.inherited, made.stopped = dict.fromkeys(watched), self.inherited, self.stopped
         return made
 
     # entering and leaving
@@ -191,6 +193,7 @@ class TapeRegion:
     def _watch_number(self, ev: Evaluator, value: Sym, node: Any) -> None:
         name = value.atom.id if isinstance(value.atom, Name) else ""
         if name in self.watched:
+            self.inherited.discard(name)
             return
         self._check_place(ev, node)
         self._check_merged(ev, name, node)

@@ -269,3 +269,16 @@ def a_seed_that_the_system_gives():
         np.random.seed()
         y = x * np.random.normal()
     tape.gradient(y, x)
+
+
+@misuse
+def a_watch_of_what_an_earlier_block_may_have_recorded():
+    x, other = constant(3.0), constant(2.0)
+    tape = GradientTape(persistent=True)
+    with tape:
+        tape.watch(x)
+        y = x if other > 2.5 else other * 2.0
+    with tape:
+        tape.watch(y)
+        z = y * y
+    tape.gradient(z, y)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tapec import GradientTape, Variable, constant
+from tapec.errors import LoweringError
 
 
 def test_work_before_and_after_the_context_is_not_recorded():
@@ -504,3 +505,28 @@ def test_entered_again_where_a_variable_is_only_handed_on(held):
 class Held:
     def __init__(self, value):
         self.value = value
+
+
+@pytest.mark.parametrize(("turn", "expected"), [(0.4, 2.0), (-0.4, None)])
+def test_entered_again_behind_a_branch_that_records_or_does_not(turn, expected):
+    x, other, turn = constant(0.9), constant(0.7), constant(turn)
+    with GradientTape(persistent=True) as t:
+        t.watch(x)
+        d = x if turn > 0.0 else other * 0.7
+    with t:
+        d = d * 1.0
+        e = d * 2.0
+    assert t.gradient(e, d) == expected
+    assert t.gradient(e, x) == expected
+
+
+def test_entered_again_to_watch_what_the_earlier_block_may_have_recorded():
+    x, other, turn = constant(0.9), constant(0.7), constant(-0.4)
+    with GradientTape(persistent=True) as t:
+        t.watch(x)
+        d = x if turn > 0.0 else other * 0.7
+    with t:
+        t.watch(d)
+        e = d * 2.0
+    with pytest.raises(LoweringError, match="has or has not computed from watched ones"):
+        t.gradient(e, d)
