@@ -74,6 +74,9 @@ class Bound:
         named = {**self.named, **extra}
         bound = inspect.Signature(list(names.values())).bind_partial(*self.first, **named)
         free = iter(given)
+        reached = self.free(names)[: len(given)]
+        if twice := next((name for name in reached if name in extra and names[name].kind in _BY_POSITION), None):
+            raise TypeError(f"{self.function.__name__}() got multiple values for argument {twice!r}")
         for name, parameter in names.items():
             if parameter.kind is parameter.VAR_POSITIONAL:
                 bound.arguments[name] = (*bound.arguments.get(name, ()), *free)

@@ -471,3 +471,28 @@ def test_functions_among_extra_arguments(function):
     assert tapec.grad(scaled_by, wrt=(0, 2))(1.0, function, 3.0) == pytest.approx((3.0 * np.cos(1.0), np.sin(1.0)))
     assert tapec.hessian(scaled_by)(1.0, function, 3.0) == pytest.approx(-3.0 * np.sin(1.0))
     assert tapec.jacobian(scaled_by, wrt=2)(1.0, function, 3.0) == pytest.approx(np.sin(1.0))
+
+
+def test_an_argument_that_a_method_is_given_twice():
+    class Scaled:
+        k = 2.0
+
+        def by(self, x, y=1.0):
+            return self.k * x * y
+
+    gradient = tapec.grad(Scaled().by)
+    assert gradient(3.0, y=2.0) == gradient(y=2.0, x=3.0) == 4.0
+    with pytest.raises(TypeError, match="multiple values for argument 'x'"):
+        gradient(1.0, x=2.0)
+
+
+def test_what_is_read_before_it_is_set_says_where():
+    def unset(x):
+        if x > 0.0:
+            y = x
+        return y * 2.0
+
+    gradient = tapec.grad(unset)
+    assert gradient(1.0) == 2.0
+    with pytest.raises(UnboundLocalError, match=r"before it is set: `return y \* 2.0` in .*unset, test_bound.py"):
+        gradient(-1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from typing import Any
 
 import gast
@@ -95,7 +96,7 @@ def name(ev: Evaluator, node: gast.Name) -> Value:
         unset = ev.op("not", Sym(value.flag, BOOL))
         side: list[Any] = []
         outer, ev.block = ev.block, side
-        ev.raise_("UnboundLocalError", f"variable '{node.id}' is used before it is set")
+        _raise_unset(ev, node.id)
         ev.block = outer
         ev.emit(OpenIf(unset.atom, side, [], ev.span))
         ev.frame.env[node.id] = value.value
@@ -108,13 +109,19 @@ def name(ev: Evaluator, node: gast.Name) -> Value:
     return value
 
 
+def _raise_unset(ev: Evaluator, ident: str) -> None:
+    """Raise what Python raises; the line's text tells where, as its number may have changed when cached code runs."""
+    place = f": `{ev.span.text.strip()}` in {ev.span.function}, {os.path.basename(ev.span.file)}" if ev.span else ""
+    ev.raise_("UnboundLocalError", f"variable '{ident}' is used before it is set{place}")
+
+
 def lookup(ev: Evaluator, ident: str, node: Any) -> Value:
     frame: Frame | None = ev.frame
     while frame is not None:
         if ident in frame.env:
             return frame.env[ident]
         if ident in frame.local_names and frame is ev.frame:
-            ev.raise_("UnboundLocalError", f"variable '{ident}' is used before it is set")
+            _raise_unset(ev, ident)
             raise DeadCode
         if frame.parent is None:
             found = frame.names(ident)

@@ -268,7 +268,8 @@ def _writable(ev: Evaluator, owner: Value, node: Any) -> Sym | Complex:
         message = "an item of a dict that is an argument is set"
         ev.fail(UnsupportedSyntax, message, node, hint="set it in a copy: `dict(p)`")
     if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):
-        ev.fail(TypeMismatch, f"{describe(owner)} does not support item assignment", node)
+        hint = "lists that are arguments do not change: set it in a copy, `list(p)`" if isinstance(owner, Tup) else ""
+        ev.fail(TypeMismatch, f"{describe(owner)} does not support item assignment", node, hint=hint)
     if owner.type.readonly:
         _refuse_read_only(ev, node)
     return owner

@@ -103,7 +103,7 @@ class OracleVariable:
 
     def __init__(self, value, trainable=True):
         self.trainable = trainable
-        self.version = Traced(value)
+        self.version = Traced(np.array(value) if isinstance(value, tuple | list) else value)
         self.versions = [self.version]
 
     def read(self):
