@@ -26,11 +26,15 @@ def cache() -> None:
 def info() -> None:
     """Say where the cache is, how many derivatives it holds and how large they are."""
     from tapec.backend.cache import base_folder
+    from tapec.backend.private_folder import refusal
     from tapec.backend.stored import cached
 
     folder = base_folder()
     if folder is None:
         click.echo("no cache: TAPEC_CACHE turns it off")
+        return
+    if folder.is_dir() and (reason := refusal(folder)):
+        click.echo(f"{folder}\nnot used: {reason}")
         return
     groups = list(cached())
     click.echo(folder)

@@ -78,6 +78,12 @@ class TestCache:
         folder.write_text("a file")
         assert "cannot be used" in refused("cache", "info")
 
+    @pytest.mark.skipif(os.name != "posix", reason="modes of files")
+    def test_a_folder_that_others_can_write(self, folder):
+        folder.mkdir()
+        folder.chmod(0o777)
+        assert succeeds("cache", "info") == f"{folder}\nnot used: {folder} can be written by others\n"
+
 
 class TestCompletion:
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
