@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import collections
 import functools
+import pickle
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba.core import serialize
 from numba.core.dispatcher import OmittedArg
 
 from tapec.backend import known_arguments, staleness, structured
@@ -142,9 +144,18 @@ def _reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
     found: Any = sys.modules.get(derivative.__module__)
     for part in derivative.__qualname__.split("."):
         found = getattr(found, part, None)
-    # what `__main__` defines has another name where it is read
-    named = found is derivative and derivative.__module__ != "__main__"
-    return derivative.__qualname__ if named else (remake, (files_of(recipe), *packed(recipe)))
+    made_of = (files_of(recipe), *packed(recipe))
+    if found is not derivative:
+        return remake, made_of
+    # what `__main__` defines has another name where it is read; and the name of the function leads to the derivative
+    if derivative.__module__ == "__main__":
+        return _remake_of, (serialize.dumps(made_of),)
+    return derivative.__qualname__
+
+
+def _remake_of(data: bytes) -> Any:
+    """Make again what is pickled by value, as Numba pickles its functions."""
+    return remake(*pickle.loads(data))
 
 
 def remake(files: Files, maker: Callable[..., Any], *args: Any) -> Any:

@@ -113,3 +113,28 @@ def test_a_program_pickles_what_it_defines(tmp_path: Path):
     )
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, check=True)
     assert pickle.loads(done.stdout)(2.0) == 6.0
+
+
+@pytest.mark.slow
+def test_what_a_program_decorates_is_pickled(tmp_path: Path):
+    program = tmp_path / "program.py"
+    text = """
+        import pickle, sys
+        import cloudpickle
+        import tapec
+
+        def doubled(x):
+            return 2.0 * x
+
+        @tapec.grad
+        def square(x):
+            return doubled(x) * x
+
+        assert pickle.loads(pickle.dumps(square))(2.0) == 8.0
+        sys.stdout.buffer.write({}.dumps(square))
+    """
+    for module in ("pickle", "cloudpickle"):
+        program.write_text(textwrap.dedent(text.format(module)))
+        done = subprocess.run([sys.executable, str(program)], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        assert pickle.loads(done.stdout)(2.0) == 8.0
