@@ -66,16 +66,20 @@ class Bound:
         free = [k for k, name in enumerate(names) if name in wanted]
         return [*free, *range(len(names), len(names) + count)][:count]
 
-    def arguments(self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
+    def arguments(
+        self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING, behind: int = 0
+    ) -> tuple[Any, ...]:
         """All arguments by position, where a call gives `given` and, by name, `extra`.
 
+        behind  how many of the given ones a derivative takes behind those of the function
         raises  TypeError  as a call would: for an argument too many, given twice or missing
         """
         named = {**self.named, **extra}
         bound = inspect.Signature(list(names.values())).bind_partial(*self.first, **named)
         free = iter(given)
-        reached = self.free(names)[: len(given)]
-        if twice := next((name for name in reached if name in extra and names[name].kind in _BY_POSITION), None):
+        reached = [name for name, one in names.items() if one.kind in _BY_POSITION][len(self.first) :]
+        reached = reached[: len(given) - behind]
+        if twice := next((name for name in reached if name in named), None):
             raise TypeError(f"{self.function.__name__}() got multiple values for argument {twice!r}")
         for name, parameter in names.items():
             if parameter.kind is parameter.VAR_POSITIONAL:
@@ -142,9 +146,10 @@ class Gathered(Bound):
     def positions(self, names: Names, count: int) -> list[int]:
         return [place for k in range(count) if (place := self.place(k)) is not None]
 
-    def arguments(self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING) -> tuple[Any, ...]:
-        # a derivative may take more behind them
-        own = len(given) - (len(names) - len(self.signature.parameters))
+    def arguments(
+        self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING, behind: int = 0
+    ) -> tuple[Any, ...]:
+        own = len(given) - behind
         bound = self.signature.bind(*self.first, *given[:own], **{**self.named, **extra})
         bound.apply_defaults()
         found, rest = [], ()
@@ -262,7 +267,8 @@ class BoundDerivative:
         self.__qualname__, self.__module__ = derivative.__qualname__, derivative.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.derivative(*self.bound.arguments(self._parameters, args, kwargs))
+        behind = int(self.derivative.kind == "hvp")
+        return self.derivative(*self.bound.arguments(self._parameters, args, kwargs, behind))
 
     def source(self, *types_: Any) -> str:
         """The generated source for argument types of the plain function; for no types, all there is."""

@@ -484,6 +484,8 @@ def test_an_argument_that_a_method_is_given_twice():
     assert gradient(3.0, y=2.0) == gradient(y=2.0, x=3.0) == 4.0
     with pytest.raises(TypeError, match="multiple values for argument 'x'"):
         gradient(1.0, x=2.0)
+    with pytest.raises(TypeError, match="multiple values for argument 'x'"):
+        tapec.grad(functools.partial(Scaled().by, x=2.0))(1.0)
 
 
 def test_what_is_read_before_it_is_set_says_where():
