@@ -22,12 +22,16 @@ Each error says what, where, why and what to do; each part is also a field
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Span:
-    """A place in the user's source: `file:line:column`, and the line's text."""
+    """A place in the user's source: `file:line:column`, and the line's text.
+
+    asked  whether an element, or a row, of an array is asked for here by a subscript of the user's
+    open   the axes for which it is not proved that the subscript is in range, once that has been tried
+    """
 
     file: str
     line: int
@@ -35,6 +39,8 @@ class Span:
     end_column: int
     text: str
     function: str
+    asked: bool = field(default=False, compare=False)
+    open: tuple[int, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column + 1}"

@@ -146,6 +146,8 @@ def timed(before: str, after: str, arguments: Callable[[], tuple[Any, ...]]) -> 
     functions = [_function(text) for text in (before, after)]
     if functions[0].__name__.endswith("_jvp"):
         return None
+    for function in functions:
+        function(*arguments())  # compile
     least = [float("inf"), float("inf")]
     end = time.perf_counter() + 2 * SECONDS
     while time.perf_counter() < end:

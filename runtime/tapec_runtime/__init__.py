@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tapec_runtime.index_errors import IndexOutOfRange
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = [
     "AliasedArguments",
     "AliasedElements",
     "AliasedInside",
+    "IndexOutOfRange",
     "OtherVersion",
     "UnconnectedGradients",
     "Variable",

@@ -29,7 +29,7 @@ def contradict(inequalities: Iterable[Sum]) -> bool:
     >>> contradict([i.times(3).plus(Sum(number=-1)), i.times(-3).plus(Sum(number=2))])
     True
     """
-    rows = {_tight(one) for one in inequalities}
+    rows = {tight(one) for one in inequalities}
     while True:
         if any(not one.terms and one.number < 0 for one in rows):
             return True
@@ -47,7 +47,7 @@ def contradict(inequalities: Iterable[Sum]) -> bool:
             return False
         name = min(sorted(above), key=lambda one: len(above[one]) * len(below[one]))
         made = {
-            _tight(high.times(-low.factor(name)).plus(low, high.factor(name)))
+            tight(high.times(-low.factor(name)).plus(low, high.factor(name)))
             for high in above[name]
             for low in below[name]
         }
@@ -56,8 +56,12 @@ def contradict(inequalities: Iterable[Sum]) -> bool:
             return False
 
 
-def _tight(row: Sum) -> Sum:
-    """The same inequality for integers with factors that have nothing in common."""
+def tight(row: Sum) -> Sum:
+    """The same inequality for integers, with factors that have nothing in common.
+
+    >>> print(tight(Sum.of("i").times(2).plus(Sum(number=-1))))
+    Sum(terms=(('i', 1),), number=-1)
+    """
     common = gcd(*(factor for _, factor in row.terms))
     if common <= 1:
         return row

@@ -19,6 +19,7 @@ from tapec.build.boundary_values import form_of
 from tapec.build.llvm_text import Item, argument_types, is_failure, isolated, reached, take_apart
 from tapec.build.request import CompiledObject, Job, WorkerAnswer, WorkerRequest
 from tapec.build.symbols import Refusal, refusal, support_names
+from tapec_runtime import IndexOutOfRange
 
 
 class Failures:
@@ -30,6 +31,9 @@ class Failures:
     def number(self, pickled: bytes) -> int:
         """The status of an exception that Numba pickled as (class, arguments, place)."""
         cls, arguments, *_ = pickle.loads(pickled)
+        if issubclass(cls, IndexOutOfRange) and arguments is not None:
+            array, axis, *_, line = arguments
+            cls, arguments = IndexError, (f"an index is out of bounds for axis {axis} of {array}: {line}",)
         known = [str(one) for one in arguments or () if isinstance(one, str | int | float)]
         # what is known only when it is raised has something else in its place
         unknown = arguments is not None and len(known) < len(arguments)

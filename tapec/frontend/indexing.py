@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,19 +84,33 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         # where subscripts are those of loops
         inside = ev.frame.library or not goes_round(owner)
         if inside and len(subs) == owner.type.ndim and all(is_scalar(sub) for sub in subs):
-            return element(ev, owner, tuple(ev.scalar(sub) for sub in subs))
+            with asked(ev):
+                return element(ev, owner, tuple(ev.scalar(sub) for sub in subs))
         owner = ev.materialise(owner)
     if not isinstance(owner, Sym | Complex) or not isinstance(owner.type, Array):
         ev.fail(TypeMismatch, f"{describe(owner)} cannot be indexed", node)
     subs = expanded(ev, owner, index, node)
-    if is_element(owner, subs):
-        places = [integer(ev, sub, node) for sub in subs]
-        if ev.deciding and ev.trying:
-            _check_places(ev, owner, places, node)
-        return load_at(ev, owner, tuple(place.atom for place in places))
-    if any(is_advanced(sub) for sub in subs):
-        return gather(ev, owner, subs, node)
-    return viewed(ev, owner, subs, node)
+    with asked(ev):
+        if is_element(owner, subs):
+            places = [integer(ev, sub, node) for sub in subs]
+            if ev.deciding and ev.trying:
+                _check_places(ev, owner, places, node)
+            return load_at(ev, owner, tuple(place.atom for place in places))
+        if any(is_advanced(sub) for sub in subs):
+            return gather(ev, owner, subs, node)
+        return viewed(ev, owner, subs, node)
+
+
+@contextmanager
+def asked(ev: Evaluator) -> Iterator[None]:
+    """A while in which elements are those that a subscript of the user's names."""
+    outer = ev.span
+    if outer is not None and not ev.frame.library:
+        ev.span = replace(outer, asked=True)
+    try:
+        yield
+    finally:
+        ev.span = outer
 
 
 def tuple_item(ev: Evaluator, items: tuple[Value, ...], index: Value, node: Any, owner: Tup | None = None) -> Value:

@@ -33,6 +33,7 @@ from tapec.optimise.shapes.slice_folding import fold_slice_extents, fold_slices
 from tapec.optimise.shapes.versions import Equal, Version, Versions, alone, either
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.exit_blocks import move_exits_behind_loops
+from tapec.optimise.simplify.index_tests import add_index_tests
 from tapec.optimise.simplify.stack_layouts import join_stack_layouts
 from tapec.optimise.vectors.first_values_in_threads import initialise_in_threads
 from tapec.optimise.vectors.hidden_sizes import hide_sizes
@@ -129,7 +130,8 @@ def tidy(
     the reverse sweep runs again compute more than it needs, from arrays that may be others by then.
     """
     if options.level == 0:
-        return move_exits_behind_loops(join_stack_layouts(_run((drop_dead_code,), function, constants)))
+        function = add_index_tests(_run((drop_dead_code,), function, constants))
+        return move_exits_behind_loops(join_stack_layouts(function))
     if forms is None:
         function = _as_fast(function, constants, options, listener, shapes)
     else:
@@ -138,6 +140,7 @@ def tidy(
         # Numba knows one program: what a form without threads binds anew is wrong with those of another one
         alone = forms is None or varying_extents(function) is None
         function = hide_sizes(function) if alone else sequential(function)
+    function = add_index_tests(function)
     function = join_stack_layouts(_run(READABLE, join_stack_layouts(function), constants, listener))
     return move_exits_behind_loops(initialise_in_threads(function) if has_threads(function) else function)
 

@@ -19,6 +19,7 @@ from tapec.syntax.core import Atom, Const, Function, If, Name, Op, Raise, Return
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
+from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian_blocks import (
     APART,
     TOGETHER,
@@ -30,7 +31,7 @@ from tapec.transforms.jacobian_blocks import (
     fill_rows,
     halves,
 )
-from tapec.transforms.reverse import reverse
+from tapec.transforms.reverse import reverse, targets_of
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
 
@@ -121,6 +122,8 @@ class _Jacobian:
     ) -> None:
         self.examples = examples
         self.fuse = fuse
+        # the first run tests subscripts for all others
+        function = with_guards(function, sources, targets_of(function, shared=False, outputs=None))
         self.function = function = _on_copies(function, constants)
         self.sources, self.constants, self.mode, self.span = sources, constants, mode, function.leaving.span
         types = dict(function.types)

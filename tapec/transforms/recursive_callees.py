@@ -14,10 +14,11 @@ from tapec.journal import Listener, Named
 from tapec.syntax.core import Block, Call, Function, walk
 from tapec.syntax.types import Array
 from tapec.transforms.forward import forward_callee
+from tapec.transforms.index_guards import with_guards
 from tapec.transforms.overlap_guards import separate_arguments
 from tapec.transforms.recursive_residuals import CallerLists, with_caller_lists
 from tapec.transforms.residual_requests import Unhandable
-from tapec.transforms.reverse import reverse_callee
+from tapec.transforms.reverse import reverse_callee, targets_of
 from tapec.transforms.ssa import to_ssa
 
 
@@ -71,7 +72,9 @@ def with_lists(
 
 
 def _guarded(function: Function) -> Function:
-    """The function with checks, as of its caller's arguments, that what it writes is separate."""
+    """The function with checks, as of its caller's arguments, that what it writes is separate, and of subscripts."""
+    sources = [p for p in function.params if function.types[p].is_float]
+    function = with_guards(function, sources, targets_of(function, shared=True, outputs=None))
     classes = aliases(function)
     arrays = [p for p in function.params if isinstance(function.types[p], Array)]
     roots = {

@@ -46,6 +46,7 @@ from tapec.transforms.checkpoint_schedule import Forward, Schedule, never_read, 
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.grown_shadows import GrownShadow, expanded, with_growth
 from tapec.transforms.immediate_reversal import ImmediateReversal, ReversedAtOnce
+from tapec.transforms.index_guards import with_guards
 from tapec.transforms.last_iteration import of_last_iteration
 from tapec.transforms.loop_exits import instrument
 from tapec.transforms.plan_remarks import remark_plan
@@ -104,6 +105,7 @@ def reverse(
     pullbacks take on lists: see recursive_residuals.py. The iteration of a loop is reversed with `outputs`, the array
     parameters whose last contents are results.
     """
+    function = with_guards(function, sources, targets_of(function, shared, outputs))
     function = _prepared(function, fuse, listener)
     growing = with_growth(function, listener) if (fuse if grow is None else grow) else GrownShadow(function)
     function = growing.function
@@ -137,6 +139,17 @@ def kept_by_loops(
         if slots and isinstance(stmt, For | Loop) and not worker.scopes.of[stmt.key].loops():
             kept.append((stmt, slots))
     return kept
+
+
+def targets_of(function: Function, shared: bool, outputs: frozenset[str] | None) -> set[str]:
+    """The names that hold what is differentiated; see `reverse`."""
+    targets = {a.id for a in function.leaving.values if isinstance(a, Name)}
+    if outputs is not None:
+        targets |= outputs
+    elif shared:
+        # what a callee leaves in the caller's arrays is a result, too
+        targets.update(p for p in function.params if isinstance(function.types[p], Array))
+    return targets
 
 
 def _prepared(function: Function, fuse: bool, listener: Listener | None) -> Function:
@@ -196,12 +209,7 @@ class Reversal(Assembly):
         body, old = with_old_values(self.function.body, self.put_back, emitter)
         function = replace(self.function, body=body)
         last = function.leaving
-        targets = {a.id for a in last.values if isinstance(a, Name)}
-        if self.outputs is not None:
-            targets |= self.outputs
-        elif self.shared:
-            # what a callee leaves in the caller's arrays is a result, too
-            targets.update(p for p in function.params if isinstance(function.types[p], Array))
+        targets = targets_of(function, self.shared, self.outputs)
         self.activity = Activity(function, aliases(function), set(self.sources), targets)
         self.checkpoints = find(function, self.constants)
         sizes = BatchExtents(function, (), scopes(function))

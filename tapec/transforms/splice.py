@@ -31,7 +31,7 @@ def quiet(block: Block) -> Block:
     out: list[Stmt] = []
     for stmt in block:
         match stmt:
-            case Print() | If(body=(Raise(),), orelse=()):
+            case Print() | If(body=(*_, Raise()), orelse=()):
                 pass
             case If(body=body, orelse=orelse):
                 body, orelse = quiet(body), quiet(orelse)

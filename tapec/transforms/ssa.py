@@ -196,7 +196,7 @@ class _Ssa:
             case Return():
                 out.add(Return(tuple(atom(v) for v in stmt.values), stmt.span))
             case Raise():
-                out.add(stmt)
+                out.add(replace(stmt, args=tuple(atom(a) for a in stmt.args)))
                 return None
             case Break():
                 self.leave(env, out)

@@ -143,7 +143,8 @@ class _Elements(SliceFacts):
         match stmt:
             case Assign(value=Op(fn="load", args=(Name(id=view), *index))) if self.are_within(view, index):
                 subs = yield from self.moved(view, index, stmt)
-                yield replace(stmt, value=Op("load", (Name(self.slices[view].array), *subs)))
+                load = Op("load", (Name(self.slices[view].array), *subs))
+                yield replace(stmt, value=load, span=self.asked_with(view, stmt.span))
             case Store(array=view, index=index) if self.are_within(view, index):
                 subs = yield from self.moved(view, index, stmt)
                 yield replace(stmt, array=self.slices[view].array, index=tuple(subs))
@@ -165,6 +166,14 @@ class _Elements(SliceFacts):
                 sub = Name(place)
             subs.append(sub)
         return subs
+
+    def asked_with(self, view: str, span: Span | None) -> Span | None:
+        """The place of a load, which asks for a row, too, where its slice does: `m[i]` in `m[i] @ v`."""
+        rows = not all(isinstance(one, SlicePart) for one in self.slices[view].axes)
+        made = self.scopes.defs[view][0].span
+        if not rows or made is None or not made.asked:
+            return span
+        return made if span is None else replace(span, asked=True)
 
     def tell(self, view: str) -> None:
         """Tell of each array whose slices a line makes."""

@@ -29,6 +29,7 @@ from typing import Any
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.varying_extents import varying_extents
 from tapec.journal import Listener, Named
+from tapec.optimise.simplify.index_tests import is_open
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -139,6 +140,8 @@ class _Threads:
             return self.refuse("it is short")
         if not self.iterations.free_of_effects(loop.body):
             return self.refuse("an iteration may raise, leave the loop, print, or call what does not run on threads")
+        if any(map(is_open, walk(loop.body))):
+            return self.refuse("it is tested whether a subscript is in range, and no error comes out of threads")
         if not self.iterations.commute(loop):
             return self.refuse("it is not proved that its iterations can run in any order")
         inside = {stmt.key for stmt in walk(loop.body)}

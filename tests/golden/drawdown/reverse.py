@@ -2,16 +2,20 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def drawdown_value_and_grad(x):
     """The value of `drawdown` and its gradient with respect to `x`."""
     # forward sweep
+    n = x.shape[0]
+    # peak = x[0]
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
     # for i in range(x.size):
     worst = 0.0
-    n = x.shape[0]
     peak_store = np.empty(n)
     worst_store = np.empty(n)
     for i in range(n):

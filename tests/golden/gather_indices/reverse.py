@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -15,6 +16,8 @@ def gather_indices_value_and_grad(x, index):
         # s += x[index[k]] ** 3
         t = index[k]
         t_1 = x[t]
+        if t >= x.shape[0] or x.shape[0] + t < 0:
+            raise tapec_runtime.IndexOutOfRange("`x`", 0, t, x.shape[0], "s += x[index[k]] ** 3")
         x_bar[t] += 3 * t_1 ** 2
         s += t_1 ** 3
 

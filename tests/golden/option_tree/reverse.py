@@ -9,6 +9,9 @@ import tapec_runtime
 def option_tree_value_and_grad(spot, strike, steps):
     """The value of `option_tree` and its gradient with respect to `spot`."""
     # forward sweep
+    # return values[0]
+    if steps < 0:
+        raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")
     # for i in range(steps + 1):
     t_store = np.empty(max(steps + 1, 0))
     values = np.empty(steps + 1)

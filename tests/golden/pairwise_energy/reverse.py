@@ -2,17 +2,22 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def pairwise_energy_value_and_grad(p, cutoff):
     """The value of `pairwise_energy` and its gradient with respect to `p`."""
     # forward sweep
+    n = p.shape[1]
+    n_1 = p.shape[0]
+    # dy = p[i, 1] - p[j, 1]
+    if n < 2 and n_1 > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, n, "dy = p[i, 1] - p[j, 1]")
     # for i in range(p.shape[0]):
     energy = 0.0
-    n = p.shape[0]
-    p_bar = np.zeros((n, p.shape[1]))
-    for i in range(n):
+    p_bar = np.zeros((n_1, n))
+    for i in range(n_1):
         # for j in range(i):
         p_bar_sum = 0.0
         p_bar_sum_1 = 0.0

@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -15,6 +16,10 @@ def views_value_and_grad(x):
         t[i] = x[i]
     # for i in range(inner.size):
     inner_n0 = max(n - 2, 0)
+    # inner[i] = inner[i] * y[i]
+    if inner_n0 >= n and inner_n0 > 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, inner_n0, n, "inner[i] = inner[i] * y[i]")
+    # for i in range(inner.size):
     t_1_store = np.empty(inner_n0)
     for i in range(inner_n0):
         # inner[i] = inner[i] * y[i]

@@ -1,0 +1,227 @@
+"""Raise IndexError where an adjoint would be written outside its array.
+
+    for i in range(n):                  if n > x.shape[0]:
+        s += x[i] * w[k[i]]      ->         raise tapec_runtime.IndexOutOfRange("`x`", 0, n - 1, x.shape[0], ...)
+                                        for i in range(n):
+                                            s += x[i] * w[k[i]]
+
+Compiled code reads foreign memory where a subscript is out of range; the derivative of a load adds to an element, and
+would write there.  A subscript that is proved to be in range needs nothing.  Where one test before all loops says
+exactly whether a subscript will be out of range (`index_ranges`), it is made there, as early as what it asks is known,
+so that no pass finds it between two loops.  Other loads are marked as `open`: once the code is fast, their adjoints are
+tested where they are written (`optimise.simplify.index_tests`).
+
+Asked are elements and rows that a subscript of the user's names; those that lowering takes are in range.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from tapec.analyses.activity import Activity
+from tapec.analyses.aliases import aliases
+from tapec.analyses.index_ranges import IndexRanges, Violation, accesses, implies, may_stop
+from tapec.analyses.scopes import Scope
+from tapec.errors import Span
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    Function,
+    If,
+    Op,
+    Raise,
+    Stmt,
+    distinct,
+    map_blocks,
+    walk,
+    writes,
+)
+from tapec.syntax.linear import Sum
+from tapec.transforms.emitter import Emitter
+
+ERROR = "tapec_runtime.IndexOutOfRange"
+# how much an error shows of the user's line
+_WIDTH = 72
+# of the adjoint or tangent of a version of an array
+_SUFFIX = re.compile(r"(_\d+|_bar|_dot)+$")
+
+
+def with_guards(function: Function, sources: Iterable[str], targets: set[str]) -> Function:
+    """The function with tests of its subscripts, as far as they can be made before all loops; see the module.
+
+    sources, targets  by which, and of what, a derivative is wanted
+    """
+    if not any(map(_is_asked, walk(function.body))):
+        return function
+    function = replace(function, body=distinct(function.body))
+    active = Activity(function, aliases(function), set(sources), targets)
+    ranges = IndexRanges(function)
+    guards = Guards(ranges)
+    axes: dict[int, tuple[int, ...]] = {}
+    for stmt, array, subs in accesses(function):
+        if not _is_asked(stmt) or array not in active:
+            continue
+        for axis, sub in enumerate(subs):
+            if not ranges.is_number(sub):
+                continue
+            found = ranges.earliest(stmt, array, axis, sub)
+            if found is None or any(ranges.scopes.of[one.before.key].loops() for one in found):
+                axes[stmt.key] = (*axes.get(stmt.key, ()), axis)
+                continue
+            for one in found:
+                guards.add(one, array, axis, stmt.span, first=True)
+    types = dict(function.types)
+    tests = guards.statements(Emitter(types, set(types)))
+    return replace(function, body=_marked(inserted(function.body, tests), axes), types=types)
+
+
+def _is_asked(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and stmt.span is not None and stmt.span.asked
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A test of one axis of an array; `place` is the position in its block where it is made."""
+
+    violation: Violation
+    array: str
+    axis: int
+    span: Span | None
+    place: int
+
+
+class Guards:
+    """The tests of a function."""
+
+    def __init__(self, ranges: IndexRanges) -> None:
+        self.ranges = ranges
+        self.scopes: dict[int, Scope] = {}
+        self.found: dict[int, list[Guard]] = {}
+
+    def add(self, violation: Violation, array: str, axis: int, span: Span | None, first: bool) -> None:
+        """Test a subscript before the statement that the violation names, or where that can be done first."""
+        scope = self.ranges.scopes.of[violation.before.key]
+        self.scopes[scope.key] = scope
+        place = _position(violation.before, scope.block)
+        if first:
+            names = self.ranges.operands(violation)
+            # behind all that may be seen
+            while place and not may_stop((scope.block[place - 1],)) and not _sets(scope.block[place - 1], names):
+                place -= 1
+        self.found.setdefault(scope.key, []).append(Guard(violation, array, axis, span, place))
+
+    def statements(self, emitter: Emitter) -> dict[int, list[Stmt]]:
+        """The tests by the statements before which they stand."""
+        found: dict[int, list[Stmt]] = {}
+        for key, guards in self.found.items():
+            block = self.scopes[key].block
+            alike: dict[tuple[object, ...], list[Guard]] = {}
+            for guard in self.needed(guards, block):
+                alike.setdefault((guard.place, guard.violation.index, guard.violation.size), []).append(guard)
+            for group in alike.values():
+                found.setdefault(block[group[0].place].key, []).extend(self.written(group, emitter))
+        return found
+
+    def needed(self, guards: list[Guard], block: Block) -> list[Guard]:
+        """The tests of a block without those that another one makes, too, before the access."""
+        kept: list[Guard] = []
+        for guard in guards:
+            if any(self.covers(other, guard, block) for other in kept):
+                continue
+            kept = [other for other in kept if not self.covers(guard, other, block)]
+            kept.append(guard)
+        return kept
+
+    def covers(self, first: Guard, second: Guard, block: Block) -> bool:
+        """Whether a test raises an error wherever another one would."""
+        one, two = first.violation, second.violation
+        if one.size != two.size or first.place > _position(two.before, block):
+            return False
+        return implies(two.sums, one.sums, self.ranges.known(two.sums, two.before))
+
+    def written(self, group: list[Guard], emitter: Emitter) -> Block:
+        """One test for both ways in which a subscript may be out of range."""
+        ranges, first = self.ranges, group[0]
+        out, inside = emitter.child(), emitter.child()
+        out.span = inside.span = first.span
+        ways = []
+        for guard in group:
+            tests = [out.atom(_is_positive(sum_, ranges)) for sum_ in guard.violation.sums]
+            ways.append(functools.reduce(lambda one, two: out.atom(Op("and", (one, two))), tests))
+        test = functools.reduce(lambda one, two: out.atom(Op("or", (one, two))), ways)
+        sums = (first.violation.index, first.violation.size)
+        index, size = (inside.atom(_of_terms(sum_.terms, sum_.number, ranges)) for sum_ in sums)
+        inside.add(error(first.span, first.array, first.axis, index, size))
+        return (*out.out, If(test, tuple(inside.out), (), first.span))
+
+
+def error(span: Span | None, array: str, axis: int, index: Atom, size: Atom) -> Raise:
+    """The error; an array that the user's line does not name is not named."""
+    line = "" if span is None else span.text.strip()
+    line = line if len(line) <= _WIDTH else line[: _WIDTH - 3] + "..."
+    name = _SUFFIX.sub("", array)
+    called = f"`{name}`" if re.search(rf"\b{re.escape(name)}\b", span.text if span else "") else "an array"
+    return Raise(ERROR, (Const(called), Const(axis), index, size, Const(line)), span)
+
+
+def inserted(block: Block, tests: Mapping[int, Iterable[Stmt]]) -> Block:
+    """A block with tests before some of its statements, by key."""
+    out: list[Stmt] = []
+    for stmt in block:
+        out += tests.get(stmt.key, ())
+        out.append(map_blocks(stmt, lambda inner: inserted(inner, tests)))
+    return tuple(out)
+
+
+def _position(stmt: Stmt, block: Block) -> int:
+    return next(k for k, one in enumerate(block) if one is stmt)
+
+
+def _sets(stmt: Stmt, names: set[str]) -> bool:
+    return any(name in names for inner in walk((stmt,)) for name in writes(inner))
+
+
+def _marked(block: Block, axes: Mapping[int, tuple[int, ...]]) -> Block:
+    """A block whose loads, by key, have open axes; no axes of others are."""
+    out: list[Stmt] = []
+    for stmt in block:
+        if _is_asked(stmt):
+            assert isinstance(stmt, Assign) and stmt.span is not None
+            stmt = replace(stmt, span=replace(stmt.span, open=axes.get(stmt.key, ())))
+        out.append(map_blocks(stmt, lambda inner: _marked(inner, axes)))
+    return tuple(out)
+
+
+def _of_terms(terms: Iterable[tuple[str, int]], number: int, ranges: IndexRanges) -> Expr:
+    found: Expr | None = None
+    for name, factor in sorted(terms, key=lambda term: term[1] < 0):
+        first, *more = (ranges.operand(part) for part in name.split("*"))
+        for other in more:
+            first = Op("*", (first, other))
+        if abs(factor) != 1:
+            first = Op("*", (Const(abs(factor)), first))
+        if found is None:
+            found = first if factor > 0 else Op("neg", (first,))
+        else:
+            found = Op("+" if factor > 0 else "-", (found, first))
+    if found is None:
+        return Const(number)
+    return found if not number else Op("+" if number > 0 else "-", (found, Const(abs(number))))
+
+
+def _is_positive(sum_: Sum, ranges: IndexRanges) -> Op:
+    """A sum of integers that is zero or more, as a comparison without minus signs."""
+    left = [(name, factor) for name, factor in sum_.terms if factor > 0]
+    right = [(name, -factor) for name, factor in sum_.terms if factor < 0]
+    number = sum_.number
+    if not left:
+        return Op("<=" if number == 0 else "<", (_of_terms(right, 0, ranges), Const(number + bool(number))))
+    if number < 0:
+        return Op(">", (_of_terms(left, 0, ranges), _of_terms(right, -number - 1, ranges)))
+    return Op(">=", (_of_terms(left, number, ranges), _of_terms(right, 0, ranges)))
