@@ -14,11 +14,12 @@ that depend on the loop's variable grow with it, or all fall, the last or the fi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.inequalities import contradict, tight
 from tapec.analyses.scopes import Scope
+from tapec.errors import Span
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -128,8 +129,8 @@ class IndexRanges:
         return [*given, *self.integers.known([*sums, *given], self.scopes.of[stmt.key])]
 
     def is_number(self, sub: Expr) -> bool:
-        """Whether a subscript of a view is a number: not a slice, nor a new axis."""
-        return sub != Const(None) and not self._is_slice(sub)
+        """Whether a subscript of a view is a number, not a slice."""
+        return not self._is_slice(sub)
 
     def operands(self, violation: Violation) -> set[str]:
         """The names that have to be set before a violation can be told."""
@@ -386,9 +387,30 @@ def accesses(function: Function) -> Iterator[tuple[Stmt, str, tuple[Expr, ...]]]
     for stmt in walk(function.body):
         match stmt:
             case Assign(value=Op(fn="load" | "view", args=(Name(id=array), *subs))):
-                yield stmt, array, tuple(subs)
+                # an axis for each, but for new ones
+                yield stmt, array, tuple(sub for sub in subs if sub != Const(None))
             case Store(array=array, index=index):
                 yield stmt, array, index
+
+
+def of_viewed(span: Span | None, made: Assign) -> Span | None:
+    """The place of an access to a view, with the open axes of the element in the array that is viewed.
+
+    made  the statement that makes the view
+    """
+    if span is None or made.span is None or not isinstance(made.value, Op):
+        return span
+    axes: list[int | None] = []
+    base = 0
+    for sub in made.value.args[1:]:
+        if sub == Const(None):
+            axes.append(None)
+            continue
+        if isinstance(sub, Op):
+            axes.append(base)
+        base += 1
+    own = (axes[axis] if axis < len(axes) else base + axis - len(axes) for axis in span.open)
+    return replace(span, open=(*made.span.open, *(axis for axis in own if axis is not None)))
 
 
 def implies(first: tuple[Sum, ...], second: tuple[Sum, ...], known: list[Sum]) -> bool:

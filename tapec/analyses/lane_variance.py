@@ -13,7 +13,9 @@ that an iteration makes for itself and fills with such values has to be made onc
 from __future__ import annotations
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
+from tapec.analyses.index_ranges import of_viewed
 from tapec.analyses.iterations import Iterations
+from tapec.errors import Span
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -115,6 +117,15 @@ class Lanes:
                     return None
             array, index = made.args[0].id, (*outer, *rest)
         return array, index
+
+    def place(self, stmt: Store) -> Span | None:
+        """The place of a store, with the open axes of its element in the array that is viewed."""
+        span, array = stmt.span, stmt.array
+        while array in self.rows:
+            (made,) = self.iterations.scopes.defs[array]
+            assert isinstance(made, Assign) and isinstance(made.value, Op) and isinstance(made.value.args[0], Name)
+            span, array = of_viewed(span, made), made.value.args[0].id
+        return span
 
     # what differs
 

@@ -34,6 +34,7 @@ from tapec.syntax.core import (
     Expr,
     Function,
     If,
+    Name,
     Op,
     Raise,
     Stmt,
@@ -43,13 +44,14 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.linear import Sum
+from tapec.syntax.types import INT64
 from tapec.transforms.emitter import Emitter
 
 ERROR = "tapec_runtime.IndexOutOfRange"
 # how much an error shows of the user's line
 _WIDTH = 72
 # of the adjoint or tangent of a version of an array
-_SUFFIX = re.compile(r"(_\d+|_bar|_dot)+$")
+_SUFFIX = re.compile(r"(_\d+|_bar|_dot|_parts)+$")
 
 
 def with_guards(function: Function, sources: Iterable[str], targets: set[str]) -> Function:
@@ -62,7 +64,7 @@ def with_guards(function: Function, sources: Iterable[str], targets: set[str]) -
     function = replace(function, body=distinct(function.body))
     active = Activity(function, aliases(function), set(sources), targets)
     ranges = IndexRanges(function)
-    guards = Guards(ranges)
+    guards = Guards(ranges, early=True)
     axes: dict[int, tuple[int, ...]] = {}
     for stmt, array, subs in accesses(function):
         if not _is_asked(stmt) or array not in active:
@@ -75,10 +77,12 @@ def with_guards(function: Function, sources: Iterable[str], targets: set[str]) -
                 axes[stmt.key] = (*axes.get(stmt.key, ()), axis)
                 continue
             for one in found:
-                guards.add(one, array, axis, stmt.span, first=True)
+                guards.add(one, array, axis, stmt.span)
     types = dict(function.types)
     tests = guards.statements(Emitter(types, set(types)))
-    return replace(function, body=_marked(inserted(function.body, tests), axes), types=types)
+    extents = tuple(guards.extents.values())
+    body = _without(inserted(function.body, tests), {stmt.key for stmt in extents})
+    return replace(function, body=(*extents, *_marked(body, axes)), types=types)
 
 
 def _is_asked(stmt: Stmt) -> bool:
@@ -97,19 +101,25 @@ class Guard:
 
 
 class Guards:
-    """The tests of a function."""
+    """The tests of a function.
 
-    def __init__(self, ranges: IndexRanges) -> None:
+    early    whether they are made as soon as what they ask is known, rather than before what they are about
+    extents  what sets the extents of parameters that early tests ask for, to stand before all else
+    """
+
+    def __init__(self, ranges: IndexRanges, early: bool) -> None:
         self.ranges = ranges
+        self.early = early
+        self.extents: dict[tuple[str, int], Assign] = {}
         self.scopes: dict[int, Scope] = {}
         self.found: dict[int, list[Guard]] = {}
 
-    def add(self, violation: Violation, array: str, axis: int, span: Span | None, first: bool) -> None:
-        """Test a subscript before the statement that the violation names, or where that can be done first."""
+    def add(self, violation: Violation, array: str, axis: int, span: Span | None) -> None:
+        """Test a subscript before the statement that the violation names."""
         scope = self.ranges.scopes.of[violation.before.key]
         self.scopes[scope.key] = scope
         place = _position(violation.before, scope.block)
-        if first:
+        if self.early:
             names = self.ranges.operands(violation)
             # behind all that may be seen
             while place and not may_stop((scope.block[place - 1],)) and not _sets(scope.block[place - 1], names):
@@ -147,18 +157,61 @@ class Guards:
 
     def written(self, group: list[Guard], emitter: Emitter) -> Block:
         """One test for both ways in which a subscript may be out of range."""
-        ranges, first = self.ranges, group[0]
+        first = group[0]
         out, inside = emitter.child(), emitter.child()
         out.span = inside.span = first.span
         ways = []
         for guard in group:
-            tests = [out.atom(_is_positive(sum_, ranges)) for sum_ in guard.violation.sums]
+            tests = [out.atom(self.is_positive(sum_, emitter)) for sum_ in guard.violation.sums]
             ways.append(functools.reduce(lambda one, two: out.atom(Op("and", (one, two))), tests))
         test = functools.reduce(lambda one, two: out.atom(Op("or", (one, two))), ways)
         sums = (first.violation.index, first.violation.size)
-        index, size = (inside.atom(_of_terms(sum_.terms, sum_.number, ranges)) for sum_ in sums)
+        index, size = (inside.atom(self.sum(sum_.terms, sum_.number, emitter)) for sum_ in sums)
         inside.add(error(first.span, first.array, first.axis, index, size))
         return (*out.out, If(test, tuple(inside.out), (), first.span))
+
+    def is_positive(self, sum_: Sum, emitter: Emitter) -> Op:
+        """A sum of integers that is zero or more, as a comparison without minus signs."""
+        left = [(name, factor) for name, factor in sum_.terms if factor > 0]
+        right = [(name, -factor) for name, factor in sum_.terms if factor < 0]
+        number = sum_.number
+        if not left:
+            sign = "<=" if number == 0 else "<"
+            return Op(sign, (self.sum(right, 0, emitter), Const(number + bool(number))))
+        if number < 0:
+            return Op(">", (self.sum(left, 0, emitter), self.sum(right, -number - 1, emitter)))
+        return Op(">=", (self.sum(left, number, emitter), self.sum(right, 0, emitter)))
+
+    def sum(self, terms: Iterable[tuple[str, int]], number: int, emitter: Emitter) -> Expr:
+        """Names with factors, and a number, as an expression."""
+        found: Expr | None = None
+        for name, factor in sorted(terms, key=lambda term: term[1] < 0):
+            term = functools.reduce(
+                lambda one, two: Op("*", (one, two)), (self.operand(part, emitter) for part in name.split("*"))
+            )
+            if abs(factor) != 1:
+                term = Op("*", (Const(abs(factor)), term))
+            if found is None:
+                found = term if factor > 0 else Op("neg", (term,))
+            else:
+                found = Op("+" if factor > 0 else "-", (found, term))
+        if found is None:
+            return Const(number)
+        return found if not number else Op("+" if number > 0 else "-", (found, Const(abs(number))))
+
+    def operand(self, name: str, emitter: Emitter) -> Expr:
+        """What a name in a sum stands for."""
+        found = self.ranges.operand(name)
+        match found:
+            case Op(args=(Name(id=array), Const(value=int(axis)))) if self.early and array in self.ranges.scopes.params:
+                if (array, axis) not in self.extents:
+                    known = self.ranges.extents.get((array, axis))
+                    made = self.ranges.scopes.defs[known][0] if known is not None else None
+                    fresh = Assign(emitter.fresh("n", INT64), found) if made is None else made
+                    assert isinstance(fresh, Assign)
+                    self.extents[array, axis] = fresh
+                return Name(self.extents[array, axis].target)
+        return found
 
 
 def error(span: Span | None, array: str, axis: int, index: Atom, size: Atom) -> Raise:
@@ -198,30 +251,6 @@ def _marked(block: Block, axes: Mapping[int, tuple[int, ...]]) -> Block:
     return tuple(out)
 
 
-def _of_terms(terms: Iterable[tuple[str, int]], number: int, ranges: IndexRanges) -> Expr:
-    found: Expr | None = None
-    for name, factor in sorted(terms, key=lambda term: term[1] < 0):
-        first, *more = (ranges.operand(part) for part in name.split("*"))
-        for other in more:
-            first = Op("*", (first, other))
-        if abs(factor) != 1:
-            first = Op("*", (Const(abs(factor)), first))
-        if found is None:
-            found = first if factor > 0 else Op("neg", (first,))
-        else:
-            found = Op("+" if factor > 0 else "-", (found, first))
-    if found is None:
-        return Const(number)
-    return found if not number else Op("+" if number > 0 else "-", (found, Const(abs(number))))
-
-
-def _is_positive(sum_: Sum, ranges: IndexRanges) -> Op:
-    """A sum of integers that is zero or more, as a comparison without minus signs."""
-    left = [(name, factor) for name, factor in sum_.terms if factor > 0]
-    right = [(name, -factor) for name, factor in sum_.terms if factor < 0]
-    number = sum_.number
-    if not left:
-        return Op("<=" if number == 0 else "<", (_of_terms(right, 0, ranges), Const(number + bool(number))))
-    if number < 0:
-        return Op(">", (_of_terms(left, 0, ranges), _of_terms(right, -number - 1, ranges)))
-    return Op(">=", (_of_terms(left, number, ranges), _of_terms(right, 0, ranges)))
+def _without(block: Block, keys: set[int]) -> Block:
+    """A block without some statements, by key."""
+    return tuple(map_blocks(stmt, lambda inner: _without(inner, keys)) for stmt in block if stmt.key not in keys)

@@ -61,7 +61,8 @@ def test_derivatives(name: str):
 
 def test_adjoints_of_elements_that_keep_what_they_hold_are_not_touched():
     source = tapec.emit(all_pairs, signature="f8[:, ::1]")
-    assert "] = min(" not in source.replace("# a[i, j] = min(", "")
+    written = [line for line in source.splitlines() if "#" not in line and "raise" not in line]
+    assert "] = min(" not in "".join(written)
     _, reverse = source.split("# reverse sweep")
     test = reverse.index("if taken_store")
     assert "d_bar[k, j] +=" not in reverse[:test]

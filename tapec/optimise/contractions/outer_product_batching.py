@@ -190,11 +190,13 @@ class _Later:
         return None
 
     def viewed(self, store: Store) -> tuple[str, tuple[Atom, ...]]:
-        """The array of a store, and where in it; of a view of some rows, that of the array viewed."""
+        """The array of a store, and where in it; of a view of rows that are certain to be there, the array viewed."""
         match self.iterations.definition(Name(store.array)):
             case Op(fn="view", args=(Name(id=whole), *cuts)):
                 atoms = tuple(cut for cut in cuts if isinstance(cut, Name | Const) and cut != Const(None))
-                if len(atoms) == len(cuts):
+                (made,) = self.iterations.scopes.defs[store.array]
+                tested = made.span is not None and bool(made.span.open) if isinstance(made, Assign) else False
+                if len(atoms) == len(cuts) and not tested:
                     return whole, (*atoms, *store.index)
         return store.array, store.index
 

@@ -7,17 +7,35 @@
 
 They come from loads that `transforms.index_guards` has marked as open.  Done last: no pass has to know of tests in
 loops.  A test stands before the outermost loop for which it says exactly whether a subscript is out of range, and
-otherwise before the statement that writes.
+otherwise before the statement that writes.  A loop on threads notes what is out of range, and does not write it; the
+error is raised behind it.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tapec.analyses.index_ranges import IndexRanges, accesses
 from tapec.optimise.simplify.name_origins import is_adjoint
-from tapec.syntax.core import Assign, Block, Const, Expr, Function, If, Name, Op, Stmt, Store, distinct, walk
-from tapec.syntax.types import INT64
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Stmt,
+    Store,
+    distinct,
+    map_blocks,
+    walk,
+)
+from tapec.syntax.types import INT64, Array
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.index_guards import Guards, error, inserted
 
@@ -27,23 +45,15 @@ def add_index_tests(function: Function, _constants: frozenset[str] = frozenset()
     if not any(map(is_open, walk(function.body))):
         return function
     function = replace(function, body=distinct(function.body))
-    ranges = IndexRanges(function)
-    types = dict(function.types)
-    emitter, guards = Emitter(types, set(types)), Guards(ranges)
-    others: dict[int, list[Stmt]] = {}
+    worker = _Tests(function)
     for stmt, array, subs in accesses(function):
-        if not is_open(stmt):
-            continue
-        for axis in stmt.span.open:  # type: ignore[union-attr]
-            found = ranges.earliest(stmt, array, axis, subs[axis])
-            for one in found or ():
-                guards.add(one, array, axis, stmt.span, first=False)
-            if found is None:
-                others.setdefault(stmt.key, []).extend(_any_number(stmt, array, axis, subs[axis], emitter))
-    tests = guards.statements(emitter)
-    for key, more in others.items():
+        if is_open(stmt):
+            worker.access(stmt, array, subs)
+    tests = worker.guards.statements(worker.emitter)
+    for key, more in worker.directly.items():
         tests.setdefault(key, []).extend(more)
-    return replace(function, body=inserted(function.body, tests), types=types)
+    body = worker.noted(inserted(function.body, tests))
+    return replace(function, body=body, types=worker.types)
 
 
 def is_open(stmt: Stmt) -> bool:
@@ -54,11 +64,80 @@ def is_open(stmt: Stmt) -> bool:
     return False
 
 
-def _any_number(stmt: Stmt, array: str, axis: int, sub: Expr, emitter: Emitter) -> Block:
-    """A test of a subscript of which nothing is known."""
-    out = emitter.child()
-    out.span = stmt.span
-    place = out.cast(out.atom(sub), INT64)
-    size = out.let("n", Op("dim", (Name(array), Const(axis))), INT64)
-    test = out.atom(Op("or", (Op(">=", (place, size)), Op("<", (place, Op("neg", (size,)))))))
-    return (*out.out, If(test, (error(stmt.span, array, axis, place, size),), (), stmt.span))
+class _Tests:
+    """The tests of one function.
+
+    directly  those of subscripts of which nothing is known, by the statements before which they stand
+    wrong     in loops on threads: the tests of a store, and what is to be done for each where it fails
+    behind    what raises the errors behind those loops, and what it takes before them
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.ranges = IndexRanges(function)
+        self.types = dict(function.types)
+        self.emitter = Emitter(self.types, set(self.types))
+        self.guards = Guards(self.ranges, early=False)
+        self.directly: dict[int, list[Stmt]] = {}
+        self.wrong: dict[int, list[tuple[Block, Name, Block]]] = {}
+        self.behind: dict[int, list[tuple[Stmt, Block]]] = {}
+
+    def access(self, stmt: Stmt, array: str, subs: tuple[Expr, ...]) -> None:
+        assert isinstance(stmt, Assign | Store) and stmt.span is not None
+        threads = self.threads(stmt)
+        for axis in stmt.span.open:
+            found = self.ranges.earliest(stmt, array, axis, subs[axis])
+            if threads is not None and (found is None or any(self.threads(one.before) for one in found)):
+                self.on_threads(stmt, array, axis, subs[axis], threads)
+            elif found is None:
+                out, place, size, test = self.any_number(stmt, array, axis, subs[axis])
+                raised = If(test, (error(stmt.span, array, axis, place, size),), (), stmt.span)
+                self.directly.setdefault(stmt.key, []).extend([*out, raised])
+            else:
+                for one in found:
+                    self.guards.add(one, array, axis, stmt.span)
+
+    def threads(self, stmt: Stmt) -> For | None:
+        """The loop on threads that a statement is in."""
+        loops = (scope.owner for scope in self.ranges.scopes.of[stmt.key].loops())
+        return next((loop for loop in loops if isinstance(loop, For) and loop.parallel), None)
+
+    def any_number(self, stmt: Stmt, array: str, axis: int, sub: Expr) -> tuple[Block, Atom, Name, Name]:
+        """What tests a subscript of which nothing is known; the subscript, the extent, and the result."""
+        out = self.emitter.child()
+        out.span = stmt.span
+        place = out.cast(out.atom(sub), INT64)
+        size = out.let("n", Op("dim", (Name(array), Const(axis))), INT64)
+        outside = Op("or", (Op(">=", (place, size)), Op("<", (place, Op("neg", (size,))))))
+        test = out.atom(outside)
+        assert isinstance(test, Name)
+        return tuple(out.out), place, size, test
+
+    def on_threads(self, stmt: Stmt, array: str, axis: int, sub: Expr, loop: For) -> None:
+        """No error comes out of threads: they note that there is one, and it is raised behind the loop."""
+        found = self.emitter.fresh("outside", Array("int64", 1))
+        out, place, size, test = self.any_number(stmt, array, axis, sub)
+        noted = tuple(Store(found, (Const(k),), one, False, stmt.span) for k, one in enumerate((Const(1), place, size)))
+        self.wrong.setdefault(stmt.key, []).append((out, test, noted))
+        last = self.emitter.child()
+        last.span = stmt.span
+        flag, index, extent = (
+            last.let("t", Op("load", (Name(found), Const(k))), INT64) for k in range(len(noted))
+        )
+        raised = last.atom(Op("!=", (flag, Const(0))))
+        # of an array with a row for each chunk, the first axis is none of the user's
+        shown = axis - 1 if re.search(r"_parts(_\d+)*$", array) else axis
+        last.add(If(raised, (error(stmt.span, array, shown, index, extent),), (), stmt.span))
+        begin = Assign(found, Op("zeros", (Const("int64"), Const(len(noted)))), stmt.span)
+        self.behind.setdefault(loop.key, []).append((begin, tuple(last.out)))
+
+    def noted(self, block: Block) -> Block:
+        """A block with the tests of loops on threads."""
+        out: list[Stmt] = []
+        for stmt in block:
+            behind = self.behind.get(stmt.key, ())
+            new = map_blocks(stmt, self.noted)
+            for tests, test, noted in self.wrong.get(stmt.key, ()):
+                new = If(test, noted, (new,), new.span)
+                out += tests
+            out += [*(begin for begin, _ in behind), new, *(one for _, last in behind for one in last)]
+        return tuple(out)

@@ -16,7 +16,7 @@ from tapec.syntax.types import Type
 
 _SUFFIX = re.compile(r"^(.+?)((?:_(?:bar|dot|seed|store|stack|kept|set))+)$")
 _VERSION = re.compile(r"^(.+?)_\d+$")
-_ADJOINT = re.compile(r"_(?:bar|dot)(?:_\d+)*$")
+_ADJOINT = re.compile(r"_(?:bar|dot)(?:_parts|_\d+)*$")
 _WORD = re.compile(r"[^\W\d]\w*")
 # names that the compiler gives to temporaries: the user's only where the user's line has them
 _GENERIC = frozenset({"t", "n"})
@@ -79,7 +79,7 @@ def _sets(counted: bool, stem: str, line: str) -> bool:
 
 @lru_cache(4096)
 def is_adjoint(name: str) -> bool:
-    """Whether a name is that of an adjoint or tangent, or of a version of a version of one."""
+    """Whether a name is that of an adjoint or tangent, of a version of one, or of what threads add up of it."""
     return _ADJOINT.search(name) is not None
 
 

@@ -398,7 +398,8 @@ class _Lane:
                 return replace(stmt, target=self.name(target), value=self.renamed(value))
             case Store(array=array, index=index):
                 place, subs = self.element(array, index, stmt)
-                new = replace(stmt, array=place, index=subs, value=self.atom(stmt.value))
+                span = self.lanes.place(stmt)
+                new = replace(stmt, array=place, index=subs, value=self.atom(stmt.value), span=span)
                 return self.added_up(new) if top and stmt.accumulate and not self.apart(array, index) else new
             case For(var=var, start=start, stop=stop, step=step):
                 first, last, by = (self.atom(bound) for bound in (start, stop, step))

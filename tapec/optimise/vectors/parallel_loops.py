@@ -140,8 +140,8 @@ class _Threads:
             return self.refuse("it is short")
         if not self.iterations.free_of_effects(loop.body):
             return self.refuse("an iteration may raise, leave the loop, print, or call what does not run on threads")
-        if any(map(is_open, walk(loop.body))):
-            return self.refuse("it is tested whether a subscript is in range, and no error comes out of threads")
+        if any(isinstance(stmt, Assign) and is_open(stmt) for stmt in walk(loop.body)):
+            return self.refuse("it is tested whether a row is there, and no error comes out of threads")
         if not self.iterations.commute(loop):
             return self.refuse("it is not proved that its iterations can run in any order")
         inside = {stmt.key for stmt in walk(loop.body)}
@@ -245,9 +245,11 @@ class _Threads:
         if not innermost or not self.iterations.never_negative(Name(loop.var)):
             return found
         inside = written_in(loop.body)
+        # a subscript that is tested stays what the user's is
+        tested = {stmt.array for stmt in walk(loop.body) if isinstance(stmt, Store) and is_open(stmt)}
         for stmt in walk(loop.body):
             name = _along(stmt, loop.var)
-            if name is None or name in found or name in inside or name in summed:
+            if name is None or name in found or name in inside or name in summed or name in tested:
                 continue
             found[name] = self.fresh(f"{name}_part", self.fresh.types[name])
             part = Op("view", (Name(name), Op("slice", (low, high, Const(None)))))
@@ -375,6 +377,7 @@ class _Renamed:
                 return replace(stmt, target=self.names.get(target, target), value=substitute(value, self.values))
             case Store(array=array, index=index) if array in self.arrays:
                 parts, chunk = self.arrays[array]
-                return replace(stmt, array=parts, index=(chunk, *index))
+                span = stmt.span and replace(stmt.span, open=tuple(axis + 1 for axis in stmt.span.open))
+                return replace(stmt, array=parts, index=(chunk, *index), span=span)
         # sums are read by nothing but what adds to them
         return stmt

@@ -128,15 +128,26 @@ def wave_buffers_value_and_grad(u, v, steps):
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
                 t_11 = now_bar[i]
                 t_12 = 0.2 * t_11
-                t_13 = 2.0 * (t_11 - t_12) + old_bar_2_carried_3
+                n_2 = now_bar.shape[0]
+                if i >= n_2 or i < -n_2:
+                    raise tapec_runtime.IndexOutOfRange("`now`", 0, i, n_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 now_bar[i] = -t_11
+                n_3 = old_bar.shape[0]
+                if i - 1 >= n_3 or i - 1 < -n_3:
+                    raise tapec_runtime.IndexOutOfRange("`old`", 0, i - 1, n_3, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old_bar[i - 1] += t_12 + old_bar_2_carried_2
-                old_bar_2_carried_2 = t_13
+                old_bar_2_carried_2 = 2.0 * (t_11 - t_12) + old_bar_2_carried_3
                 old_bar_2_carried_3 = t_12
             # for i in range(1, now.size - 1):
             if 1 < t_10:
                 # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+                n_4 = old_bar.shape[0]
+                if t_10 - 1 >= n_4 or t_10 - 1 < -n_4:
+                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_10 - 1, n_4, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old_bar[t_10 - 1] += old_bar_2_carried_2
+                n_5 = old_bar.shape[0]
+                if t_10 >= n_5 or t_10 < -n_5:
+                    raise tapec_runtime.IndexOutOfRange("`old`", 0, t_10, n_5, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
                 old_bar[t_10] += old_bar_2_carried_3
             old_bar_1 = old_bar
             old_bar = now_bar
