@@ -22,6 +22,7 @@ import numpy as np
 
 import tapec
 import tapec_runtime
+import tapec_runtime.scipy_special
 from tests.typed import interpreted, typed
 
 # what is imported when it is first used is compiled or not by what holds then: not while `interpreted`

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules import RULES, Rule, function_name
+from tapec.rules import RULES, Rule, function_name, scipy_rules
+from tapec.rules.formula import SCIPY
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "functions.md"
 
@@ -57,6 +58,17 @@ They apply to numbers and, element by element, to arrays. `y` is the result; `dx
 
 A name without a module is Python's or NumPy's: `square` is `np.square`. `erf`, `erfc`, `gamma` and
 `lgamma` are those of `math`; `exponent`, `polygamma` and `sinc_derivative` those of `tapec_runtime`.
+
+"""
+
+SPECIAL = """\
+## SciPy's special functions
+
+Those of `scipy.special`, of real numbers and arrays: compiled code calls the C functions that SciPy has for
+them. By parameters for which the remarks say that there is no closed form, an error says so. `erf`, `erfc`,
+`exp2`, `expm1`, `log1p`, `cbrt` and `polygamma` are those of the table above. `logsumexp`, `softmax`,
+`log_softmax` and `multigammaln` are taken with `axis`, and `logsumexp` with `b` and `keepdims`. They cannot be
+built ahead of time, and loops that call them do not run on threads.
 
 """
 
@@ -145,6 +157,7 @@ def page() -> str:
     return "\n".join(
         [
             HEADER + ELEMENTWISE + _table(("function", "`dy`", "remarks"), map(_active, active)),
+            SPECIAL + _table(("function", "`dy`", "remarks"), map(_special, scipy_rules().values())),
             CONSTANTS + _table(("function", "reason"), map(_inert, inert)),
             *_library(),
         ]
@@ -154,6 +167,11 @@ def page() -> str:
 def _active(row: list[Rule]) -> tuple[str, ...]:
     first = row[0]
     return _names(row), _code(first.text), _plain("; ".join(part for part in (first.note, first.source) if part))
+
+
+def _special(rule: Rule) -> tuple[str, ...]:
+    remarks = "; ".join(part for part in (rule.note, rule.source) if part)
+    return _code(rule.heading.removeprefix(f"{SCIPY}.")), _code(rule.text), _plain(remarks)
 
 
 def _inert(row: list[Rule]) -> tuple[str, ...]:

@@ -130,6 +130,7 @@ _LAZY = {
     "product": "matrix_products",
     "product_in_rows": "matrix_products",
     "remainder": "remainders",
+    "scipy_special": "scipy_special",
     "searchsorted": "sorted_search",
     "searchsorted_right": "sorted_search",
     "sin": "trigonometric",
@@ -149,7 +150,8 @@ def __getattr__(name: str) -> Any:
     from tapec_runtime.locking import compiler_lock, refresh
 
     with compiler_lock:
-        found = getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+        module = importlib.import_module(f"{__name__}.{_LAZY[name]}")
+        found = module if name == _LAZY[name] else getattr(module, name)
         # a compilation may be under way, which knows what had been registered when it began
         refresh()
         globals()[name] = found

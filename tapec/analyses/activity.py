@@ -59,8 +59,9 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
     rule = rule_for(value.fn)
     if rule is None or rule.inert:
         return
-    for arg, contribution in zip(value.args, rule.contributions, strict=False):
-        if contribution is not None and isinstance(arg, Name):
+    for arg, param, contribution in zip(value.args, rule.params, rule.contributions, strict=False):
+        # whoever differentiates by one that is refused is told
+        if (contribution is not None or param in rule.refused) and isinstance(arg, Name):
             yield arg.id
 
 

@@ -50,7 +50,7 @@ from tapec.frontend.values import (
     is_scalar,
     mapping,
 )
-from tapec.rules import Rule, function_name, rule_for
+from tapec.rules import Rule, function_name, rule_for, shown
 from tapec.rules.internal import INTERNAL
 from tapec.rules.library import INERT, METHODS, PRIMITIVES, REFUSED, STATIC, library_function
 
@@ -314,11 +314,11 @@ def call_rule(
     ev: Evaluator, name: str, rule: Rule, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value:
     """An elementwise function."""
-    params = rule.params
+    params, title = rule.params, shown(name)
     if kwargs.keys() == {"out"} and name.startswith("np.") and len(args) == len(params):
         args, kwargs = [*args, kwargs["out"]], {}
     if kwargs:
-        ev.fail(UnsupportedSyntax, f"`{name}` takes no keyword arguments here", node)
+        ev.fail(UnsupportedSyntax, f"`{title}` takes no keyword arguments here", node)
     out = None
     if len(args) == len(params) + 1 and name.startswith("np."):
         *args, out = args
@@ -331,7 +331,7 @@ def call_rule(
         number_, base = (elementwise(ev, name, (arg,), node) for arg in args)
         return ev.binary("/", number_, base, node)
     if not len(params) - rule.optional <= len(args) <= len(params):
-        ev.fail(TypeMismatch, f"`{name}` takes {len(params)} arguments, not {len(args)}", node)
+        ev.fail(TypeMismatch, f"`{title}` takes {len(params)} arguments, not {len(args)}", node)
     result = elementwise(ev, name, tuple(args), node)
     if out is not None:
         ev.write_into(out, result, node)

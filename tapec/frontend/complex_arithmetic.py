@@ -25,7 +25,7 @@ from tapec.frontend.values import (
     is_complex,
     number,
 )
-from tapec.rules import complex_numbers
+from tapec.rules import complex_numbers, shown
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar
 
@@ -138,7 +138,7 @@ def _formula(ev: Evaluator, fn: str, args: tuple[Value, ...], node: Any) -> Any:
     if fn in _ORDERS:
         ev.fail(TypeMismatch, f"`{fn}` of complex numbers", node, reason="they have no order", hint="compare abs(z)")
     dtype = next(arg.type.dtype for arg in args if is_complex(arg))  # type: ignore[attr-defined]
-    ev.fail(UnsupportedFunction, f"`{fn}` of {dtype} is not supported", node)
+    ev.fail(UnsupportedFunction, f"`{shown(fn)}` of {dtype} is not supported", node)
 
 
 def _cast(ev: Evaluator, dtype: str, value: Value, node: Any) -> Value:

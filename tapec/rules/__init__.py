@@ -20,10 +20,11 @@ import numpy as np
 
 from tapec.rules.constant import CONSTANT
 from tapec.rules.elementary import ELEMENTARY
+from tapec.rules.formula import SCIPY
 from tapec.rules.special_functions import SPECIAL
 from tapec.rules.table import Rule, Table, join
 
-__all__ = ["RULES", "Rule", "Table", "function_name", "rule_for"]
+__all__ = ["RULES", "Rule", "Table", "function_name", "rule_for", "scipy_rules", "shown"]
 
 RULES: Table = join(ELEMENTARY, SPECIAL, CONSTANT)
 
@@ -61,9 +62,37 @@ _RUNTIME = "tapec_runtime"
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 
 
+# what SciPy calls functions that NumPy and Python have, too
+_SCIPY_TOO = {"erf": "math.erf", "erfc": "math.erfc", "exp2": "np.exp2", "expm1": "np.expm1", "log1p": "np.log1p"}
+_SCIPY_TOO |= {"cbrt": "np.cbrt"}
+
+
 def rule_for(fn: str) -> Rule | None:
     """The rule of an operation such as "+", "np.sin", "math.sin" or "cast.float32"."""
-    return RULES.get(fn)
+    found = RULES.get(fn)
+    return scipy_rules().get(fn) if found is None and fn.startswith(SCIPY) else found
+
+
+def shown(fn: str) -> str:
+    """The name of an operation as the user knows it."""
+    return fn.replace(SCIPY, "scipy.special")
+
+
+@functools.cache
+def scipy_rules() -> Table:
+    """The rules of SciPy's special functions; programs without them do not pay for reading them."""
+    from tapec.rules.scipy_formulas import SCIPY_SPECIAL
+
+    return SCIPY_SPECIAL
+
+
+def _scipy_name(function: np.ufunc) -> str | None:
+    """The operation that a function of `scipy.special` stands for."""
+    name = function.__name__
+    if getattr(sys.modules.get("scipy.special"), name, None) is not function:
+        return None
+    own = f"{SCIPY}.{name}"
+    return _SCIPY_TOO.get(name) or (own if own in scipy_rules() else None)
 
 
 def function_name(obj: object) -> str | None:
@@ -71,13 +100,20 @@ def function_name(obj: object) -> str | None:
     module = getattr(obj, "__module__", None)
     if isinstance(module, str) and module.partition(".")[0] == _RUNTIME:
         name = getattr(obj, "__name__", "")
+        if module == SCIPY:
+            return f"{SCIPY}.{name}" if f"{SCIPY}.{name}" in scipy_rules() else None
         # `functools.wraps` has another function say that it is from there
         own = getattr(sys.modules.get(module), name, None) is obj
         return f"{_RUNTIME}.{name}" if own and f"{_RUNTIME}.{name}" in RULES else None
     try:
-        return _names().get(obj)
+        found = _names().get(obj)
     except TypeError:  # unhashable
         return None
+    if found is not None or "scipy.special" not in sys.modules:
+        return found
+    if isinstance(obj, np.ufunc):
+        return _scipy_name(obj)
+    return f"{_RUNTIME}.polygamma" if obj is getattr(sys.modules["scipy.special"], "polygamma", None) else None
 
 
 @functools.lru_cache(maxsize=1)

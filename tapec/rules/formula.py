@@ -31,6 +31,9 @@ CONSTANTS = {
     "DEGREE": math.pi / 180.0,
     "RADIAN": 180.0 / math.pi,
     "TWO_BY_SQRT_PI": 2.0 / math.sqrt(math.pi),
+    "SQRT_PI": math.sqrt(math.pi),
+    "SQRT_TWO": math.sqrt(2.0),
+    "SQRT_TWO_PI": math.sqrt(2.0 * math.pi),
     # the smallest number: it changes zero only, by which it turns 0 / 0 into 0, and leaves 1 / 0 infinite
     "TINY": 5e-324,
 }
@@ -63,6 +66,7 @@ SIGNS: dict[type[ast.AST], str] = {
 }
 
 # homes of the functions that a formula names without a module; the others are builtins or NumPy's
+SCIPY = "tapec_runtime.scipy_special"
 HOMES = {
     "erf": "math",
     "erfc": "math",
@@ -72,6 +76,14 @@ HOMES = {
     "polygamma": "tapec_runtime",
     "sinc_derivative": "tapec_runtime",
 }
+# SciPy's special functions in formulas of others
+SCIPY = "tapec_runtime.scipy_special"
+_SCIPY_NAMES = (
+    "bei beip ber berp betaln cosdg elliprd expit expn exprel gammaln hyp0f1 hyp1f1 hyp2f1 hyperu i0 i0e i1 i1e iv ive"
+    " j0 j1 jv jve k0 k0e k1 k1e kei keip ker kerp kv kve modstruve psi rgamma sindg struve wright_bessel xlog1py xlogy"
+    " y0 y1 yv yve"
+)
+HOMES |= dict.fromkeys(_SCIPY_NAMES.split(), SCIPY)
 
 # arguments that are integers, so that their literals are too
 INTEGERS = {("**", 1), ("np.ldexp", 1), ("tapec_runtime.polygamma", 0), ("tapec_runtime.sinc_derivative", 0)}

@@ -33,6 +33,7 @@ from tapec.rules import (
     arrays_split,
     linalg,
     scalars,
+    scipy_functions,
 )
 from tapec.rules.arrays_common import stop_gradient
 from tapec.rules.linalg import PRIMITIVES, Primitive
@@ -84,7 +85,7 @@ def library_function(obj: Any) -> Callable[..., Any] | None:
     if extensions is not None and obj is getattr(extensions, "cross2d", extensions):
         return arrays_product.cross2d
     try:
-        return LIBRARY.get(obj)
+        return LIBRARY.get(obj) or scipy_functions.scipy_function(obj)
     except TypeError:
         return None
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from tapec.errors import UsageError
-from tapec.rules.formula import SIGNS, check_linear, contribution, fold, function_key, parse, tangent_name
+from tapec.errors import NotDifferentiable, Span, UsageError
+from tapec.rules.formula import SCIPY, SIGNS, check_linear, contribution, fold, function_key, parse, tangent_name
 from tapec.syntax.core import Expr
 
 
@@ -31,6 +31,7 @@ class Rule:
     note           conventions at edges, or why there is no derivative
     source         where the formula comes from, if it is not elementary
     heading, text  the row as written, for documents
+    refused        parameters that the result does depend on, but without a derivative that is known; the note says why
     """
 
     fn: str
@@ -44,6 +45,7 @@ class Rule:
     heading: str
     text: str
     optional: int = 0
+    refused: tuple[str, ...] = ()
 
 
 Row = tuple[Rule, ...]
@@ -59,6 +61,7 @@ def rule(
     source: str = "",
     optional: int = 0,
     forward: str = "",
+    refused: str = "",
 ) -> Row:
     """One row of a table: the same mathematics for one or several operations.
 
@@ -68,6 +71,7 @@ def rule(
     note      conventions at edges, or why there is no derivative
     optional  how many of the last parameters may be left out
     forward   the formula in forward mode: one by which a tangent of zero stays zero where a factor is infinite
+    refused   parameters by which no derivative is known, separated by blanks; the note says why
     raises    UsageError for a formula that is not evidently linear
     """
     fn, params = read_heading(heading)
@@ -77,7 +81,20 @@ def rule(
     contributions = tuple(None if tangent is None else contribution(tangent, param, params) for param in params)
     along = _linear(forward, params) if forward else tangent
     return tuple(
-        Rule(key, params, tangent, contributions, along, tangent is None, note, source, heading, formula, optional)
+        Rule(
+            key,
+            params,
+            tangent,
+            contributions,
+            along,
+            tangent is None,
+            note,
+            source,
+            heading,
+            formula,
+            optional,
+            tuple(refused.split()),
+        )
         for key in (fn, *also.split())
     )
 
@@ -111,6 +128,13 @@ def read_heading(heading: str) -> tuple[str, tuple[str, ...]]:
     if len(set(params)) < len(operands) or "y" in params:
         raise UsageError(f"the parameters in `{heading}` must be different names, none of them `y`")
     return fn, params
+
+
+def refused_argument(found: Rule, param: str, span: Span | None) -> NotDifferentiable:
+    """What says that there is no derivative by a parameter."""
+    name = found.fn.replace(SCIPY, "scipy.special")
+    hint = "pass a constant, or `tapec.stop_gradient` of it"
+    return NotDifferentiable(f"`{name}` has no derivative by its argument `{param}`", span, found.note, hint)
 
 
 def table(*rows: Row) -> Table:

@@ -15,6 +15,7 @@ from tapec.frontend.values import Sym, Tup
 from tapec.rules import rule_for
 from tapec.rules.formula import fold
 from tapec.rules.library import PRIMITIVES
+from tapec.rules.table import refused_argument
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -247,6 +248,8 @@ class _Forward:
             assert isinstance(arg, Name | Const)
             names[param] = arg
             dot = self.tangent(arg, emitter)
+            if param in rule.refused and dot is not None:
+                raise refused_argument(rule, param, stmt.span)
             names[f"d{param}"] = Const(0.0) if dot is None else dot
         return fold(substitute(rule.forward, names))
 

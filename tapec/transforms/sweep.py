@@ -18,8 +18,9 @@ from tapec.analyses.aliases import Memory
 from tapec.analyses.scopes import Scope, Scopes
 from tapec.errors import NotDifferentiable
 from tapec.rules import rule_for
-from tapec.rules.formula import fold
+from tapec.rules.formula import SCIPY, fold
 from tapec.rules.library import PRIMITIVES
+from tapec.rules.table import refused_argument
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -292,6 +293,9 @@ class Sweep:
         rule = rule_for(value.fn)
         if rule is None:
             raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
+        for param, arg in zip(rule.params, value.args, strict=False):
+            if param in rule.refused and isinstance(arg, Name) and arg.id in self.activity:
+                raise refused_argument(rule, param, stmt.span)
         names: dict[str, Expr] = dict(zip(rule.params, value.args, strict=False))
         names |= {"y": Name(target), "y_bar": Name(bar)}
         for arg, contribution in zip(value.args, rule.contributions, strict=False):
@@ -301,7 +305,7 @@ class Sweep:
 
     def zero_kept(self, fn: str, args: tuple[Expr, ...], bar: str, contribution: Expr) -> Expr:
         """A contribution that is zero for an adjoint of zero, also where the partial derivative may be infinite."""
-        if not self.strong_zero or fn not in POLES or _is_finite(fn, args):
+        if not self.strong_zero or not (fn in POLES or fn.startswith(SCIPY)) or _is_finite(fn, args):
             return contribution
         type_ = self.types[bar]
         assert isinstance(type_, Scalar)

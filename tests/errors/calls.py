@@ -24,7 +24,22 @@ def scaled(x, factor, *, offset=0.0):
 
 @refused(1.0)
 def no_source_and_no_rule(x):
-    return scipy.special.jv(2, x)
+    return scipy.special.airy(x)[0]
+
+
+@refused(1.0)
+def order_of_a_bessel_function(x):
+    return scipy.special.jv(x, 2.0)
+
+
+@refused(1.0)
+def keyword_of_a_special_function(x):
+    return scipy.special.expit(x, dtype=float)
+
+
+@refused(1.0 + 2.0j)
+def special_function_of_a_complex_number(x):
+    return abs(scipy.special.gamma(x))
 
 
 @jitclass([("stiffness", float64)])

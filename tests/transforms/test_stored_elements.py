@@ -165,7 +165,7 @@ def test_elements_that_may_vanish_hold_costly_values_only():
     [
         (overwritten, "x[i, j] / t_6 * t_7"),
         (met_again, "x[i, 0] / t_4 * t_6"),
-        (left, "q = x[i, 0] / t_3"),
+        (left, "q = x[i, 0] / t_4"),
         (places, "q = x[i, 0] / t_3"),
         (rounded, "q = x[i, 0] / t_4"),
     ],

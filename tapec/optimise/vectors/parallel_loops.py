@@ -31,6 +31,7 @@ from tapec.analyses.varying_extents import varying_extents
 from tapec.journal import Listener, Named
 from tapec.optimise.simplify.index_tests import is_open
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.rules.formula import SCIPY
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -142,6 +143,8 @@ class _Threads:
             return self.refuse("an iteration may raise, leave the loop, print, or call what does not run on threads")
         if any(isinstance(stmt, Assign) and is_open(stmt) for stmt in walk(loop.body)):
             return self.refuse("it is tested whether a row is there, and no error comes out of threads")
+        if any(map(_asks_python, walk(loop.body))):
+            return self.refuse("it calls SciPy's functions, which compiled code asks Python for at first")
         if not self.iterations.commute(loop):
             return self.refuse("it is not proved that its iterations can run in any order")
         inside = {stmt.key for stmt in walk(loop.body)}
@@ -330,6 +333,14 @@ class _Threads:
                 nest = (For(place.id, Const(0), extent, Const(1), nest, span=loop.span),)
             body += nest
         return For(chunk.id, Const(0), chunks, Const(1), tuple(body), span=loop.span)
+
+
+def _asks_python(stmt: Stmt) -> bool:
+    """Whether a statement calls a function of SciPy's."""
+    match stmt:
+        case Assign(value=Op(fn=fn)):
+            return fn.startswith(SCIPY)
+    return False
 
 
 def _along(stmt: Stmt, var: str) -> str | None:

@@ -1,0 +1,260 @@
+"""SciPy's special functions (`scipy.special`), by the C functions that SciPy has for them.
+
+Parameters that a function has no closed derivative by are `refused`: an error says which argument that is.
+DLMF is the NIST Digital Library of Mathematical Functions, dlmf.nist.gov.
+"""
+
+from __future__ import annotations
+
+from tapec.rules.formula import SCIPY
+from tapec.rules.table import Row, rule, table
+
+_ORDER = "there is no closed form of the derivative by the order"
+_SHAPE = "there is no closed form of the derivative by a parameter of the distribution"
+
+
+
+def _row(heading: str, formula: str, **more: str) -> Row:
+    """A row of a function of `scipy.special`."""
+    return rule(f"{SCIPY}.{heading}", formula, **more)  # type: ignore[arg-type]
+
+
+SCIPY_SPECIAL = table(
+    # the error function and its kin
+    _row("erfcx(x)", "(2*x*y - TWO_BY_SQRT_PI)*dx", source="DLMF 7.10.1", note="for large x terms cancel"),
+    _row("erfi(x)", "TWO_BY_SQRT_PI*exp(x*x)*dx", source="DLMF 7.2.1"),
+    _row("dawsn(x)", "(1 - 2*x*y)*dx", source="DLMF 7.10.3"),
+    _row("erfinv(x)", "exp(y*y)/TWO_BY_SQRT_PI*dx", source="DLMF 7.17.1"),
+    _row("erfcinv(x)", "-exp(y*y)/TWO_BY_SQRT_PI*dx", source="DLMF 7.17.1"),
+    _row("ndtr(x)", "exp(-0.5*x*x)/SQRT_TWO_PI*dx", source="DLMF 7.2.2"),
+    _row("log_ndtr(x)", "exp(-0.5*x*x - y)/SQRT_TWO_PI*dx", source="DLMF 7.2.2"),
+    _row("ndtri(x)", "SQRT_TWO_PI*exp(0.5*y*y)*dx"),
+    _row("ndtri_exp(x)", "SQRT_TWO_PI*exp(x + 0.5*y*y)*dx"),
+    _row(
+        "owens_t(x, a)",
+        "exp(-0.5*x*x*(1 + a*a))/(2*PI*(1 + a*a))*da - 0.5*erf(a*x/SQRT_TWO)*exp(-0.5*x*x)/SQRT_TWO_PI*dx",
+        source="Owen, Ann. Math. Stat. 27 (1956) 1075",
+    ),
+    # the gamma function and its kin
+    _row("gamma(x)", "y*psi(x)*dx", source="DLMF 5.2.2", note="at poles nan"),
+    _row("gammaln(x)", "psi(x)*dx", source="DLMF 5.2.2"),
+    _row("loggamma(x)", "psi(x)*dx", source="DLMF 5.2.2"),
+    _row("rgamma(x)", "-y*psi(x)*dx", source="DLMF 5.2.2", note="nan at the poles of gamma"),
+    _row("psi(x)", "polygamma(1, x)*dx", source="DLMF 5.15.1"),
+    _row("beta(a, b)", "y*((psi(a) - psi(a + b))*da + (psi(b) - psi(a + b))*db)", source="DLMF 5.12.1"),
+    _row("betaln(a, b)", "(psi(a) - psi(a + b))*da + (psi(b) - psi(a + b))*db", source="DLMF 5.12.1"),
+    _row("poch(x, m)", "y*((psi(x + m) - psi(x))*dx + psi(x + m)*dm)", source="DLMF 5.2.5"),
+    _row(
+        "binom(n, k)",
+        "y*((psi(n + 1) - psi(n - k + 1))*dn + (psi(n - k + 1) - psi(k + 1))*dk)",
+        source="DLMF 5.2.2",
+        note="nan where n or k is a negative integer",
+    ),
+    _row(
+        "gammainc(a, x)", "exp(xlogy(a - 1, x) - x - gammaln(a))*dx", source="DLMF 8.8.13", refused="a", note=_SHAPE
+    ),
+    _row(
+        "gammaincc(a, x)", "-exp(xlogy(a - 1, x) - x - gammaln(a))*dx", source="DLMF 8.8.13", refused="a", note=_SHAPE
+    ),
+    _row("gammaincinv(a, p)", "exp(y + gammaln(a) - xlogy(a - 1, y))*dp", refused="a", note=_SHAPE),
+    _row("gammainccinv(a, p)", "-exp(y + gammaln(a) - xlogy(a - 1, y))*dp", refused="a", note=_SHAPE),
+    _row(
+        "betainc(a, b, x)",
+        "exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))*dx",
+        source="DLMF 8.17.1",
+        refused="a b",
+        note=_SHAPE,
+    ),
+    _row(
+        "betaincc(a, b, x)",
+        "-exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))*dx",
+        source="DLMF 8.17.1",
+        refused="a b",
+        note=_SHAPE,
+    ),
+    _row(
+        "betaincinv(a, b, p)",
+        "exp(betaln(a, b) - xlogy(a - 1, y) - xlog1py(b - 1, -y))*dp",
+        refused="a b",
+        note=_SHAPE,
+    ),
+    _row(
+        "betainccinv(a, b, p)",
+        "-exp(betaln(a, b) - xlogy(a - 1, y) - xlog1py(b - 1, -y))*dp",
+        refused="a b",
+        note=_SHAPE,
+    ),
+    # distributions
+    _row(
+        "chdtr(v, x)",
+        "0.5*exp(xlogy(0.5*v - 1, 0.5*x) - 0.5*x - gammaln(0.5*v))*dx",
+        refused="v",
+        note=_SHAPE,
+    ),
+    _row("chdtrc(v, x)", "-0.5*exp(xlogy(0.5*v - 1, 0.5*x) - 0.5*x - gammaln(0.5*v))*dx", refused="v", note=_SHAPE),
+    _row("chdtri(v, p)", "-2*exp(0.5*y + gammaln(0.5*v) - xlogy(0.5*v - 1, 0.5*y))*dp", refused="v", note=_SHAPE),
+    _row("pdtr(k, m)", "-exp(xlogy(floor(k), m) - m - gammaln(floor(k) + 1))*dm", note="constant between integers k"),
+    _row("pdtrc(k, m)", "exp(xlogy(floor(k), m) - m - gammaln(floor(k) + 1))*dm", note="constant between integers k"),
+    _row(
+        "nbdtr(k, n, p)",
+        "exp(xlogy(n - 1, p) + xlog1py(floor(k), -p) - betaln(n, floor(k) + 1))*dp",
+        refused="n",
+        note=_SHAPE,
+    ),
+    _row(
+        "nbdtrc(k, n, p)",
+        "-exp(xlogy(n - 1, p) + xlog1py(floor(k), -p) - betaln(n, floor(k) + 1))*dp",
+        refused="n",
+        note=_SHAPE,
+    ),
+    _row(
+        "gdtr(a, b, x)",
+        "exp(xlogy(b - 1, a*x) - a*x - gammaln(b))*(a*dx + x*da)",
+        refused="b",
+        note=_SHAPE,
+    ),
+    _row(
+        "gdtrc(a, b, x)",
+        "-exp(xlogy(b - 1, a*x) - a*x - gammaln(b))*(a*dx + x*da)",
+        refused="b",
+        note=_SHAPE,
+    ),
+    _row(
+        "fdtr(m, n, x)",
+        "exp(0.5*m*log(m) + 0.5*n*log(n) + xlogy(0.5*m - 1, x) - 0.5*(m + n)*log(n + m*x) - betaln(0.5*m, 0.5*n))*dx",
+        refused="m n",
+        note=_SHAPE,
+    ),
+    _row(
+        "fdtrc(m, n, x)",
+        "-exp(0.5*m*log(m) + 0.5*n*log(n) + xlogy(0.5*m - 1, x) - 0.5*(m + n)*log(n + m*x) - betaln(0.5*m, 0.5*n))*dx",
+        refused="m n",
+        note=_SHAPE,
+    ),
+    _row(
+        "stdtr(v, x)",
+        "exp(-0.5*(v + 1)*log1p(x*x/v) - betaln(0.5*v, 0.5))/sqrt(v)*dx",
+        refused="v",
+        note=_SHAPE,
+    ),
+    _row(
+        "stdtrit(v, p)",
+        "exp(0.5*(v + 1)*log1p(y*y/v) + betaln(0.5*v, 0.5))*sqrt(v)*dp",
+        refused="v",
+        note=_SHAPE,
+    ),
+    # logarithms and entropies
+    _row("expit(x)", "y*expit(-x)*dx"),
+    _row("log_expit(x)", "expit(-x)*dx"),
+    _row("logit(x)", "dx/(x*(1 - x))"),
+    _row("xlogy(x, z)", "log(z)*dx + x/(z + TINY)*dz", note="by z it is 0 where both are 0"),
+    _row("xlog1py(x, z)", "log1p(z)*dx + x/(1 + z + TINY)*dz", note="by z it is 0 where x is 0 and z is -1"),
+    _row("entr(x)", "-(log(x) + 1)*dx"),
+    _row("rel_entr(x, z)", "(log(x/z) + 1)*dx - x/z*dz"),
+    _row("kl_div(x, z)", "log(x/z)*dx + (1 - x/z)*dz"),
+    _row("huber(d, x)", "maximum(-d, minimum(x, d))*dx + maximum(abs(x) - d, 0)*dd"),
+    _row(
+        "pseudo_huber(d, x)",
+        "x/hypot(1, x/d)*dx + (x/d)*(x/d)*(x/d)*(x/d)*d/(hypot(1, x/d)*(1 + hypot(1, x/d))*(1 + hypot(1, x/d)))*dd",
+    ),
+    _row("boxcox(x, p)", "x**(p - 1)*dx", refused="p", note="the derivative by the exponent cancels next to 0"),
+    _row("boxcox1p(x, p)", "(1 + x)**(p - 1)*dx", refused="p", note="the derivative by the exponent cancels next to 0"),
+    _row("inv_boxcox(x, p)", "y**(1 - p)*dx", refused="p", note="the derivative by the exponent cancels next to 0"),
+    _row(
+        "inv_boxcox1p(x, p)",
+        "(1 + y)**(1 - p)*dx",
+        refused="p",
+        note="the derivative by the exponent cancels next to 0",
+    ),
+    _row("exp10(x)", "y*LN10*dx"),
+    _row("spence(x)", "-dx/exprel(log(x))", source="DLMF 25.12.2"),
+    _row("exp1(x)", "-exp(-x)/x*dx", source="DLMF 6.2.1"),
+    _row("expi(x)", "exp(x)/x*dx", source="DLMF 6.2.5"),
+    _row("wrightomega(x)", "y/(1 + y)*dx", source="Corless and Jeffrey, 2002"),
+    # trigonometry
+    _row("cosm1(x)", "-sin(x)*dx"),
+    _row("sindg(x)", "DEGREE*cosdg(x)*dx"),
+    _row("cosdg(x)", "-DEGREE*sindg(x)*dx"),
+    _row("tandg(x)", "DEGREE*(1 + y*y)*dx"),
+    _row("cotdg(x)", "-DEGREE*(1 + y*y)*dx"),
+    # Bessel functions
+    _row("j0(x)", "-j1(x)*dx", source="DLMF 10.6.3"),
+    _row("j1(x)", "0.5*(j0(x) - jv(2, x))*dx", source="DLMF 10.6.1"),
+    _row("y0(x)", "-y1(x)*dx", source="DLMF 10.6.3"),
+    _row("y1(x)", "(y0(x) - y/x)*dx", source="DLMF 10.6.2"),
+    _row("i0(x)", "i1(x)*dx", source="DLMF 10.29.3"),
+    _row("i1(x)", "0.5*(i0(x) + iv(2, x))*dx", source="DLMF 10.29.1"),
+    _row("k0(x)", "-k1(x)*dx", source="DLMF 10.29.3"),
+    _row("k1(x)", "-(k0(x) + y/x)*dx", source="DLMF 10.29.2"),
+    _row("i0e(x)", "(i1e(x) - sign(x)*y)*dx", source="DLMF 10.29.3", note="for large x terms cancel"),
+    _row("i1e(x)", "(0.5*(i0e(x) + ive(2, x)) - sign(x)*y)*dx", source="DLMF 10.29.1", note="for large x terms cancel"),
+    _row("k0e(x)", "(y - k1e(x))*dx", source="DLMF 10.29.3", note="for large x terms cancel"),
+    _row("k1e(x)", "(y - k0e(x) - y/x)*dx", source="DLMF 10.29.2", note="for large x terms cancel"),
+    _row("jv(v, x)", "0.5*(jv(v - 1, x) - jv(v + 1, x))*dx", source="DLMF 10.6.1", refused="v", note=_ORDER),
+    _row("jve(v, x)", "0.5*(jve(v - 1, x) - jve(v + 1, x))*dx", source="DLMF 10.6.1", refused="v", note=_ORDER),
+    _row("yv(v, x)", "0.5*(yv(v - 1, x) - yv(v + 1, x))*dx", source="DLMF 10.6.1", refused="v", note=_ORDER),
+    _row("yve(v, x)", "0.5*(yve(v - 1, x) - yve(v + 1, x))*dx", source="DLMF 10.6.1", refused="v", note=_ORDER),
+    _row("iv(v, x)", "0.5*(iv(v - 1, x) + iv(v + 1, x))*dx", source="DLMF 10.29.1", refused="v", note=_ORDER),
+    _row("kv(v, x)", "-0.5*(kv(v - 1, x) + kv(v + 1, x))*dx", source="DLMF 10.29.1", refused="v", note=_ORDER),
+    _row(
+        "ive(v, x)",
+        "(0.5*(ive(v - 1, x) + ive(v + 1, x)) - sign(x)*y)*dx",
+        source="DLMF 10.29.1",
+        refused="v",
+        note=_ORDER,
+    ),
+    _row(
+        "kve(v, x)",
+        "(y - 0.5*(kve(v - 1, x) + kve(v + 1, x)))*dx",
+        source="DLMF 10.29.1",
+        refused="v",
+        note=_ORDER,
+    ),
+    _row("ber(x)", "berp(x)*dx", source="DLMF 10.61.1"),
+    _row("bei(x)", "beip(x)*dx", source="DLMF 10.61.1"),
+    _row("ker(x)", "kerp(x)*dx", source="DLMF 10.61.2"),
+    _row("kei(x)", "keip(x)*dx", source="DLMF 10.61.2"),
+    _row("berp(x)", "-(bei(x) + y/x)*dx", source="DLMF 10.61.3"),
+    _row("beip(x)", "(ber(x) - y/x)*dx", source="DLMF 10.61.3"),
+    _row("kerp(x)", "-(kei(x) + y/x)*dx", source="DLMF 10.61.3"),
+    _row("keip(x)", "(ker(x) - y/x)*dx", source="DLMF 10.61.3"),
+    _row(
+        "struve(v, x)",
+        "0.5*(struve(v - 1, x) - struve(v + 1, x) + (0.5*x)**v*rgamma(v + 1.5)/SQRT_PI)*dx",
+        source="DLMF 11.4.27",
+        refused="v",
+        note=_ORDER,
+    ),
+    _row(
+        "modstruve(v, x)",
+        "0.5*(modstruve(v - 1, x) + modstruve(v + 1, x) + (0.5*x)**v*rgamma(v + 1.5)/SQRT_PI)*dx",
+        source="DLMF 11.4.29",
+        refused="v",
+        note=_ORDER,
+    ),
+    _row("kn(n, x)", "-0.5*(kv(n - 1, x) + kv(n + 1, x))*dx", source="DLMF 10.29.1", refused="n", note=_ORDER),
+    _row("yn(n, x)", "0.5*(yv(n - 1, x) - yv(n + 1, x))*dx", source="DLMF 10.6.1", refused="n", note=_ORDER),
+    _row(
+        "expn(n, x)",
+        "-(expn(n - 1, x) if n > 0.5 else exp(-x)/x*(1 + 1/x))*dx",
+        source="DLMF 8.19.13",
+        refused="n",
+        note=_ORDER,
+    ),
+    _row("wright_bessel(a, b, x)", "wright_bessel(a, a + b, x)*dx", refused="a b", note=_ORDER),
+    # elliptic integrals; E and K differ by a symmetric integral, without cancellation
+    _row("ellipk(m)", "(y - elliprd(0, 1 - m, 1)/3)/(2*(1 - m))*dm", source="DLMF 19.4.1, 19.25.1"),
+    _row("ellipkm1(p)", "-(y - elliprd(0, p, 1)/3)/(2*p)*dp", source="DLMF 19.4.1, 19.25.1"),
+    _row("ellipe(m)", "-elliprd(0, 1 - m, 1)/6*dm", source="DLMF 19.4.2, 19.25.1"),
+    # hypergeometric functions
+    _row("hyp0f1(v, x)", "hyp0f1(v + 1, x)/v*dx", source="DLMF 16.3.1", refused="v", note=_ORDER),
+    _row("hyp1f1(a, b, x)", "a/b*hyp1f1(a + 1, b + 1, x)*dx", source="DLMF 13.3.15", refused="a b", note=_ORDER),
+    _row(
+        "hyp2f1(a, b, c, x)",
+        "a*b/c*hyp2f1(a + 1, b + 1, c + 1, x)*dx",
+        source="DLMF 15.5.1",
+        refused="a b c",
+        note=_ORDER,
+    ),
+    _row("hyperu(a, b, x)", "-a*hyperu(a + 1, b + 1, x)*dx", source="DLMF 13.3.22", refused="a b", note=_ORDER),
+)

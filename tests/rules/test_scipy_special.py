@@ -1,0 +1,261 @@
+"""SciPy's special functions: each derivative against mpmath, compiled and not, in both modes."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import tapec
+import tapec_runtime
+from tapec.rules import function_name, scipy_rules
+from tapec.rules.formula import SCIPY
+from tests.oracles import interpreted
+
+ALL = (-2.7, -0.6, 0.3, 1.9)
+RIGHT = (0.07, 0.8, 2.3, 11.0)
+UNIT = (0.003, 0.2, 0.5, 0.93)
+
+
+def gammainc(a, x):
+    return mp.gammainc(a, 0, x, regularized=True)
+
+
+def betainc(a, b, x):
+    return mp.betainc(a, b, 0, x, regularized=True)
+
+
+def ndtr(x):
+    return mp.ncdf(x)
+
+
+def stdtr(v, x):
+    z = v / (v + x * x)
+    tail = betainc(v / 2, mp.mpf(1) / 2, z) / 2
+    return tail if x < 0 else 1 - tail
+
+
+def inverse(f, low, high):
+    """The inverse of an increasing or decreasing function."""
+    return lambda p: mp.findroot(lambda t: f(t) - p, (low, high), solver="anderson", tol=1e-28)
+
+
+def owens_t(x, a):
+    return mp.quad(lambda t: mp.exp(-x * x * (1 + t * t) / 2) / (1 + t * t), [0, a]) / (2 * mp.pi)
+
+
+def kelvin(f):
+    return lambda x: f(0, x)
+
+
+def power(x, p):
+    return (x**p - 1) / p
+
+
+def wright(a, b, x):
+    return mp.nsum(lambda k: x**k / (mp.factorial(k) * mp.gamma(a * k + b)), [0, mp.inf])
+
+
+# name -> the function in mpmath, and its arguments
+ONE: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
+    "bei": (kelvin(mp.bei), RIGHT), "ber": (kelvin(mp.ber), RIGHT),
+    "kei": (kelvin(mp.kei), RIGHT), "ker": (kelvin(mp.ker), RIGHT),
+    "beip": (lambda x: mp.diff(kelvin(mp.bei), x), RIGHT), "berp": (lambda x: mp.diff(kelvin(mp.ber), x), RIGHT),
+    "keip": (lambda x: mp.diff(kelvin(mp.kei), x), RIGHT), "kerp": (lambda x: mp.diff(kelvin(mp.ker), x), RIGHT),
+    "cosdg": (lambda x: mp.cos(x * mp.pi / 180), (-500.0, 12.0, 75.0)), "cosm1": (lambda x: mp.cos(x) - 1, ALL),
+    "sindg": (lambda x: mp.sin(x * mp.pi / 180), (-500.0, 12.0, 75.0)),
+    "tandg": (lambda x: mp.tan(x * mp.pi / 180), (-500.0, 12.0, 75.0)),
+    "cotdg": (lambda x: mp.cot(x * mp.pi / 180), (-500.0, 12.0, 75.0)),
+    "dawsn": (lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), ALL),
+    "ellipe": (mp.ellipe, (-3.0, -1e-9, 1e-12, 0.4, 0.999)), "ellipk": (mp.ellipk, (-3.0, -1e-9, 1e-12, 0.4, 0.999)),
+    "ellipkm1": (lambda p: mp.ellipk(1 - p), (1e-12, 0.3, 0.999999, 4.0)), "entr": (lambda x: -x * mp.log(x), RIGHT),
+    "erfcx": (lambda x: mp.exp(x * x) * mp.erfc(x), ALL), "erfi": (mp.erfi, ALL),
+    "erfcinv": (lambda x: mp.erfinv(1 - x), UNIT), "erfinv": (mp.erfinv, (-0.98, -0.1, 0.0, 0.7)),
+    "exp1": (mp.e1, RIGHT), "exp10": (lambda x: mp.mpf(10) ** x, ALL), "expi": (mp.ei, ALL),
+    "expit": (lambda x: 1 / (1 + mp.exp(-x)), (-800.0, -40.0, -1.0, 3.0, 40.0, 700.0)),
+    "log_expit": (lambda x: -mp.log(1 + mp.exp(-x)), (-800.0, -40.0, -1.0, 3.0, 40.0)),
+    "logit": (lambda x: mp.log(x / (1 - x)), (1e-200, 0.3, 0.999)),
+    "gamma": (mp.gamma, (-2.7, -0.6, 0.3, 9.9)), "gammaln": (lambda x: mp.log(abs(mp.gamma(x))), (-2.7, 0.3, 1e5)),
+    "loggamma": (mp.loggamma, (0.3, 1.9, 1e5)), "rgamma": (mp.rgamma, (-2.7, -0.6, 0.3, 9.9)),
+    "psi": (mp.digamma, (-2.7, -0.6, 0.3, 1e5)),
+    "i0": (lambda x: mp.besseli(0, x), ALL), "i1": (lambda x: mp.besseli(1, x), (*ALL, 0.0)),
+    "i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), ALL),
+    "i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), ALL),
+    "j0": (lambda x: mp.besselj(0, x), ALL), "j1": (lambda x: mp.besselj(1, x), (*ALL, 0.0)),
+    "y0": (lambda x: mp.bessely(0, x), RIGHT), "y1": (lambda x: mp.bessely(1, x), RIGHT),
+    "k0": (lambda x: mp.besselk(0, x), RIGHT), "k1": (lambda x: mp.besselk(1, x), RIGHT),
+    "k0e": (lambda x: mp.besselk(0, x) * mp.exp(x), RIGHT), "k1e": (lambda x: mp.besselk(1, x) * mp.exp(x), RIGHT),
+    "ndtr": (ndtr, (-30.0, -1.0, 0.0, 2.5)), "log_ndtr": (lambda x: mp.log(ndtr(x)), (-100.0, -30.0, -1.0, 2.5)),
+    "ndtri": (lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), UNIT),
+    "ndtri_exp": (lambda q: mp.sqrt(2) * mp.erfinv(2 * mp.exp(q) - 1), (-9.0, -1.0, -0.1)),
+    "spence": (lambda x: mp.polylog(2, 1 - x), (1e-3, 0.4, 1.0, 1.7)),
+    "wrightomega": (lambda x: mp.lambertw(mp.exp(x)).real, ALL),
+}  # fmt: skip
+
+# name -> the function in mpmath, points, and the positions of what it is differentiated by
+MORE: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]], tuple[int, ...]]] = {
+    "beta": (mp.beta, [(0.3, 1.7), (4.0, 2.5)], (0, 1)),
+    "betaln": (lambda a, b: mp.log(mp.beta(a, b)), [(0.3, 1.7), (40.0, 2.5)], (0, 1)),
+    "binom": (mp.binomial, [(5.5, 2.3), (0.7, 0.2)], (0, 1)), "poch": (mp.rf, [(1.3, 2.5), (4.0, 0.2)], (0, 1)),
+    "boxcox": (power, [(0.4, 1.5), (3.0, -0.5)], (0,)),
+    "boxcox1p": (lambda x, p: power(1 + x, p), [(0.4, 1.5), (3.0, -0.5)], (0,)),
+    "inv_boxcox": (lambda y, p: (1 + p * y) ** (1 / p), [(0.4, 1.5), (1.0, -0.5)], (0,)),
+    "inv_boxcox1p": (lambda y, p: (1 + p * y) ** (1 / p) - 1, [(0.4, 1.5), (1.0, -0.5)], (0,)),
+    "xlogy": (lambda x, z: x * mp.log(z), [(1.3, 0.4), (0.0, 2.0)], (0, 1)),
+    "xlog1py": (lambda x, z: x * mp.log(1 + z), [(1.3, 0.4), (0.0, 2.0)], (0, 1)),
+    "rel_entr": (lambda x, z: x * mp.log(x / z), [(1.3, 0.4)], (0, 1)),
+    "kl_div": (lambda x, z: x * mp.log(x / z) - x + z, [(1.3, 0.4)], (0, 1)),
+    "huber": (lambda d, x: x * x / 2 if abs(x) <= d else d * (abs(x) - d / 2), [(1.2, 0.5), (1.2, -2.5)], (0, 1)),
+    "pseudo_huber": (lambda d, x: d * d * (mp.sqrt(1 + (x / d) ** 2) - 1), [(1.2, 1e-5), (1.2, -2.5)], (0, 1)),
+    "owens_t": (owens_t, [(0.7, 0.4), (-1.2, 2.0)], (0, 1)),
+    "chdtr": (lambda v, x: gammainc(v / 2, x / 2), [(3.0, 1.7)], (1,)),
+    "chdtrc": (lambda v, x: 1 - gammainc(v / 2, x / 2), [(3.0, 1.7)], (1,)),
+    "chdtri": (lambda v, p: inverse(lambda x: 1 - gammainc(v / 2, x / 2), 0.5, 5.0)(p), [(3.0, 0.4)], (1,)),
+    "gammainc": (gammainc, [(0.4, 0.01), (3.0, 1.7), (30.0, 25.0)], (1,)),
+    "gammaincc": (lambda a, x: 1 - gammainc(a, x), [(0.4, 0.01), (3.0, 1.7)], (1,)),
+    "gammaincinv": (lambda a, p: inverse(lambda x: gammainc(a, x), 0.5, 5.0)(p), [(3.0, 0.4)], (1,)),
+    "gammainccinv": (lambda a, p: inverse(lambda x: 1 - gammainc(a, x), 0.5, 5.0)(p), [(3.0, 0.4)], (1,)),
+    "hyp0f1": (mp.hyp0f1, [(1.3, -2.0), (2.5, 1.0)], (1,)),
+    "iv": (mp.besseli, [(1.5, 0.8), (0.3, 2.2)], (1,)), "jv": (mp.besselj, [(1.5, 0.8), (0.3, 12.2)], (1,)),
+    "ive": (lambda v, x: mp.besseli(v, x) * mp.exp(-x), [(1.5, 0.8)], (1,)), "jve": (mp.besselj, [(1.5, 0.8)], (1,)),
+    "kv": (mp.besselk, [(1.5, 0.8), (0.3, 2.2)], (1,)), "yv": (mp.bessely, [(1.5, 0.8), (0.3, 2.2)], (1,)),
+    "kve": (lambda v, x: mp.besselk(v, x) * mp.exp(x), [(1.5, 0.8)], (1,)), "yve": (mp.bessely, [(1.5, 0.8)], (1,)),
+    "kn": (mp.besselk, [(2.0, 0.8), (0.0, 2.2)], (1,)), "yn": (mp.bessely, [(2.0, 0.8), (0.0, 2.2)], (1,)),
+    "expn": (mp.expint, [(3.0, 0.8), (1.0, 2.2), (0.0, 1.1)], (1,)),
+    "pdtr": (lambda k, m: 1 - gammainc(mp.floor(k) + 1, m), [(2.0, 1.3), (0.0, 0.2)], (1,)),
+    "pdtrc": (lambda k, m: gammainc(mp.floor(k) + 1, m), [(2.0, 1.3), (0.0, 0.2)], (1,)),
+    "stdtr": (stdtr, [(3.0, 0.7), (2.5, -1.2)], (1,)),
+    "stdtrit": (lambda v, p: inverse(lambda x: stdtr(v, x), -2.0, 2.0)(p), [(3.0, 0.7)], (1,)),
+    "struve": (mp.struveh, [(1.5, 0.8)], (1,)), "modstruve": (mp.struvel, [(1.5, 0.8)], (1,)),
+    "betainc": (betainc, [(0.4, 1.7, 0.01), (3.0, 2.0, 0.6)], (2,)),
+    "betaincc": (lambda a, b, x: 1 - betainc(a, b, x), [(3.0, 2.0, 0.6)], (2,)),
+    "betaincinv": (lambda a, b, p: inverse(lambda x: betainc(a, b, x), 0.3, 0.8)(p), [(3.0, 2.0, 0.6)], (2,)),
+    "betainccinv": (lambda a, b, p: inverse(lambda x: 1 - betainc(a, b, x), 0.3, 0.8)(p), [(3.0, 2.0, 0.6)], (2,)),
+    "fdtr": (lambda m, n, x: betainc(m / 2, n / 2, m * x / (m * x + n)), [(3.0, 5.0, 0.7)], (2,)),
+    "fdtrc": (lambda m, n, x: 1 - betainc(m / 2, n / 2, m * x / (m * x + n)), [(3.0, 5.0, 0.7)], (2,)),
+    "gdtr": (lambda a, b, x: gammainc(b, a * x), [(1.3, 2.5, 0.7)], (0, 2)),
+    "gdtrc": (lambda a, b, x: 1 - gammainc(b, a * x), [(1.3, 2.5, 0.7)], (0, 2)),
+    "nbdtr": (lambda k, n, p: betainc(n, mp.floor(k) + 1, p), [(2.0, 3.0, 0.4)], (2,)),
+    "nbdtrc": (lambda k, n, p: 1 - betainc(n, mp.floor(k) + 1, p), [(2.0, 3.0, 0.4)], (2,)),
+    "hyp1f1": (mp.hyp1f1, [(0.4, 1.7, 0.9)], (2,)), "hyperu": (mp.hyperu, [(0.4, 1.7, 0.9)], (2,)),
+    "hyp2f1": (mp.hyp2f1, [(0.4, 1.7, 2.2, 0.6)], (3,)),
+    "wright_bessel": (wright, [(1.2, 0.7, 0.9)], (2,)),
+}  # fmt: skip
+# next to cancellation, and where SciPy's own values are less accurate
+LOOSE = {"wright_bessel": 1e-9, "k0e": 1e-11, "k1e": 1e-11, "keip": 1e-8, "kerp": 1e-8, "beip": 1e-9, "berp": 1e-9}
+LOOSE |= {"kei": 1e-8, "ker": 1e-8, "bei": 1e-9, "ber": 1e-9, "ndtri_exp": 1e-11, "stdtrit": 1e-11, "spence": 1e-11}
+LOOSE |= {"gammaincinv": 1e-10, "gammainccinv": 1e-10, "betaincinv": 1e-10, "betainccinv": 1e-10, "chdtri": 1e-10}
+
+
+def names() -> list[str]:
+    return [fn.removeprefix(f"{SCIPY}.") for fn in scipy_rules()]
+
+
+def points(name: str) -> list[tuple[tuple[float, ...], int]]:
+    if name in ONE:
+        return [((x,), 0) for x in ONE[name][1]]
+    _, given, places = MORE[name]
+    return [(point, place) for point in given for place in places]
+
+
+def expected(name: str, point: tuple[float, ...], place: int) -> float:
+    function = ONE[name][0] if name in ONE else MORE[name][0]
+    with mp.workdps(40):
+        numbers = [mp.mpf(one) for one in point]
+
+        def along(x: Any) -> Any:
+            return function(*numbers[:place], x, *numbers[place + 1 :])
+
+        step = min(abs(numbers[place]) or 1, 1) * mp.mpf(10) ** -12
+        return float(mp.re(mp.diff(along, numbers[place], h=step)))
+
+
+def test_every_row_has_a_reference():
+    assert set(names()) == {*ONE, *MORE}
+
+
+@pytest.mark.parametrize("name", names())
+def test_derivatives(name: str):
+    function = getattr(sp, name)
+    taken = len(re.findall(r"\w+", scipy_rules()[f"{SCIPY}.{name}"].heading.partition("(")[2]))
+    parameters = ", ".join(f"x{k}" for k in range(taken))
+    space: dict[str, Any] = {"function": function}
+    text = f"def called({parameters}):\n    return function({parameters})\n"
+    exec(compile(text, f"<special {name}>", "exec"), space)
+    linecache.cache[f"<special {name}>"] = (len(text), None, text.splitlines(True), f"<special {name}>")
+    with interpreted():
+        for point, place in points(name):
+            wanted = expected(name, point, place)
+            found = tapec.grad(space["called"], wrt=place)(*point)
+            np.testing.assert_allclose(found, wanted, rtol=LOOSE.get(name, 1e-12), atol=1e-300)
+            if place == len(point) - 1:
+                fixed, rule = point[:-1], space["called"]
+                _, tangent = tapec.jvp(lambda x, fixed=fixed, rule=rule: rule(*fixed, x), (point[-1],), (2.0,))
+                np.testing.assert_allclose(tangent, 2 * found, rtol=1e-14)
+
+
+@pytest.mark.compiled
+def test_compiled_they_are_the_same():
+    def several(x, n):
+        s = 0.0
+        for i in range(n):
+            s += sp.jv(0.5, x[i]) * sp.gammaln(x[i]) + sp.expit(x[i]) * sp.betainc(1.5, 2.5, 0.1 * x[i])
+        return s
+
+    x = np.linspace(0.3, 4.0, 7)
+    with interpreted():
+        plain = tapec.value_and_grad(several)(x, 7)
+    found = tapec.value_and_grad(several)(x, 7)
+    np.testing.assert_allclose(found[0], plain[0], rtol=1e-13)
+    np.testing.assert_allclose(found[1], plain[1], rtol=1e-12)
+    assert np.isclose(tapec.jvp(lambda x: sp.psi(x), (0.7,), (2.0,))[1], 2 * sp.polygamma(1, 0.7))
+    assert tapec.grad(lambda x: np.sum(sp.expit(x)))(x.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.compiled
+def test_to_second_order():
+    found = tapec.hessian(lambda x: sp.gammaln(x[0]) * sp.jv(1, x[1]))(np.array([1.3, 0.7]))
+    mixed = sp.psi(1.3) * sp.jvp(1, 0.7)
+    wanted = [[sp.polygamma(1, 1.3) * sp.jv(1, 0.7), mixed], [mixed, sp.gammaln(1.3) * sp.jvp(1, 0.7, 2)]]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_by_other_parameters_there_is_an_error():
+    with pytest.raises(tapec.errors.NotDifferentiable, match="jv` has no derivative by its argument `v`"):
+        tapec.grad(lambda v: sp.jv(v, 1.0))(0.5)
+    with pytest.raises(tapec.errors.NotDifferentiable, match="gammainc` has no derivative by its argument `a`"):
+        tapec.jvp(lambda a: sp.gammainc(a, 1.0), (0.5,), (1.0,))
+    assert tapec.grad(lambda v: sp.jv(tapec.stop_gradient(v), 1.0) * v)(0.5) == sp.jv(0.5, 1.0)
+
+
+def test_other_functions_of_the_same_name_have_no_rule():
+    own = np.frompyfunc(lambda x: x, 1, 1)
+    assert function_name(own) is None
+    assert function_name(sp.digamma) == f"{SCIPY}.psi"
+    assert function_name(tapec_runtime.scipy_special.jv) == f"{SCIPY}.jv"
+
+
+FUNCTIONS = [
+    (lambda x: sp.logsumexp(x), sp.softmax),
+    (lambda x: sp.logsumexp(x, axis=0, b=np.array([1.0, 2.0, 3.0])), None),
+    (lambda x: np.sum(sp.softmax(x) ** 2), None),
+    (lambda x: sp.log_softmax(x)[1], None),
+    (lambda x: sp.multigammaln(x[0] + 3.0, 3), None),
+    (lambda x: sp.polygamma(1, x[1]) + np.sum(sp.logsumexp(np.outer(x, x), axis=1)), None),
+]
+
+
+@pytest.mark.parametrize(("f", "gradient"), FUNCTIONS, ids=range(len(FUNCTIONS)))
+def test_functions_in_python(f: Callable[..., Any], gradient: Callable[..., Any] | None):
+    x = np.array([0.3, 1.2, -0.5])
+    with interpreted():
+        tapec.check_grads(f, (x,))
+        if gradient is not None:
+            np.testing.assert_allclose(tapec.grad(f)(x), gradient(x), rtol=1e-13)
+            np.testing.assert_allclose(tapec.grad(f)(x + 1e4), gradient(x), rtol=1e-10)
