@@ -68,6 +68,51 @@ class LowerBounds:
         return bound is not None and bound >= 0.0
 
 
+def sums_of_squares(function: Function) -> frozenset[str]:
+    """The floats that are sums of squares: zero only where all of those are, and flat there.
+
+        d = (p[i] - p[j]) ** 2
+        s = s + d * d               s is one, if it begins as 0.0
+
+    All values of a name are such sums, those of others included.
+    """
+    values: dict[str, list[Expr]] = {}
+    other = set(function.params)
+    for stmt in walk(function.body):
+        if isinstance(stmt, Assign):
+            values.setdefault(stmt.target, []).append(stmt.value)
+        else:
+            other.update(writes(stmt))
+    found = {name for name in values if name not in other and function.types[name].is_float}
+    before = -1
+    while len(found) != before:
+        before = len(found)
+        found = {name for name in found if all(_is_sum_of_squares(value, found) for value in values[name])}
+    return frozenset(found)
+
+
+def _is_sum_of_squares(value: Expr, known: set[str]) -> bool:
+    def within(arg: Expr) -> bool:
+        return arg.id in known if isinstance(arg, Name) else _is_sum_of_squares(arg, known)
+
+    match value:
+        case Name(id=name):
+            return name in known
+        case Const(value=float(number)):
+            return number == 0.0
+        case Op(fn="*", args=(Name() as first, second)) if first == second:
+            return True
+        case Op(fn="**", args=(Name(), Const(value=2 | 2.0))) | Op(fn="np.square"):
+            return True
+        case Op(fn="+", args=(first, second)):
+            return within(first) and within(second)
+        case Op(fn="*", args=(Const(value=float() | int() as number), second)) if number > 0:
+            return within(second)
+        case Op(fn="*" | "/", args=(first, Const(value=float() | int() as number))) if number > 0:
+            return within(first)
+    return False
+
+
 def _bound(value: Op, of: Callable[[Expr], float | None]) -> float | None:
     """A bound of an operation, by those of its operands."""
     fn, args = value.fn, value.args

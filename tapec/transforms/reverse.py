@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from tapec.analyses.activity import Activity
 from tapec.analyses.aliases import aliases, memory
 from tapec.analyses.batch_extents import BatchExtents
+from tapec.analyses.lower_bounds import sums_of_squares
 from tapec.analyses.scopes import scopes
 from tapec.journal import Listener
 from tapec.syntax.core import (
@@ -238,6 +239,7 @@ class Reversal(Assembly):
         self.sweep.old = old
         self.sweep.divide_once = self.fuse
         self.sweep.strong_zero = self.function.strong_zero
+        self.sweep.squares = sums_of_squares(program)
         self.sweep.asked = self.asked
         swept = self.sweep.run(program.body, self.scopes.root)
         self.place_snapshots(program)

@@ -9,6 +9,7 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,6 +61,9 @@ POLES = POWERS | frozenset(
         *("math.acosh", "np.arctanh", "np.atanh", "math.atanh"),
     }
 )
+
+
+_ROOTS = frozenset({"np.sqrt", "math.sqrt"})
 
 
 def _is_finite(fn: str, args: tuple[Expr, ...]) -> bool:
@@ -126,6 +130,7 @@ class Sweep:
         self.divide_once = False
         # whether adjoints of zero contribute zero, whatever they are multiplied by
         self.strong_zero = True
+        self.squares: frozenset[str] = frozenset()
         # by function whose values go on lists that it is handed
         self.asked: Mapping[str, Asks] = {}
         # the calls of those that are reversed, by id, and the shadows that their forward sweep takes
@@ -301,15 +306,23 @@ class Sweep:
         for arg, contribution in zip(value.args, rule.contributions, strict=False):
             if contribution is not None and isinstance(arg, Name) and arg.id in self.activity:
                 found = fold(substitute(contribution, names))
-                self.contribute(arg.id, self.zero_kept(value.fn, value.args, bar, found), out)
+                self.contribute(arg.id, self.zero_kept(value.fn, value.args, bar, Name(target), found), out)
 
-    def zero_kept(self, fn: str, args: tuple[Expr, ...], bar: str, contribution: Expr) -> Expr:
-        """A contribution that is zero for an adjoint of zero, also where the partial derivative may be infinite."""
+    def zero_kept(self, fn: str, args: tuple[Expr, ...], bar: str, result: Name, contribution: Expr) -> Expr:
+        """A contribution that is zero for an adjoint of zero, also where the partial derivative may be infinite.
+
+        The root of a sum of squares contributes zero where that is zero.
+        """
         if not self.strong_zero or not (fn in POLES or fn.startswith(SCIPY)) or _is_finite(fn, args):
             return contribution
         type_ = self.types[bar]
         assert isinstance(type_, Scalar)
-        return Op("ifelse", (Op("!=", (Name(bar), zero_of(type_))), contribution, zero_of(type_)))
+        zero = zero_of(type_)
+        if fn in _ROOTS and isinstance(args[0], Name) and args[0].id in self.squares:
+            # zero at the tip of a cone, as the derivative of `abs` is; there is no second derivative
+            tip = Op("known", (zero, Op("*", (Const(math.nan), result))))
+            return Op("ifelse", (Op("!=", (result, zero)), contribution, tip))
+        return Op("ifelse", (Op("!=", (Name(bar), zero)), contribution, zero))
 
     def custom(self, stmt: Assign, value: Op, fn: Custom, out: Emitter) -> None:
         """Inline the derivative that the user gave for an operation."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
 import numpy as np
 import pytest
@@ -140,3 +142,26 @@ def test_without_strong_zeros_a_product_with_infinity_is_nan():
     s, m = np.array([1.0, 2.0]), np.array([0.0, 4.0])
     assert np.isfinite(tapec.vjp(quotients, s, m)[1](1.0)[1]).all()
     assert np.isnan(tapec.vjp(quotients, s, m, strong_zero=False)[1](1.0)[1][0])
+
+
+def all_distances(p, w):
+    s = 0.0
+    for i in range(len(p)):
+        for j in range(len(p)):
+            s += w[i, j] * np.sqrt((p[i, 0] - p[j, 0]) ** 2 + (p[i, 1] - p[j, 1]) ** 2)
+    return s
+
+
+@pytest.mark.parametrize("opt_level", [0, 2])
+def test_the_root_of_a_sum_of_squares_is_flat_at_zero(opt_level: int):
+    p, w = np.random.default_rng(0).random((4, 2)), np.ones((4, 4))
+    apart = p[:, None] - p[None]
+    lengths = np.sqrt((apart**2).sum(axis=2)) + np.eye(4)
+    expected = 2 * (apart / lengths[:, :, None]).sum(axis=1)
+    np.testing.assert_allclose(tapec.grad(all_distances, opt_level=opt_level)(p, w), expected, rtol=1e-13)
+    for f in (lambda x: np.sqrt(np.sum(x**2)), lambda x: np.sum(np.sqrt(x * x)), lambda x: math.sqrt(x[0] ** 2)):
+        assert not tapec.grad(f, opt_level=opt_level)(np.zeros(3)).any()
+        assert not tapec.jvp(f, (np.zeros(3),), (np.ones(3),))[1]
+        assert np.isnan(tapec.hessian(f)(np.zeros(3))[0, 0])
+    # others are not flat
+    assert tapec.grad(lambda x: math.sqrt(abs(x)), opt_level=opt_level)(1e-300) > 1e140

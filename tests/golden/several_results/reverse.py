@@ -17,7 +17,7 @@ def several_results_value_and_grad(x, y):
     # reverse sweep
     # return math.sqrt(x * x + y * y), math.atan2(y, x)
     t_1 = np.hypot(y, x)
-    t_2 = x * (0.5 * phi / t if phi != 0.0 else 0.0)
+    t_2 = x * (0.5 * phi / t if t != 0.0 else 0.0)
     x_bar = t_2 - y / t_1 * t / t_1
     x_bar += t_2
     return t * phi, (x_bar,)
