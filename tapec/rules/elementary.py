@@ -72,14 +72,14 @@ EXPONENTIAL = table(
     rule("log1p(x)", "dx / (1 + x)", also="math.log1p", forward="dx / (1 + x + TINY)"),
     rule(
         "logaddexp(x, z)",
-        "(exp(x - y) if isfinite(y) else (0.5 if x == z else (1 if x > z else 0))) * dx"
-        " + (exp(z - y) if isfinite(y) else (0.5 if x == z else (1 if z > x else 0))) * dz",
+        "(1 / (1 + exp(z - x)) if isfinite(y) else (0.5 if x == z else (1 if x > z else 0))) * dx"
+        " + (1 / (1 + exp(x - z)) if isfinite(y) else (0.5 if x == z else (1 if z > x else 0))) * dz",
         note="where the result is infinite, the derivative of the larger operand is 1; two equal infinities share it",
     ),
     rule(
         "logaddexp2(x, z)",
-        "(exp2(x - y) if isfinite(y) else (0.5 if x == z else (1 if x > z else 0))) * dx"
-        " + (exp2(z - y) if isfinite(y) else (0.5 if x == z else (1 if z > x else 0))) * dz",
+        "(1 / (1 + exp2(z - x)) if isfinite(y) else (0.5 if x == z else (1 if x > z else 0))) * dx"
+        " + (1 / (1 + exp2(x - z)) if isfinite(y) else (0.5 if x == z else (1 if z > x else 0))) * dz",
         note="where the result is infinite, the derivative of the larger operand is 1; two equal infinities share it",
     ),
 )

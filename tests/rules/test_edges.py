@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import mpmath
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.rules import RULES
+from tests.rules.evaluation import adjoints, primal
+from tests.rules.references import REFERENCES
 
 # a function, its derivative, and what an operand is above
 UNARY = {
@@ -56,6 +60,44 @@ def test_derivatives_over_the_whole_range(name: str, dtype: type):
             assert near(gradient(x), wanted, dtype), (x, gradient(x), wanted)
             moved = tapec.jvp(f, (x,), (dtype(1.0),))[1]
             assert near(moved, wanted, dtype), (x, moved, wanted)
+
+
+SIZES = [sign * 1.37 * 10.0**k for k in (-290, -40, -9, 0, 10, 17, 290) for sign in (1, -1)]
+# remainders step; a power of a negative number has no neighbours, and of one next to nothing an infinite derivative
+NOT_SMOOTH = ("%", "mod", "sign", "gamma", "sinc", "known", "**")
+
+
+def exact(function, values: list, place: int) -> mpmath.mpf:
+    """The derivative by a central difference, with more digits than the sizes of the operands are apart."""
+    at = [mpmath.mpf(value) if isinstance(value, float) else value for value in values]
+    step = abs(at[place]) * mpmath.mpf(10) ** -14
+    ways = (function(*at[:place], at[place] + way * step, *at[place + 1 :]) for way in (1, -1))
+    above, below = ways
+    return (above - below) / (2 * step)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("heading", [one for one in REFERENCES if not any(part in one for part in NOT_SMOOTH)])
+def test_every_row_over_the_whole_range(heading: str):
+    rule = next(one for one in RULES.values() if one.heading == heading)
+    function, points = REFERENCES[heading]
+    names = [name for name, value in points[0].items() if isinstance(value, float)]
+    # mpmath needs as many digits as a period goes into an operand, and gives up on the tail of `erfc`
+    sizes = [x for x in SIZES if abs(x) < 1e9 or heading not in ("sin(x)", "cos(x)", "tan(x)", "erfc(x)")]
+    asked = 0
+    with mpmath.workdps(640), np.errstate(all="ignore"):
+        for numbers in itertools.product(sizes, repeat=len(names)):
+            values = {**points[0], **dict(zip(names, numbers, strict=True))}
+            if not np.isfinite(primal(rule, values)):
+                continue
+            for name, found in zip(values, adjoints(rule, values), strict=True):
+                if name not in names or found is None:
+                    continue
+                wanted = exact(function, list(values.values()), list(values).index(name))
+                if isinstance(wanted, mpmath.mpf):
+                    asked += 1
+                    assert near(found, wanted, np.float64), (values, name, found, float(wanted))
+    assert asked
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-200, 1.0, 1e200, 1e300])
@@ -159,7 +201,7 @@ def test_the_root_of_a_sum_of_squares_is_flat_at_zero(opt_level: int):
     lengths = np.sqrt((apart**2).sum(axis=2)) + np.eye(4)
     expected = 2 * (apart / lengths[:, :, None]).sum(axis=1)
     np.testing.assert_allclose(tapec.grad(all_distances, opt_level=opt_level)(p, w), expected, rtol=1e-13)
-    for f in (lambda x: np.sqrt(np.sum(x**2)), lambda x: np.sum(np.sqrt(x * x)), lambda x: math.sqrt(x[0] ** 2)):
+    for f in (lambda x: np.sqrt(np.sum(x**2)), lambda x: np.sum(np.sqrt(x**2)), lambda x: math.sqrt(x[0] ** 2)):
         assert not tapec.grad(f, opt_level=opt_level)(np.zeros(3)).any()
         assert not tapec.jvp(f, (np.zeros(3),), (np.ones(3),))[1]
         assert np.isnan(tapec.hessian(f)(np.zeros(3))[0, 0])
