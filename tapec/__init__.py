@@ -9,7 +9,7 @@ from numpy import complex64, complex128, float32, float64, int32, int64
 from tapec.api import emit, grad, value_and_grad
 from tapec.check import check_grads
 from tapec.explanation import explain
-from tapec.functions import custom_gradient, function
+from tapec.functions import custom_gradient, function, opaque, register
 from tapec.gradient_tape import GradientTape
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from tapec.products import jvp, vjp
@@ -45,6 +45,8 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "opaque",
+    "register",
     "stop_gradient",
     "value_and_grad",
     "vjp",

@@ -15,7 +15,7 @@ from tapec.analyses.aliases import VIEWS, Aliases, is_memory
 from tapec.rules import rule_for
 from tapec.rules.library import OPAQUE, PRIMITIVES
 from tapec.syntax.core import Assign, Call, Expr, Function, Name, Op, Push, Stmt, Store, changed, walk
-from tapec.syntax.custom_rule import Custom
+from tapec.syntax.custom_rule import Custom, Opaque
 from tapec.syntax.types import Type
 
 CARRIERS = frozenset({"load", "pop", *VIEWS})
@@ -52,7 +52,7 @@ def differentiable_operands(value: Expr) -> Iterator[str]:
     if value.fn == "copy":
         yield from (arg.id for arg in value.args if isinstance(arg, Name))
         return
-    if value.fn.partition(";")[0] in OPAQUE:
+    if isinstance(value.fn, Opaque) or value.fn.partition(";")[0] in OPAQUE:
         # its result does depend on its operands: whoever differentiates it finds no rule
         yield from (arg.id for arg in value.args if isinstance(arg, Name))
         return

@@ -413,6 +413,14 @@ def of_viewed(span: Span | None, made: Assign) -> Span | None:
     return replace(span, open=(*made.span.open, *(axis for axis in own if axis is not None)))
 
 
+def turned(span: Span | None, rank: int) -> Span | None:
+    """The place of an access to an array whose last two axes change places, with its open axes."""
+    if span is None or not span.open:
+        return span
+    places = {rank - 1: rank - 2, rank - 2: rank - 1}
+    return replace(span, open=tuple(sorted(places.get(axis, axis) for axis in span.open)))
+
+
 def implies(first: tuple[Sum, ...], second: tuple[Sum, ...], known: list[Sum]) -> bool:
     """Whether, where all of some sums are zero or more, all of others are."""
     return all(contradict([sum_.times(-1).plus(_ONE, -1), *first, *known]) for sum_ in second)

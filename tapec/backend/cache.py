@@ -42,6 +42,7 @@ from tapec.backend import fingerprint, private_folder
 from tapec.backend.fingerprint import Request, Table, Uncacheable, Walk
 from tapec.backend.program import Program
 from tapec.errors import CacheError
+from tapec.syntax.custom_rule import opaque_functions
 from tapec.version import __version__
 
 # ways to read one function's names that differ, by flags known at compile time for instance
@@ -113,6 +114,9 @@ def plan(request: Request, argument_types: tuple[Any, ...], program: Program) ->
     """The place for a program that was just made; None if it cannot be kept."""
     folder = open_folder() if request.options.cache else None
     if folder is None:
+        return None
+    # what they do is not known, nor when it changes
+    if opaque_functions(program.core.body):
         return None
     if not all(map(_importable, [*program.bindings.values(), *_classes(argument_types)])):
         return None

@@ -105,6 +105,12 @@ def _binding(name: str, value: Any) -> list[str]:
     if isinstance(value, type) and issubclass(value, Exception) and _is_importable(value):
         renamed = "" if name == value.__name__ else f" as {name}"
         return [f"from {value.__module__} import {value.__name__}{renamed}"]
+    if callable(value):
+        raise UnsupportedType(
+            f"`{name}` is called as it is, and cannot be printed",
+            reason="it is an object of this process",
+            hint="take the derivative in the process: tapec.grad(f)",
+        )
     raise UnsupportedType(
         f"`{name}` is a {type(value).__name__}, which cannot be printed", hint="pass it as an argument"
     )

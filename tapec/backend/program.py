@@ -47,11 +47,16 @@ class Program:
 
     @property
     def bindings(self) -> dict[str, Any]:
-        """The namespace, with the classes of exceptions that are not builtins."""
+        """The namespace, with classes of exceptions that are not builtins, and functions that are called as they are.
+
+        Of such a function that compiled code calls.
+        """
         from tapec.syntax.core import Raise, walk
+        from tapec.syntax.custom_rule import opaque_functions
 
         found = dict(self.namespace)
         for function in (self.core, *self.lowered.callees):
+            found |= {name: one.compiled for name, one in opaque_functions(function.body).items()}
             for stmt in walk(function.body):
                 if not isinstance(stmt, Raise) or stmt.cls is None:
                     continue

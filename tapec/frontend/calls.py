@@ -25,6 +25,7 @@ from tapec.frontend.elementwise import elementwise, repeated_first
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import call_closure, call_function, plain
 from tapec.frontend.jitted import carried
+from tapec.frontend.opaque_calls import lowering_of, opaque_call
 from tapec.frontend.operators import at_once, before_calls
 from tapec.frontend.optional import all_present
 from tapec.frontend.sequences import known_items
@@ -127,7 +128,7 @@ def apply(ev: Evaluator, func: Value, args: list[Value], kwargs: dict[str, Value
 def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python object that is known: a rule, a library function or source."""
     # objects that know how to be lowered: derivatives, tapes, custom gradients
-    own = getattr(obj, "__tapec_lower__", None)
+    own = lowering_of(obj)
     if own is not None:
         lowered: Value = own(ev, args, kwargs, node)
         return lowered
@@ -225,6 +226,8 @@ def call_object(ev: Evaluator, obj: Any, args: list[Value], kwargs: dict[str, Va
             reason="objects are arguments, or made in tapes and functions under tapec.function",
             hint="use a named tuple or a dict, or take the gradient by a tape",
         )
+    if ev.calls_as_is and callable(obj):
+        return opaque_call(ev, obj, args, kwargs, node, None)
     ev.fail(
         UnsupportedFunction,
         f"cannot differentiate a call to `{dotted if '.' in dotted else _written(node) or describe(Static(obj))}`",

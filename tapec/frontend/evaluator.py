@@ -41,6 +41,7 @@ from tapec.frontend.values import (
     plain_number,
 )
 from tapec.syntax.core import Assign, Atom, Block, Const, Expr, Function, Name, Op, Raise, changed
+from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
 # what rewrites a program before it is differentiated; the names are those of its constants
@@ -138,6 +139,9 @@ class Evaluator:
         self.same_extents = False
         # whether code is reached that is compiled with checks of bounds
         self.boundscheck = False
+        # functions that are called as they are, by id and type; and whether others that cannot be read may be
+        self.opaque: dict[tuple[int, Type], Opaque] = {}
+        self.calls_as_is = False
         self.dead = False
         # how many `try` statements are around what is lowered, where every decision is known
         self.trying = 0

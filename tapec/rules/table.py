@@ -16,6 +16,7 @@ from types import MappingProxyType
 from tapec.errors import NotDifferentiable, Span, UsageError
 from tapec.rules.formula import SCIPY, SIGNS, check_linear, contribution, fold, function_key, parse, tangent_name
 from tapec.syntax.core import Expr
+from tapec.syntax.custom_rule import Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,15 @@ def read_heading(heading: str) -> tuple[str, tuple[str, ...]]:
     if len(set(params)) < len(operands) or "y" in params:
         raise UsageError(f"the parameters in `{heading}` must be different names, none of them `y`")
     return fn, params
+
+
+def no_rule(fn: str, span: Span | None) -> NotDifferentiable:
+    """What says that there is no derivative of an operation."""
+    if isinstance(fn, Opaque):
+        hint = "give it a derivative by tapec.custom_gradient, or pass it `tapec.stop_gradient(x)`"
+        name = fn.rpartition("__")[0]
+        return NotDifferentiable(f"`{name}` is called as it is, and has no derivative", span, hint=hint)
+    return NotDifferentiable(f"`{fn}` has no derivative rule", span)
 
 
 def refused_argument(found: Rule, param: str, span: Span | None) -> NotDifferentiable:

@@ -337,6 +337,16 @@ def _parts_read(stmt: Stmt) -> tuple[Expr, ...]:
     return ()
 
 
+def operations(stmt: Stmt) -> Iterator[Op]:
+    """The operations that a statement itself holds; not those of its blocks."""
+    pending = [stmt.value] if type(stmt) is Assign else list(_parts_read(stmt))
+    while pending:
+        expr = pending.pop()
+        if type(expr) is Op:
+            yield expr
+            pending += expr.args
+
+
 def writes(stmt: Stmt) -> tuple[str, ...]:
     """The names a statement itself defines; not those of its blocks."""
     if type(stmt) is Assign:

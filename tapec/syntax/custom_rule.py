@@ -1,10 +1,10 @@
-"""Operations that carry their own rule: what `custom_gradient` becomes in core."""
+"""Operations that carry their own rule, or none: what `custom_gradient` and `opaque` become in core."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tapec.syntax.core import Atom, Block
+from tapec.syntax.core import Atom, Block, operations, walk
 
 
 class CustomRule(Protocol):
@@ -32,3 +32,25 @@ class Custom(str):
         made = super().__new__(cls, name)
         made.rule = rule
         return made
+
+
+class Opaque(str):
+    """The name of a function that is called as it is; its result has no derivative.
+
+    compiled  what compiled code calls by that name
+    python    what Python calls
+    """
+
+    compiled: Any
+    python: Any
+
+    def __new__(cls, name: str, compiled: Any, python: Any) -> Opaque:
+        made = super().__new__(cls, name)
+        made.compiled, made.python = compiled, python
+        return made
+
+
+def opaque_functions(block: Block) -> dict[str, Opaque]:
+    """The functions that a block calls as they are, by name."""
+    ops = (op for stmt in walk(block) for op in operations(stmt))
+    return {str(op.fn): op.fn for op in ops if isinstance(op.fn, Opaque)}

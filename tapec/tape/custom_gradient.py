@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import itertools
 import linecache
 import types
@@ -12,11 +14,13 @@ from typing import Any
 import gast
 import numpy as np
 
-from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
+from tapec.errors import NotDifferentiable, TapecError, UnsupportedSyntax, UsageError
+from tapec.frontend.attributes import global_array
 from tapec.frontend.complex_arithmetic import joined, parts
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
 from tapec.frontend.lower import new_evaluator
 from tapec.frontend.merge import leaves, rebuild
+from tapec.frontend.opaque_calls import OpaqueFunction, has_derivative, note_registered
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.source import parameters, undecorated
 from tapec.frontend.values import Complex, Func, Lst, Static, Sym, Tup, Value, describe, is_none, number
@@ -55,6 +59,36 @@ def with_gradient(f: Callable[..., Any]) -> Any:
     return made
 
 
+def registered(function: Callable[..., Any], vjp: Callable[..., Any], result: Any) -> None:
+    """Give a derivative to a function; see `tapec.register`."""
+    if not callable(function) or not callable(vjp):
+        raise UsageError("tapec.register needs a function, and one that computes adjoints")
+    if has_derivative(function):
+        raise UsageError(f"{function!r} has a derivative")
+    parameters_ = list(inspect.signature(vjp).parameters)[2:]
+    listed = ", ".join(parameters_)
+    text = (
+        f"def registered({listed}):\n"
+        f"    y = function({listed})\n"
+        f"    def gradient(y_bar):\n"
+        f"        return vjp(y_bar, y, {listed})\n"
+        f"    return y, gradient\n"
+    )
+    file = f"<tapec register {next(_serial)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space: dict[str, Any] = {"function": OpaqueFunction(function, result), "vjp": vjp, "__name__": __name__}
+    exec(compile(text, file, "exec"), space)
+    note_registered(function, _Carrier(space["registered"]))
+
+
+def inner_opaque(args: list[Value]) -> Value:
+    """`opaque(function, result)` of a function that is known while code is lowered."""
+    known: list[Any] = [arg.obj if isinstance(arg, Static) else None for arg in args]
+    if not known or not callable(known[0]):
+        raise UsageError("tapec.opaque needs a function that is known")
+    return Static(OpaqueFunction(known[0], *known[1:]))
+
+
 class _Carrier:
     """Calls the user's function, or lowers it where differentiated code calls it.
 
@@ -77,7 +111,11 @@ class _Carrier:
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         args = [ev.materialise(arg) for arg in args]
         function = self.function if isinstance(self.function, Func) else Static(self.function)
-        result = ev.apply(function, args, kwargs, node)
+        before, ev.calls_as_is = ev.calls_as_is, True
+        try:
+            result = ev.apply(function, args, kwargs, node)
+        finally:
+            ev.calls_as_is = before
         if not isinstance(result, Tup) or len(result.items) != 2 or not isinstance(result.items[1], Func):
             ev.fail(
                 UnsupportedSyntax,
@@ -98,7 +136,8 @@ class _Carrier:
         environment = _environment(ev, gradient, node)
         kept = [leaf for item in environment.values() for _, leaf in leaves(item)]
         rule = _Rule(len(operands), self.name, gradient, environment, [k.type for k in kept],
-                     [_type(one) for one in given], _type(whole), ev.live is not None)
+                     [_type(one) for one in given], _type(whole), ev.live is not None, ev.constants)
+        rule.find_constants(ev, value, (*operands, *kept), node)
         arguments = (value.atom, *(o.atom for o in operands), *(k.atom for k in kept))
         made = ev.assign(Op(Custom(f"custom_gradient;{next(_serial)}", rule), arguments), value.type)
         if isinstance(made.type, Array) and isinstance(made.atom, Name):
@@ -184,12 +223,29 @@ class _Rule:
     types: list[Any]
     result: Any
     alive: bool
+    constants: dict[str, Any]
+
+    def find_constants(self, ev: Evaluator, value: Sym, given: tuple[Sym, ...], node: Any) -> None:
+        """Make the arrays of modules and closures that the gradient function reads constants of the program."""
+        emitter = Emitter(dict(ev.types), set(ev.types), ev.span)
+        seed = emitter.fresh("seed", value.type)
+        found = dict(self.constants)
+        self.constants, shared = found, self.constants
+        # errors are told when a derivative is asked for
+        with contextlib.suppress(TapecError):
+            self.pull_back(emitter, Name(seed), (value.atom, *(one.atom for one in given)))
+        self.constants = shared
+        for name, array in found.items():
+            if name not in shared:
+                global_array(ev, array, node)
 
     def pull_back(self, emitter: Emitter, seed: Atom, arguments: tuple[Atom, ...]) -> tuple[Block, list[Atom | None]]:
         """Statements that compute the operands' adjoints, and the adjoints."""
         ev = new_evaluator(frozenset(emitter.taken) | frozenset(emitter.types))
         ev.types = emitter.types
         ev.span = emitter.span
+        ev.calls_as_is = True
+        ev.constants = self.constants
         if self.alive:
             ev.live = Refusing(ev, f"the gradient function of `{self.label}` calls a function")
         atoms = iter(arguments[self.operands :])

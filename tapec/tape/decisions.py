@@ -39,6 +39,7 @@ from tapec.syntax.core import (
     writes,
     written_in,
 )
+from tapec.syntax.custom_rule import opaque_functions
 from tapec.syntax.types import BOOL, Scalar
 from tapec.tape.live_objects import LiveObjects
 from tapec.tape.snapshots import snapshot
@@ -117,7 +118,8 @@ def _run(block: Block, inputs: tuple[str, ...], outputs: tuple[str, ...], values
     function = Function(name, inputs, (*block, Return(tuple(Name(n) for n in outputs))), ev.types)
     text = printer.function(function, False)
     if sum(int(np.size(value)) for value in values) <= _LARGE:
-        namespace: dict[str, Any] = {"np": np, "math": math, "tapec_runtime": tapec_runtime, **ev.constants}
+        called = {name: one.python for name, one in opaque_functions(block).items()}
+        namespace: dict[str, Any] = {"np": np, "math": math, "tapec_runtime": tapec_runtime, **ev.constants, **called}
         exec(compile(text, f"<tapec {name}>", "exec"), namespace)
         numbers = [np.float64(value) if type(value) is float else value for value in values]
         try:

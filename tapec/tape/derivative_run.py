@@ -21,6 +21,7 @@ from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
 from tapec.options import Options
 from tapec.syntax.core import Block, Const, For, Function, Loop, Return, walk
+from tapec.syntax.custom_rule import opaque_functions
 from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.snapshots import snapshot
 from tapec_runtime.locking import compiling
@@ -219,6 +220,7 @@ def _python(program: Program) -> Any:
     text = program.text
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     modules = {"np": np, "math": math, "numba": numba, "tapec_runtime": tapec_runtime}
-    namespace: dict[str, Any] = {**modules, **program.namespace}
+    called = {name: one.python for name, one in opaque_functions(program.core.body).items()}
+    namespace: dict[str, Any] = {**modules, **program.namespace, **called}
     exec(compile(text, file, "exec"), namespace)
     return namespace[program.name]

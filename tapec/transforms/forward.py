@@ -15,7 +15,7 @@ from tapec.frontend.values import Sym, Tup
 from tapec.rules import rule_for
 from tapec.rules.formula import fold
 from tapec.rules.library import PRIMITIVES
-from tapec.rules.table import refused_argument
+from tapec.rules.table import no_rule, refused_argument
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -242,7 +242,7 @@ class _Forward:
             return Op("pop", (Name(self.dot(stack.id, emitter)),))
         rule = rule_for(value.fn)
         if rule is None or rule.forward is None:
-            raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
+            raise no_rule(value.fn, stmt.span)
         names: dict[str, Expr] = {"y": Name(target)}
         for param, arg in zip(rule.params, value.args, strict=False):
             assert isinstance(arg, Name | Const)
@@ -279,7 +279,7 @@ class _Forward:
             shadow = self.tangent(value.args[0], emitter)  # type: ignore[arg-type]
             emitter.assign(dot, Name(emitter.zeros_like("zero", target)) if shadow is None else Op("copy", (shadow,)))
         else:
-            raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
+            raise no_rule(value.fn, stmt.span)
 
     def primitive(self, fn: str, args: tuple[Expr, ...], targets: tuple[str, ...], emitter: Emitter) -> None:
         result = tuple(Name(t) for t in targets)

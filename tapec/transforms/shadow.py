@@ -15,8 +15,8 @@ from tapec.analyses.activity import Activity
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS
 from tapec.analyses.batch_extents import BatchExtents
 from tapec.analyses.buffer_rotation import permutation
-from tapec.errors import NotDifferentiable
 from tapec.rules.library import PRIMITIVES
+from tapec.rules.table import no_rule
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -151,4 +151,4 @@ class Shadows:
                 case Assign(value=Op(fn="transpose", args=(Name(id=rows),))):
                     self.rows.add(rows)
         else:
-            raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
+            raise no_rule(value.fn, stmt.span)

@@ -21,7 +21,7 @@ from tapec.errors import NotDifferentiable
 from tapec.rules import rule_for
 from tapec.rules.formula import SCIPY, fold
 from tapec.rules.library import PRIMITIVES
-from tapec.rules.table import refused_argument
+from tapec.rules.table import no_rule, refused_argument
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -297,7 +297,7 @@ class Sweep:
             return
         rule = rule_for(value.fn)
         if rule is None:
-            raise NotDifferentiable(f"`{value.fn}` has no derivative rule", stmt.span)
+            raise no_rule(value.fn, stmt.span)
         for param, arg in zip(rule.params, value.args, strict=False):
             if param in rule.refused and isinstance(arg, Name) and arg.id in self.activity:
                 raise refused_argument(rule, param, stmt.span)

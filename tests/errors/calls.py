@@ -9,6 +9,7 @@ import scipy.special
 from numba import float64, guvectorize, vectorize
 from numba.experimental import jitclass
 
+import tapec
 from tests.errors import Refusals
 
 cases = Refusals()
@@ -40,6 +41,41 @@ def keyword_of_a_special_function(x):
 @refused(1.0 + 2.0j)
 def special_function_of_a_complex_number(x):
     return abs(scipy.special.gamma(x))
+
+
+@refused(1.0)
+def keyword_of_an_opaque_function(x):
+    return x * tapec.opaque(pow)(2.0, exp=3)
+
+
+@refused(1.0)
+def text_for_an_opaque_function(x):
+    return x * tapec.opaque(len)("abc")
+
+
+@refused(1.0)
+def result_of_an_opaque_function(x):
+    return x * tapec.opaque(divmod, "UniTuple(f8, 2)")(3.0, 2.0)
+
+
+@refused(1.0)
+def type_of_an_opaque_function(x):
+    return x * tapec.opaque(pow, "number")(3.0, 2.0)
+
+
+@refused(1.0)
+def opaque_function_that_does_not_take_ones(x):
+    return x * tapec.opaque(len)(3.0)
+
+
+@refused(1.0)
+def opaque_function_of_a_source(x):
+    return tapec.opaque(pow)(x, 2.0)
+
+
+@refused(1.0)
+def unknown_opaque_function(x):
+    return tapec.opaque(x)(x)
 
 
 @jitclass([("stiffness", float64)])

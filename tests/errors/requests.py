@@ -356,3 +356,18 @@ def source_by_name_that_has_its_argument():
         return x * k
 
     tapec.grad(functools.partial(f, k=2.0), "k")
+
+
+@misuse
+def a_derivative_for_a_function_that_has_one():
+    tapec.register(np.sin, lambda dy, y, x: dy)
+
+
+@misuse
+def a_derivative_that_is_no_function():
+    tapec.register(Model().loss, 1.0)
+
+
+@misuse
+def a_number_that_is_called_as_it_is():
+    tapec.opaque(1.0)

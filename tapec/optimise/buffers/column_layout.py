@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, is_memory
+from tapec.analyses.index_ranges import turned
 from tapec.analyses.iterations import Iterations
 from tapec.journal import Listener, Named
 from tapec.optimise.buffers.coordinate_columns import suits_vectors
@@ -240,8 +241,8 @@ class Turned:
             case Assign(value=Op(fn="dim", args=(Name(id=array), Const(value=int() as axis)))) if array in self.names:
                 type_ = self.types[array]
                 assert isinstance(type_, Array)
-                turned = {type_.ndim - 1: type_.ndim - 2, type_.ndim - 2: type_.ndim - 1}.get(axis, axis)
-                return replace(stmt, value=Op("dim", (Name(self.names[array]), Const(turned))))
+                place = {type_.ndim - 1: type_.ndim - 2, type_.ndim - 2: type_.ndim - 1}.get(axis, axis)
+                return replace(stmt, value=Op("dim", (Name(self.names[array]), Const(place))))
             case Assign(target=target, value=Op(fn=fn, args=(Name(id=array), *args))) if array in self.names:
                 args[-2:] = reversed(args[-2:])
                 new = Op(fn, (Name(self.names[array]), *args))
@@ -249,7 +250,8 @@ class Turned:
                     line = self.types[target]
                     assert isinstance(line, Array)
                     self.types[target] = replace(line, layout="A" if args[0] == _ALL else "C")
-                return replace(stmt, value=new)
+                return replace(stmt, value=new, span=turned(stmt.span, len(args)))
             case Store(array=array, index=(*before, first, second)) if array in self.names:
-                return replace(stmt, array=self.names[array], index=(*before, second, first))
+                span = turned(stmt.span, len(stmt.index))
+                return replace(stmt, array=self.names[array], index=(*before, second, first), span=span)
         return map_blocks(stmt, self.block)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tapec.analyses.index_ranges import turned
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.loops.loop_interchange import Interchange
 from tapec.optimise.simplify.name_origins import Fresh
@@ -99,7 +100,7 @@ class InTranspose:
             first, second = index
             if isinstance(stmt, Store):
                 assert isinstance(first, Name | Const) and isinstance(second, Name | Const)
-                return replace(stmt, array=self.names[array], index=(second, first))
+                return replace(stmt, array=self.names[array], index=(second, first), span=turned(stmt.span, 2))
             assert isinstance(stmt, Assign)
             return replace(stmt, value=Op("load", (Name(self.names[array]), second, first)))
         return map_blocks(stmt, lambda block: tuple(map(self.element, block)))

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from tapec.analyses.index_ranges import turned
 from tapec.journal import Listener
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.simplify.dead_code import drop_dead_code
@@ -131,7 +132,7 @@ class _Turned:
         """A statement that reads or writes an element of a transpose."""
         match stmt:
             case Store(array=array, index=(i, j)):
-                return replace(stmt, array=self.turned[array], index=(j, i))
+                return replace(stmt, array=self.turned[array], index=(j, i), span=turned(stmt.span, 2))
             case Assign(value=Op(fn="load", args=(Name(id=array), i, j))):
                 # the product has been turned itself
                 return replace(stmt, value=Op("load", (Name(self.turned.get(array, array)), j, i)))

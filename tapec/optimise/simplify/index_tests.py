@@ -57,9 +57,14 @@ def add_index_tests(function: Function, _constants: frozenset[str] = frozenset()
 
 
 def is_open(stmt: Stmt) -> bool:
-    """Whether a statement writes an element of an adjoint, or takes a row of it, by a subscript that is open."""
+    """Whether a statement writes an element of an adjoint, or takes a row of it, by a subscript that is open.
+
+    Values of a load are stored in its place, too: their subscripts are in range, which is proved for most.
+    """
     match stmt:
-        case Store(array=array, span=span) | Assign(value=Op(fn="view", args=(Name(id=array), *_)), span=span):
+        case Store(span=span):
+            return span is not None and bool(span.open)
+        case Assign(value=Op(fn="view", args=(Name(id=array), *_)), span=span):
             return span is not None and bool(span.open) and is_adjoint(array)
     return False
 
@@ -85,6 +90,8 @@ class _Tests:
         assert isinstance(stmt, Assign | Store) and stmt.span is not None
         threads = self.threads(stmt)
         for axis in stmt.span.open:
+            if axis >= len(subs):
+                continue
             found = self.ranges.earliest(stmt, array, axis, subs[axis])
             if threads is not None and (found is None or any(self.threads(one.before) for one in found)):
                 self.on_threads(stmt, array, axis, subs[axis], threads)

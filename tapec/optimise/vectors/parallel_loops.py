@@ -46,12 +46,14 @@ from tapec.syntax.core import (
     Stmt,
     Store,
     map_blocks,
+    operations,
     substitute,
     walk,
     writes,
     written_in,
     zero_of,
 )
+from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import INT64, Array, Scalar
 
 # chunks of a loop at most; iterations of a short body, and elements of a sum, that are worth a chunk
@@ -144,7 +146,7 @@ class _Threads:
         if any(isinstance(stmt, Assign) and is_open(stmt) for stmt in walk(loop.body)):
             return self.refuse("it is tested whether a row is there, and no error comes out of threads")
         if any(map(_asks_python, walk(loop.body))):
-            return self.refuse("it calls SciPy's functions, which compiled code asks Python for at first")
+            return self.refuse("it calls functions that compiled code asks Python for")
         if not self.iterations.commute(loop):
             return self.refuse("it is not proved that its iterations can run in any order")
         inside = {stmt.key for stmt in walk(loop.body)}
@@ -336,11 +338,8 @@ class _Threads:
 
 
 def _asks_python(stmt: Stmt) -> bool:
-    """Whether a statement calls a function of SciPy's."""
-    match stmt:
-        case Assign(value=Op(fn=fn)):
-            return fn.startswith(SCIPY)
-    return False
+    """Whether a statement calls a function of SciPy's, or one that is called as it is."""
+    return any(op.fn.startswith(SCIPY) or isinstance(op.fn, Opaque) for op in operations(stmt))
 
 
 def _along(stmt: Stmt, var: str) -> str | None:
