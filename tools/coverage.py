@@ -70,6 +70,10 @@ them. By parameters for which the remarks say that there is no closed form, an e
 `log_softmax` and `multigammaln` are taken with `axis`, and `logsumexp` with `b` and `keepdims`. They cannot be
 built ahead of time, and loops that call them do not run on threads.
 
+`expm`, `sqrtm` and `logm` of `scipy.linalg` are those of real matrices; of the last two, without eigenvalues on the
+negative axis. They are right where eigenvalues coincide, too, where `v * f(w) @ v.T` by `np.linalg.eigh` has no
+derivative; `np.linalg.inv(sqrtm(a))` is the inverse square root.
+
 """
 
 CONSTANTS = """\

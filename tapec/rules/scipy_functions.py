@@ -1,4 +1,4 @@
-"""Functions of `scipy.special` that SciPy writes in Python, as plain loops and NumPy's functions."""
+"""Functions that SciPy writes in Python, as plain loops and NumPy's functions."""
 
 from __future__ import annotations
 
@@ -51,16 +51,98 @@ def multigammaln(a, d):
     return found
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "log_softmax": log_softmax,
-    "logsumexp": logsumexp,
-    "multigammaln": multigammaln,
-    "softmax": softmax,
+def _is_square(a):
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError("expected a square matrix")
+
+
+def _size(a):
+    """The largest sum of a column's absolute values, which nothing is differentiated by."""
+    return stop_gradient(np.max(np.sum(np.abs(a), axis=0)))
+
+
+def expm(A):
+    """The exponential of a real matrix, by scaling and squaring (Higham, SIAM J. Matrix Anal. 26 (2005) 1179)."""
+    _is_square(A)
+    squarings = 0
+    size = _size(A)
+    # beyond which the approximation is not exact to rounding
+    while size > 5.371920351148152:
+        size = size / 2.0
+        squarings += 1
+    x = A * 0.5**squarings
+    one = np.eye(A.shape[0])
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x4 @ x2
+    high = x6 @ (x6 + 16380.0 * x4 + 40840800.0 * x2)
+    low = 33522128640.0 * x6 + 10559470521600.0 * x4 + 1187353796428800.0 * x2 + 32382376266240000.0 * one
+    odd = x @ (high + low)
+    high = x6 @ (182.0 * x6 + 960960.0 * x4 + 1323241920.0 * x2)
+    low = 670442572800.0 * x6 + 129060195264000.0 * x4 + 7771770303897600.0 * x2 + 64764752532480000.0 * one
+    even = high + low
+    found = np.linalg.solve(even - odd, even + odd)
+    for _ in range(squarings):
+        found = found @ found
+    return found
+
+
+def sqrtm(A):
+    """The square root of a real matrix without eigenvalues on the negative axis, by Denman and Beavers' iteration.
+
+    Higham, Functions of Matrices, section 6.3.
+    """
+    _is_square(A)
+    root = A * 1.0
+    inverse = np.eye(A.shape[0])
+    for _ in range(60):
+        before = root
+        root = 0.5 * (before + np.linalg.inv(inverse))
+        inverse = 0.5 * (inverse + np.linalg.inv(before))
+        if _size(root - before) <= 1e-15 * _size(root):
+            break
+    return root
+
+
+# Gauss and Legendre's points between 0 and 1, and their weights
+_POINTS = np.polynomial.legendre.leggauss(9)
+_PLACES, _WEIGHTS = 0.5 * (_POINTS[0] + 1.0), 0.5 * _POINTS[1]
+
+
+def logm(A):
+    """The logarithm of a real matrix without eigenvalues on the negative axis.
+
+    By square roots and Pade's approximation: Higham, Functions of Matrices, sections 11.4 and 11.5.
+    """
+    _is_square(A)
+    one = np.eye(A.shape[0])
+    root = A * 1.0
+    scale = 1.0
+    while _size(root - one) > 0.25:
+        root = sqrtm(root)
+        scale = 2.0 * scale
+    x = root - one
+    found = np.zeros(A.shape)
+    for k in range(len(_PLACES)):
+        found = found + _WEIGHTS[k] * np.linalg.solve(one + _PLACES[k] * x, x)
+    return scale * found
+
+
+_FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
+    "scipy.special": {
+        "log_softmax": log_softmax,
+        "logsumexp": logsumexp,
+        "multigammaln": multigammaln,
+        "softmax": softmax,
+    },
+    "scipy.linalg": {"expm": expm, "logm": logm, "sqrtm": sqrtm},
 }
 
 
 def scipy_function(obj: Any) -> Callable[..., Any] | None:
-    """The plain function of a function of `scipy.special`; None if it has none here."""
-    special = sys.modules.get("scipy.special")
-    function = _FUNCTIONS.get(getattr(obj, "__name__", ""))
-    return function if special is not None and function and getattr(special, obj.__name__, None) is obj else None
+    """The plain function of a function of SciPy's; None if it has none here."""
+    name = getattr(obj, "__name__", "")
+    for module, functions in _FUNCTIONS.items():
+        if name in functions and getattr(sys.modules.get(module), name, None) is obj:
+            return functions[name]
+    return None
