@@ -105,7 +105,7 @@ def _binding(name: str, value: Any) -> list[str]:
     if isinstance(value, type) and issubclass(value, Exception) and _is_importable(value):
         renamed = "" if name == value.__name__ else f" as {name}"
         return [f"from {value.__module__} import {value.__name__}{renamed}"]
-    if callable(value):
+    if callable(value) and not isinstance(value, type):
         raise UnsupportedType(
             f"`{name}` is called as it is, and cannot be printed",
             reason="it is an object of this process",

@@ -9,7 +9,6 @@ Griewank & Walther, Evaluating Derivatives, 2nd ed., section 3.2.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,7 +69,7 @@ def _is_finite(fn: str, args: tuple[Expr, ...]) -> bool:
     """Whether an operation divides by a number that is known, or is a power whose derivative is finite."""
     match args:
         case (_, Const(value=int() | float() as number)):
-            return fn not in POWERS or number >= 1
+            return number != 0 if fn not in POWERS else number >= 1
     return False
 
 
@@ -320,7 +319,7 @@ class Sweep:
         zero = zero_of(type_)
         if fn in _ROOTS and isinstance(args[0], Name) and args[0].id in self.squares:
             # zero at the tip of a cone, as the derivative of `abs` is; there is no second derivative
-            tip = Op("known", (zero, Op("*", (Const(math.nan), result))))
+            tip = Op("known", (zero, Op("np.divide", (result, zero))))
             return Op("ifelse", (Op("!=", (result, zero)), contribution, tip))
         return Op("ifelse", (Op("!=", (Name(bar), zero)), contribution, zero))
 

@@ -207,3 +207,16 @@ def test_the_root_of_a_sum_of_squares_is_flat_at_zero(opt_level: int):
         assert np.isnan(tapec.hessian(f)(np.zeros(3))[0, 0])
     # others are not flat
     assert tapec.grad(lambda x: math.sqrt(abs(x)), opt_level=opt_level)(1e-300) > 1e140
+
+
+@pytest.mark.generated
+def test_a_gradient_of_a_gradient_does_not_see_the_tip():
+    # the branch that is not taken has an adjoint of zero, times what is infinite
+    def turn(x):
+        square = x[0] * x[0] + x[1] * x[1]
+        angle = np.sqrt(square)
+        return np.sin(angle) * x[0] if square > 0.0 else x[0]
+
+    x = np.array([0.3, -0.4])
+    found = tapec.grad(lambda x: np.sum(tapec.grad(turn)(x)))(x)
+    np.testing.assert_allclose(found, tapec.hvp(turn)(x, np.ones(2)), rtol=1e-12)
