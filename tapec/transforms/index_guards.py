@@ -113,18 +113,22 @@ class Guards:
         self.extents: dict[tuple[str, int], Assign] = {}
         self.scopes: dict[int, Scope] = {}
         self.found: dict[int, list[Guard]] = {}
+        self.orders: dict[int, _Order] = {}
 
     def add(self, violation: Violation, array: str, axis: int, span: Span | None) -> None:
         """Test a subscript before the statement that the violation names."""
         scope = self.ranges.scopes.of[violation.before.key]
         self.scopes[scope.key] = scope
-        place = _position(violation.before, scope.block)
+        order = self.order(scope)
+        place = order.places[violation.before.key]
         if self.early:
-            names = self.ranges.operands(violation)
-            # behind all that may be seen
-            while place and not may_stop((scope.block[place - 1],)) and not _sets(scope.block[place - 1], names):
-                place -= 1
+            place = order.earliest(place, self.ranges.operands(violation))
         self.found.setdefault(scope.key, []).append(Guard(violation, array, axis, span, place))
+
+    def order(self, scope: Scope) -> _Order:
+        if scope.key not in self.orders:
+            self.orders[scope.key] = _Order(scope.block)
+        return self.orders[scope.key]
 
     def statements(self, emitter: Emitter) -> dict[int, list[Stmt]]:
         """The tests by the statements before which they stand."""
@@ -132,26 +136,29 @@ class Guards:
         for key, guards in self.found.items():
             block = self.scopes[key].block
             alike: dict[tuple[object, ...], list[Guard]] = {}
-            for guard in self.needed(guards, block):
+            for guard in self.needed(guards, self.orders[key]):
                 alike.setdefault((guard.place, guard.violation.index, guard.violation.size), []).append(guard)
             for group in alike.values():
                 found.setdefault(block[group[0].place].key, []).extend(self.written(group, emitter))
         return found
 
-    def needed(self, guards: list[Guard], block: Block) -> list[Guard]:
+    def needed(self, guards: list[Guard], order: _Order) -> list[Guard]:
         """The tests of a block without those that another one makes, too, before the access."""
         kept: list[Guard] = []
         for guard in guards:
-            if any(self.covers(other, guard, block) for other in kept):
+            if any(self.covers(other, guard, order) for other in kept):
                 continue
-            kept = [other for other in kept if not self.covers(guard, other, block)]
+            kept = [other for other in kept if not self.covers(guard, other, order)]
             kept.append(guard)
         return kept
 
-    def covers(self, first: Guard, second: Guard, block: Block) -> bool:
+    def covers(self, first: Guard, second: Guard, order: _Order) -> bool:
         """Whether a test raises an error wherever another one would."""
         one, two = first.violation, second.violation
-        if one.size != two.size or first.place > _position(two.before, block):
+        if one.size != two.size or first.place > order.places[two.before.key]:
+            return False
+        # names of which the other test says nothing
+        if not one.index.names() <= {name for sum_ in (*two.sums, two.size) for name in sum_.names()}:
             return False
         return implies(two.sums, one.sums, self.ranges.known(two.sums, two.before))
 
@@ -232,12 +239,28 @@ def inserted(block: Block, tests: Mapping[int, Iterable[Stmt]]) -> Block:
     return tuple(out)
 
 
-def _position(stmt: Stmt, block: Block) -> int:
-    return next(k for k, one in enumerate(block) if one is stmt)
+class _Order:
+    """The statements of a block in their order.
 
+    places  by their keys
+    stops   before each position, the first one behind all that may be seen: errors, texts
+    sets    the positions behind the statements that set a name
+    """
 
-def _sets(stmt: Stmt, names: set[str]) -> bool:
-    return any(name in names for inner in walk((stmt,)) for name in writes(inner))
+    def __init__(self, block: Block) -> None:
+        self.places = {stmt.key: place for place, stmt in enumerate(block)}
+        self.stops = [0]
+        self.sets: dict[str, list[int]] = {}
+        for place, stmt in enumerate(block, 1):
+            self.stops.append(place if may_stop((stmt,)) else self.stops[-1])
+            for inner in walk((stmt,)):
+                for name in writes(inner):
+                    self.sets.setdefault(name, []).append(place)
+
+    def earliest(self, place: int, names: set[str]) -> int:
+        """From which position on something may be done that is done at a position, and needs some names."""
+        behind = (one for name in names for one in self.sets.get(name, ()) if one <= place)
+        return max([self.stops[place], *behind])
 
 
 def _marked(block: Block, axes: Mapping[int, tuple[int, ...]]) -> Block:
