@@ -78,8 +78,9 @@ def opaque(f: Callable[..., Any], result: Any = None) -> Any:
     returns  a function of the same arguments
     raises   UsageError for what cannot be called
 
-    Its result has no derivative of its own: give one by `custom_gradient`, whose function and gradient may call
-    anything.  The same arguments have to give the same result, since a value may be computed again, or not at all.
+    It cannot write into its arguments.  Its result has no derivative of its own: give one by `custom_gradient`, whose
+    function and gradient may call anything.  The same arguments have to give the same result, since a value may be
+    computed again, or not at all.
 
     >>> import operator
     >>> from tapec import custom_gradient, grad, opaque

@@ -8,7 +8,7 @@ class IndexOutOfRange(IndexError):
 
     args  what the array is called, the axis, the subscript, the extent of the axis, and the user's line
 
-    >>> print(IndexOutOfRange("x", 0, 7, 3, "return x[i]"))
+    >>> print(IndexOutOfRange("`x`", 0, 7, 3, "return x[i]"))
     index 7 is out of bounds for axis 0 of `x` with size 3: return x[i]
     """
 

@@ -35,8 +35,7 @@ ARITIES = {
     " wright_bessel",
     4: "hyp2f1",
 }
-
-
+# before the name of a function, the attribute of this module that is its address
 _ADDRESS = "address_of_"
 
 

@@ -1,8 +1,9 @@
 """Calls of functions that are not read: they are called as they are, and their results have no derivative.
 
-A function that Numba can call, such as one of its dispatchers or a C function of ctypes, is called by compiled code.
-Any other one is called by Python, in Numba's object mode.  What it returns has to be one number or array, whose type is
-given, or is that of what it returns for arguments of ones.
+A function of numbers that Numba can call, such as one of its dispatchers or a C function of ctypes, is called by
+compiled code.  Any other one is called by Python, in Numba's object mode: it cannot write into its arguments, and its
+result is copied.  What it returns has to be one number or array, whose type is given, or is that of what it returns for
+arguments of ones.
 """
 
 from __future__ import annotations
@@ -58,8 +59,11 @@ def opaque_call(
         plain = title.isidentifier() and not title.startswith("_")
         # no variable: nothing else keeps others from having the name
         name = f"{title if plain else 'function'}__{next(_serial)}"
-        compiled = function if direct is not None else _by_python(function, len(syms), found)
-        called = Opaque(name, compiled, function)
+        if direct is not None and not isinstance(found, Array) and not any(isinstance(one, Array) for one in types_):
+            called = Opaque(name, function, function)
+        else:
+            guarded = _guarded(function, title, found)
+            called = Opaque(name, _by_python(guarded, len(syms), found), guarded)
         ev.opaque[id(function), found] = called
     made = ev.assign(Op(called, tuple(sym.atom for sym in syms)), found)
     if isinstance(found, Array) and isinstance(made.atom, Name):
@@ -119,26 +123,43 @@ def _plain(value: Any) -> Any:
     return np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)[()]
 
 
+def _guarded(function: Callable[..., Any], title: str, result: Scalar | Array) -> Callable[..., Any]:
+    """A function that cannot write into its arguments, whose result has memory of its own, and the type it should."""
+    kind, ndim = (result.dtype, result.ndim) if isinstance(result, Array) else (str(result), 0)
+
+    def called(*args: Any) -> Any:
+        made = np.array(function(*map(_read_only, args)), kind, order="C")
+        if made.ndim != ndim:
+            raise TypeError(f"`{title}` returned {made.ndim} axes, not {ndim}")
+        return made if ndim else made[()]
+
+    return called
+
+
+def _read_only(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    made = value.view()
+    made.flags.writeable = False
+    return made
+
+
 def _by_python(function: Callable[..., Any], count: int, result: Scalar | Array) -> Callable[..., Any]:
     """A function that compiled code can call, which calls another one in Python."""
+    kind = result.dtype if isinstance(result, Array) else str(result)
+    kind = "boolean" if kind == "bool" else kind
     if isinstance(result, Array):
-        kind = f"{result.dtype}[{', '.join([':'] * (result.ndim - 1) + ['::1'])}]"
-        kind = "boolean" + kind[4:] if result.dtype == "bool" else kind
-        text = f'ascontiguousarray(function({{}}), "{result.dtype}")'
-    else:
-        kind = "boolean" if str(result) == "bool" else str(result)
-        text = f'asarray(function({{}}), "{result}")[()]'
+        kind += f"[{', '.join([':'] * (result.ndim - 1) + ['::1'])}]"
     names = ", ".join(f"x{k}" for k in range(count))
     lines = (
         f"def called({names}):\n"
         f'    with objmode(result="{kind}"):\n'
-        f"        result = {text.format(names)}\n"
+        f"        result = function({names})\n"
         "    return result\n"
     )
-    file = f"<tapec opaque {getattr(function, '__name__', 'function')} {id(function)}>"
+    file = f"<tapec opaque {next(_serial)}>"
     linecache.cache[file] = (len(lines), None, lines.splitlines(True), file)
-    space: dict[str, Any] = {"objmode": numba.objmode, "function": function, "asarray": np.asarray}
-    space["ascontiguousarray"] = np.ascontiguousarray
+    space: dict[str, Any] = {"objmode": numba.objmode, "function": function}
     exec(compile(lines, file, "exec"), space)
     made: Callable[..., Any] = numba.njit(space["called"])
     return made

@@ -172,3 +172,26 @@ def test_the_hint_of_a_refusal_is_a_way_out():
     assert "wrap it in tapec.custom_gradient" in told.value.hint
     # as it says
     assert tapec.grad(lambda x: airy(x) ** 2)(1.0) == pytest.approx(2.0 * sp.airy(1.0)[0] * sp.airy(1.0)[1])
+
+
+def test_arguments_are_read_only_and_results_are_copied():
+    def written(x):
+        x[0] = 5.0
+        return x.sum()
+
+    same, writes = tapec.opaque(lambda x: x), tapec.opaque(written, "f8")
+    jitted = tapec.opaque(numba.njit(lambda x: x))
+
+    def changed(x, same):
+        y = same(tapec.stop_gradient(x))
+        y[0] = 7.0
+        return np.sum(x * y)
+
+    for function in (same, jitted):
+        x = X.copy()
+        assert np.array_equal(tapec.grad(lambda x, function=function: changed(x, function))(x), [7.0, 2.0, 3.0])
+        assert np.array_equal(x, X)
+    with pytest.raises(ValueError, match="read-only"):
+        tapec.grad(lambda x: np.sum(x) * writes(tapec.stop_gradient(x)))(X)
+    with pytest.raises(TypeError, match="returned 1 axes, not 0"):
+        tapec.grad(lambda x: np.sum(x) * tapec.opaque(np.cumsum, "f8")(np.ones(2)))(X)
