@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from tapec.bound import BoundDerivative, unbound
+from tapec.bound import BoundDerivative, VectorLast, takes_all_by_position, unbound
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
@@ -81,6 +81,15 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
 
     resolve_wrt(function, wrt)
     given = f if hasattr(f, "__tapec_key__") else None
+    if kind == "hvp" and not takes_all_by_position(function):
+        by = tuple(wrt) if isinstance(wrt, list) else wrt
+        made = VectorLast(
+            function,
+            lambda fixed: _make(fixed, by, kind, options, given),
+            (derivative, f, wrt, kind, options),
+        )
+        setattr(made, "__tapec_lower__", _Inline(function, wrt, kind))  # noqa: B010
+        return made
     from tapec.backend import known_arguments, staleness
 
     same = known_arguments.sharing(function) if given is None else None

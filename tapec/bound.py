@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tapec.backend.carrier import written
+from tapec.backend.carrier import of_count, written
 from tapec.errors import UsageError
 
 Names = Mapping[str, inspect.Parameter]
@@ -67,19 +67,17 @@ class Bound:
         return [*free, *range(len(names), len(names) + count)][:count]
 
     def arguments(
-        self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING, behind: int = 0
+        self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING
     ) -> tuple[Any, ...]:
         """All arguments by position, where a call gives `given` and, by name, `extra`.
 
-        behind  how many of the given ones a derivative takes behind those of the function
         raises  TypeError  as a call would: for an argument too many, given twice or missing
         """
         named = {**self.named, **extra}
         bound = inspect.Signature(list(names.values())).bind_partial(*self.first, **named)
         free = iter(given)
         reached = [name for name, one in names.items() if one.kind in _BY_POSITION][len(self.first) :]
-        reached = reached[: len(given) - behind]
-        if twice := next((name for name in reached if name in named), None):
+        if twice := next((name for name in reached[: len(given)] if name in named), None):
             raise TypeError(f"{self.function.__name__}() got multiple values for argument {twice!r}")
         for name, parameter in names.items():
             if parameter.kind is parameter.VAR_POSITIONAL:
@@ -147,10 +145,9 @@ class Gathered(Bound):
         return [place for k in range(count) if (place := self.place(k)) is not None]
 
     def arguments(
-        self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING, behind: int = 0
+        self, names: Names, given: tuple[Any, ...], extra: Mapping[str, Any] = _NOTHING
     ) -> tuple[Any, ...]:
-        own = len(given) - behind
-        bound = self.signature.bind(*self.first, *given[:own], **{**self.named, **extra})
+        bound = self.signature.bind(*self.first, *given, **{**self.named, **extra})
         bound.apply_defaults()
         found, rest = [], ()
         for name, parameter in _in_order(self.signature):
@@ -158,10 +155,16 @@ class Gathered(Bound):
                 rest = bound.arguments[name]
             else:
                 found.append(bound.arguments[name])
-        return (*found, *rest, *given[own:])
+        return (*found, *rest)
 
     def left(self, names: Names) -> inspect.Signature:
         return inspect.signature(functools.partial(_Signed(self.signature), *self.first, **self.named))
+
+
+def takes_all_by_position(function: types.FunctionType) -> bool:
+    """Whether a call gives all arguments of a function, and by position."""
+    code = function.__code__
+    return not (code.co_flags & inspect.CO_VARARGS or code.co_kwonlyargcount or function.__defaults__)
 
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -252,6 +255,83 @@ def _is_called(f: Any) -> bool:
     return isinstance(inspect.getattr_static(type(f), "__call__", None), types.FunctionType)
 
 
+def with_vector(
+    product: Any, names: Iterable[str], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], Any]:
+    """The arguments by position of a Hessian-vector product without its vector, and that; it may be given as `v`."""
+    if "v" in kwargs and "v" not in names:
+        return args, kwargs.pop("v")
+    if not args:
+        raise TypeError(f"the Hessian-vector product of {product.__name__}() misses its vector")
+    return args[:-1], args[-1]
+
+
+class VectorLast:
+    """A Hessian-vector product of a function some of whose arguments may be left out, or stand behind the others.
+
+    The vector is the last argument by position.  What takes all arguments by position is a derivative of its own: that
+    of the function, or, of one that takes any number, that for each number.
+    """
+
+    kind = "hvp"
+
+    def __init__(self, function: types.FunctionType, make: Callable[[Any], Any], recipe: tuple[Any, ...]) -> None:
+        self.function, self._make, self._recipe = function, make, recipe
+        self._any_number = bool(function.__code__.co_flags & inspect.CO_VARARGS)
+        self._made: dict[int, Any] = {}
+        self._signature = inspect.signature(function, follow_wrapped=False)
+        self._count = len(self._signature.parameters)
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__qualname__, self.__module__ = function.__qualname__, function.__module__
+        self._of(self._count)
+
+    def _of(self, count: int) -> Any:
+        """The derivative for so many arguments."""
+        if count not in self._made:
+            fixed = of_count(self.function, self.function, count) if self._any_number else self.function
+            self._made[count] = self._make(fixed)
+        return self._made[count]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == self._count + 1 and not kwargs and not self._any_number:
+            return self._made[self._count](*args)
+        args, vector = with_vector(self, self._signature.parameters, args, kwargs)
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = (*bound.args, *bound.kwargs.values())
+        return self._of(len(given))(*given, vector)
+
+    @property
+    def reads(self) -> VectorLast:
+        """What compiled code has read: that of all derivatives."""
+        return self
+
+    @property
+    def changed(self) -> bool:
+        """Whether what one of them has read is another value now."""
+        return any(made.reads.changed for made in self._made.values())
+
+    def __getattr__(self, name: str) -> Any:
+        # jitted code, and what differentiates this, meet the derivative that takes all arguments
+        if name.startswith("_made") or self._any_number:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._made[self._count], name)
+
+    def source(self, *types_: Any) -> str:
+        """The generated source for argument types, with the vector's; for no types, all there is."""
+        if types_:
+            text: str = self._of(len(types_) - 1).source(*types_)
+            return text
+        return "\n\n".join(filter(None, (made.source() for made in self._made.values())))
+
+    def __reduce__(self) -> Any:
+        maker, *arguments = self._recipe
+        return maker, tuple(arguments)
+
+    def __repr__(self) -> str:
+        return f"<tapec derivative {self.__name__}>"
+
+
 class BoundDerivative:
     """A derivative of a method, or of another callable that has some of its arguments.
 
@@ -260,15 +340,23 @@ class BoundDerivative:
 
     def __init__(self, derivative: Any, bound: Bound, recipe: tuple[Any, ...]) -> None:
         self.derivative, self.bound, self._recipe = derivative, bound, recipe
-        carrier = getattr(derivative, "py_func", None) or derivative.carrier
+        if isinstance(derivative, VectorLast):
+            carrier = derivative.function
+        else:
+            carrier = getattr(derivative, "py_func", None) or derivative.carrier
         self._parameters = inspect.signature(carrier).parameters
         self.__signature__ = bound.left(self._parameters)
         self.__name__, self.__doc__ = derivative.__name__, derivative.__doc__
         self.__qualname__, self.__module__ = derivative.__qualname__, derivative.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        behind = int(self.derivative.kind == "hvp")
-        return self.derivative(*self.bound.arguments(self._parameters, args, kwargs, behind))
+        if self.derivative.kind != "hvp":
+            return self.derivative(*self.bound.arguments(self._parameters, args, kwargs))
+        own = dict(self._parameters)
+        if not isinstance(self.derivative, VectorLast):
+            own.popitem()
+        args, vector = with_vector(self, own, args, kwargs)
+        return self.derivative(*self.bound.arguments(own, args, kwargs), vector)
 
     def source(self, *types_: Any) -> str:
         """The generated source for argument types of the plain function; for no types, all there is."""

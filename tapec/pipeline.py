@@ -16,6 +16,7 @@ from tapec.backend.boundary import Boundary, combined
 from tapec.backend.callee_text import callees_text
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
+from tapec.errors import UnsupportedSyntax
 from tapec.frontend.alike import lowered_alike
 from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.lower import Lowered, lower
@@ -26,7 +27,23 @@ from tapec.optimise.shapes.versions import OTHER_FORM, Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_limit
 from tapec.results import check_target, is_number, refuse_complex
-from tapec.syntax.core import Assign, Atom, Block, Expr, Function, Name, Note, Op, Raise, Return, Stmt, map_blocks, walk
+from tapec.syntax.core import (
+    Assign,
+    Atom,
+    Block,
+    Expr,
+    Function,
+    If,
+    Name,
+    Note,
+    Op,
+    Raise,
+    Return,
+    Stmt,
+    blocks,
+    map_blocks,
+    walk,
+)
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.forward import forward
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
@@ -368,6 +385,26 @@ def _is_float(value: Atom, types_: dict[str, Type]) -> bool:
     return isinstance(value.value, float)
 
 
+def _check_depth(block: Block, loops: int = 0, depth: int = 1) -> None:
+    """Refuse what Python's own compiler does not take: many loops inside each other, and very deep indentation."""
+    for stmt in block:
+        inside = loops + (not isinstance(stmt, If))
+        inner = blocks(stmt)
+        if inner and (inside > _LOOPS or depth > _DEPTH):
+            raise UnsupportedSyntax(
+                f"the derivative has {inside} loops inside each other, {depth} levels deep",
+                stmt.span,
+                reason=f"Python compiles {_LOOPS} loops inside each other, and {_DEPTH} levels",
+                hint="run over several indices in one loop, with divmod",
+            )
+        for block_ in inner:
+            _check_depth(block_, inside, depth + 1)
+
+
+# CO_MAXBLOCKS of Python's compiler, and the deepest indentation of its tokenizer, less the function's own
+_LOOPS, _DEPTH = 20, 98
+
+
 def _finish(
     core: Function,
     returned: Callable[[tuple[Expr, ...]], str],
@@ -397,6 +434,7 @@ def _finish(
         several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
         several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
     core = tidy(core, frozenset(taken).difference(core.params), options, listener, several, shapes)
+    _check_depth(core.body)
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken

@@ -65,6 +65,14 @@ def _calling(derivative: Any) -> types.FunctionType:
     return made
 
 
+def _shared(function: types.FunctionType) -> types.FunctionType:
+    """The function whose derivatives serve for one: of lambdas made anew, the one that was met before."""
+    load(*CALLS)
+    from tapec.backend import known_arguments
+
+    return known_arguments.sharing(function) or function
+
+
 def _seeded(
     function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, seeds: int, options: Options
 ) -> Any:
@@ -124,7 +132,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
     from tapec.backend.derivative_base import Remade
 
     bound = unbound(f)
-    function = plain_function(bound.function)
+    function = _shared(plain_function(bound.function))
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise UsageError("primals and tangents must be tuples")
     if len(primals) != len(tangents):
@@ -148,7 +156,10 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
         ours, theirs = _flat(primals[k]), _flat(tangents[k])
         if len(ours) != len(theirs):
             raise UsageError(f"the tangent of argument {k} has another structure than the argument")
-        seeds += [_shaped(t, p, f"the tangent of argument {k}") for t, p in zip(theirs, ours, strict=True)]
+        what = f"the tangent of argument {k}"
+        if any((tangent is None) != (primal is None) for tangent, primal in zip(theirs, ours, strict=True)):
+            raise UsageError(f"{what} has None where a number has to be, or a number where there is None")
+        seeds += [_shaped(t, p, what) for t, p in zip(theirs, ours, strict=True) if p is not None]
     made = _seeded(function, "jvp", moving, len(primals), len(seeds), chosen(options))
     value, tangent = made(*primals, *seeds)
     if structures:
@@ -221,7 +232,7 @@ def vjp(
     from tapec.backend.derivative_base import Remade
 
     bound = unbound(f)
-    function = plain_function(bound.function)
+    function = _shared(plain_function(bound.function))
     own = bound.positions(parameters(function), len(primals))
     primals = primals if bound.is_free else bound.arguments(parameters(function), primals)
     plain = _plain(function, primals)

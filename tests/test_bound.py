@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tapec
+from tapec.backend import staleness
 from tapec.errors import TypeMismatch, UndefinedName, UnsupportedSyntax, UnsupportedType, UsageError
 
 X = np.array([0.3, 0.5, -0.2])
@@ -426,6 +427,13 @@ def test_one_derivative_for_one_function():
     def holding(values):
         return lambda x: (x * values).sum()
 
+    # nothing is made anew, or kept, by transforms of a lambda that is made anew
+    kept = len(staleness._made)
+    for _ in range(3):
+        assert tapec.jvp(made(), (2.0,), (1.0,)) == (4.0, 4.0)
+        assert tapec.vjp(made(), 2.0)[1](1.0) == (4.0,)
+    assert len(staleness._made) <= kept + 2
+
     # nothing keeps the array alive
     assert tapec.grad(holding(X)) is not tapec.grad(holding(X))
 
@@ -498,3 +506,151 @@ def test_what_is_read_before_it_is_set_says_where():
     assert gradient(1.0) == 2.0
     with pytest.raises(UnboundLocalError, match=r"before it is set: `return y \* 2.0` in .*unset, test_bound.py"):
         gradient(-1.0)
+
+
+def kept(x, *rest):
+    total = x * x
+    for one in rest:
+        total = total * one + x**3
+    return total
+
+
+def named_alone(x, *, k):
+    return k * x**3
+
+
+def with_default(x, y=2.0):
+    return x**3 * y
+
+
+def with_both(x, *rest, k=1.0, **more):
+    return k * x**3 * len(rest) * len(more)
+
+
+class Cubes:
+    def __init__(self, k):
+        self.k = k
+
+    def cubes(self, x, *rest):
+        return self.k * x**3 * len(rest)
+
+
+# twice by x: the vector is the last argument by position
+@pytest.mark.parametrize(
+    ("f", "args", "named", "wanted"),
+    [
+        (kept, (2.0, 3.0, 4.0), {}, 84.0),
+        (kept, (2.0,), {}, 2.0),
+        (named_alone, (2.0,), {"k": 3.0}, 36.0),
+        (with_default, (2.0,), {}, 24.0),
+        (with_default, (2.0, 3.0), {}, 36.0),
+        (with_default, (2.0,), {"y": 3.0}, 36.0),
+        (with_both, (2.0, 1.0, 1.0), {"k": 3.0, "other": 1.0}, 72.0),
+        (Cubes(2.0).cubes, (2.0, 3.0, 3.0), {}, 48.0),
+        (functools.partial(with_default, y=3.0), (2.0,), {}, 36.0),
+    ],
+)
+def test_hessian_vector_products_take_arguments_in_every_way(f, args, named, wanted):
+    for made in (tapec.hvp(f), pickle.loads(pickle.dumps(tapec.hvp(f)))):
+        assert np.isclose(made(*args, 1.0, **named), wanted)
+        assert np.isclose(made(*args, 2.0, **named), 2.0 * wanted)
+
+
+def test_a_hessian_vector_product_that_lacks_its_vector():
+    for f in (kept, with_default, Cubes(2.0).cubes):
+        with pytest.raises(TypeError, match="misses its vector"):
+            tapec.hvp(f)()
+    made = tapec.hvp(kept)
+    made(2.0, 1.0)
+    assert "kept_hvp" in made.source() and repr(made) == "<tapec derivative kept>"
+
+
+def inner_product(x):
+    return tapec.hvp(with_default)(x, 1.0) + tapec.hvp(kept)(x, 3.0, 1.0)
+
+
+def test_a_vector_that_is_known_inside_differentiated_code():
+    # the second derivatives are 12 x, and 6 + 6 x
+    assert np.isclose(tapec.grad(inner_product)(2.0), 12.0 + 6.0)
+
+
+def test_compiled_products_are_called_from_jitted_code():
+    product = tapec.hvp(with_default)
+
+    @numba.njit
+    def caller(x):
+        return product(x, 2.0, 1.0)
+
+    assert caller(2.0) == 24.0
+
+
+def squared_once(v):
+    return v * v
+
+
+def of_a_dict(x, p):
+    return p["act"](x) * p["s"]
+
+
+def of_a_tuple(x, p):
+    return p[0](x) * p[1]
+
+
+def of_names(x, **p):
+    return p["act"](x) * p["s"]
+
+
+def of_a_nest(x, p):
+    return p["a"][0](x) * p["a"][1]["s"]
+
+
+def chained(x, functions):
+    for one in functions:
+        x = one(x)
+    return x
+
+
+def test_functions_inside_arguments():
+    d = {"act": squared_once, "s": 2.0}
+    assert tapec.grad(of_a_dict)(3.0, d) == 12.0
+    assert tapec.grad(of_a_dict)(3.0, {"act": np.exp, "s": 2.0}) == 2.0 * np.exp(3.0)
+    assert tapec.grad(of_a_dict)(3.0, {"act": lambda z: z**3, "s": 2.0}) == 54.0
+    assert tapec.grad(of_a_tuple)(3.0, (squared_once, 2.0)) == 12.0
+    assert tapec.grad(of_a_tuple)(3.0, (functools.partial(np.power, 2.0), 2.0)) == 16.0 * np.log(2.0)
+    assert tapec.grad(of_names)(3.0, act=squared_once, s=2.0) == 12.0
+    assert tapec.grad(of_a_nest)(3.0, {"a": [squared_once, {"s": 2.0}]}) == 12.0
+    assert np.isclose(tapec.grad(chained)(3.0, [squared_once, np.sin]), 6.0 * np.cos(9.0))
+    assert tapec.hessian(of_a_dict)(3.0, d) == tapec.hvp(of_a_dict)(3.0, d, 1.0) == 4.0
+
+
+def test_none_stands_where_there_is_a_function_in_what_is_differentiated():
+    d = {"act": squared_once, "s": 2.0}
+    assert tapec.grad(of_a_dict, 1)(3.0, d) == {"act": None, "s": 9.0}
+    assert tapec.vjp(of_a_dict, 3.0, d)[1](1.0) == (12.0, {"act": None, "s": 9.0})
+    assert tapec.vjp(tapec.grad(of_a_dict), 3.0, d)[1](1.0) == (4.0, {"act": None, "s": 6.0})
+    assert tapec.jvp(of_a_dict, (3.0, d), (1.0, {"act": None, "s": 1.0})) == (18.0, 21.0)
+    assert tapec.jacobian(of_a_dict, (0, 1))(3.0, d) == (12.0, {"act": None, "s": 9.0})
+    by_x, by_d = tapec.hessian(of_a_dict, (0, 1))(3.0, d)
+    assert by_x == (4.0, {"act": None, "s": 6.0}) and by_d == {"act": None, "s": (6.0, {"act": None, "s": 0.0})}
+    assert tapec.grad(lambda x, p: x * p[0] if p[1] is None else x, 1)(3.0, (2.0, None)) == (3.0, None)
+    assert tapec.grad(lambda x: tapec.grad(of_a_dict, 1)(x, {"act": squared_once, "s": 2.0})["s"])(3.0) == 6.0
+    with pytest.raises(UsageError, match="None where a number has to be"):
+        tapec.jvp(of_a_dict, (3.0, d), (1.0, {"act": None, "s": None}))
+
+
+def by_position_alone(x, /, **named):
+    return x * named["x"]
+
+
+def test_a_name_that_is_given_by_position_alone_is_free():
+    assert tapec.grad(by_position_alone)(2.0, x=5.0) == 5.0
+    with pytest.raises(TypeMismatch, match="`weighted` has no parameter `x` to give by name"):
+        tapec.grad(calls_by_name)(2.0)
+
+
+def weighted(x, /, k):
+    return x * k
+
+
+def calls_by_name(x):
+    return weighted(x=x, k=2.0)

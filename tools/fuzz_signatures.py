@@ -26,7 +26,9 @@ import tapec
 from tools.fuzz import load
 
 HEADER = '''import collections, dataclasses, functools
+import numba
 import numpy as np
+import tapec
 Pair = collections.namedtuple("Pair", ["low", "high"])
 @dataclasses.dataclass
 class Record:
@@ -36,6 +38,15 @@ class Holder:
     def __init__(self, weight): self.weight, self.name = weight, "holder"
 def square(v): return v * v
 plus = lambda z: z + 1.0
+def taped(target, source, args, named):
+    with tapec.GradientTape() as tape:
+        tape.watch(source)
+        value = target(*args, **named)
+    return value, tape.gradient(value, source)
+def called_from_jitted(derivative, args):
+    @numba.njit
+    def caller(*given): return derivative(*given)
+    return caller(*args)
 '''
 # the kinds of arguments: what makes a value of two numbers, and the sum of its squares as text
 KINDS: dict[str, tuple[str, str]] = {
@@ -49,7 +60,12 @@ KINDS: dict[str, tuple[str, str]] = {
     "object": ("Holder({0})", "{v}.weight ** 2"),
     "list": ("[{0}, {1}, {0}]", "({v}[0] ** 2 + {v}[1] ** 2 + {v}[2] ** 2)"),
     "dict": ('{{"a": {0}, "b": np.array([{1}])}}', '({v}["a"] ** 2 + np.sum({v}["b"] ** 2))'),
+    "dict of a function": ('{{"act": square, "a": {0}}}', '{v}["act"]({v}["a"])'),
+    "list of functions": ("[square, plus, {0}]", "({v}[0]({v}[2]) + {v}[1](-1.0))"),
+    "named functions": ("Pair({0}, plus)", "{v}.low ** 2 * {v}.high(0.0)"),
 }
+# those that Numba has types for
+OF_NUMBA = frozenset({"number", "vector", "fortran", "strided", "tuple", "named", "integer", "flag", "none"})
 # what has no derivative: a value, and what it adds
 KNOWN: dict[str, tuple[str, str]] = {
     "none": ("None", "(0.0 if {v} is None else 1.0)"),
@@ -159,11 +175,16 @@ def doubled(value: Any, weight: float) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, float | np.ndarray):
         return 2.0 * weight * value
+    if callable(value):
+        return None
     return {name: doubled(item, weight) for name, item in vars(value).items() if not isinstance(item, str)}
 
 
 def agree(found: Any, expected: Any, like: Any) -> None:
-    """Raise AssertionError unless a gradient has the value, and the caller's own types."""
+    """Raise AssertionError unless a gradient has the value, and the caller's own types; None for functions."""
+    if callable(like):
+        assert found is None, found
+        return
     if isinstance(like, float | np.ndarray):
         assert np.allclose(found, expected, rtol=1e-12), (found, expected)
         assert np.shape(found) == np.shape(expected), (found, expected)
@@ -198,6 +219,10 @@ def check(seed: int, folder: Path) -> None:
         found, by = both(*args, **named)
         assert np.isclose(found, value, rtol=1e-12), ("value", found, value)
         agree(by, gradient, source)
+        if isinstance(source, np.ndarray):
+            found, by = module.taped(target, source, args, named)
+            assert np.isclose(found, value, rtol=1e-12), ("tape", found, value)
+            agree(by, gradient, source)
         assert np.isclose(compiled(*args, **named), value, rtol=1e-12), "function"
         if named or round_:
             continue
@@ -210,15 +235,26 @@ def check(seed: int, folder: Path) -> None:
         assert np.isclose(moved, squares, rtol=1e-12), ("jvp", moved, squares)
         if not isinstance(source, list):
             agree(tapec.jacobian(target)(*args), gradient, source)
-        if not (call.rest or call.default or call.only or call.form == "decorated" or isinstance(source, list)):
-            # the Hessian of a sum of squares is a multiple of the identity
+        gathered = call.rest and call.only
+        if isinstance(target, FunctionType) and not (named or gathered) and OF_NUMBA.issuperset(call.kinds.values()):
+            found, by = module.called_from_jitted(both, args)
+            assert np.isclose(found, value, rtol=1e-12), ("jitted", found, value)
+            agree(by, gradient, source)
+        # the Hessian of a sum of squares is a multiple of the identity
+        if not (call.default or isinstance(source, list)):
             agree(tapec.hvp(target)(*args, source), gradient, source)
+        if isinstance(source, float | np.ndarray):
+            found = tapec.hessian(target)(*args)
+            assert np.shape(found) == np.shape(source) * 2, ("hessian", found)
+            assert np.allclose(np.tensordot(found, source, np.ndim(source)), gradient), ("hessian", found)
 
 
 def leaves(gradient: Any, source: Any) -> list[Any]:
     """The products of a gradient and what it is taken by."""
     if isinstance(source, float | np.ndarray):
         return [gradient * source]
+    if callable(source):
+        return []
     if isinstance(source, dict):
         return [leaf for key in source for leaf in leaves(gradient[key], source[key])]
     if isinstance(source, tuple | list):
@@ -239,7 +275,6 @@ def main(minutes: float, seed: int, count: int | None, keep_going: bool) -> None
             try:
                 check(seed, Path(folder))
             except tapec.errors.UnsupportedType as error:
-                # a function inside `**kwargs`, say
                 refused += 1
                 click.echo(f"seed {seed} is refused: {error}")
             except Exception:

@@ -102,6 +102,8 @@ class Boundary:
                 f"`{label}` is the same array as another argument and is written: it has no gradient of its own",
                 hint="differentiate by one of them, or pass a copy",
             )
+        if whole and isinstance(argument, Static) and not isinstance(argument.obj, int | float | complex | str):
+            return  # None or a function among what is differentiated: None stands there in the gradient
         kind = "a constant" if isinstance(argument, Static) else str(argument)
         raise NotDifferentiable(
             f"`{label}` is {kind}, which has no derivative",
@@ -167,6 +169,8 @@ class Boundary:
         return self.make(None, texts)
 
     def _gradient(self, tree: Any, argument: Any, leaf: Callable[[str], str]) -> str:
+        if tree is None:
+            return "None"
         if isinstance(tree, str):
             return leaf(tree)
         if isinstance(tree, Pair):
@@ -250,7 +254,7 @@ def _renamed(tree: Any, names: dict[str, str]) -> Any:
         return tuple(_renamed(item, names) for item in tree)
     if isinstance(tree, Pair):
         return Pair(names[tree.re], names[tree.im])
-    return names[tree]
+    return None if tree is None else names[tree]
 
 
 def _member(cls: Any, place: int) -> str:

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import linecache
 import types
+from collections.abc import Callable
 from typing import Any
 
 from tapec.errors import UnsupportedType
@@ -30,8 +31,6 @@ def signature_function(function: types.FunctionType, name: str, doc: str, extra:
                 f"`{function.__name__}` has a keyword-only parameter `{param.name}` without default after one with",
                 hint="give it a default",
             )
-        if extra and param.kind is inspect.Parameter.VAR_POSITIONAL:
-            raise UnsupportedType(f"`{function.__name__}` takes extra arguments, and so cannot take one after them")
         if param.default is not inspect.Parameter.empty and not extra:
             namespace[f"default_{param.name}"] = param.default
             text += f"=default_{param.name}"
@@ -48,6 +47,19 @@ def signature_function(function: types.FunctionType, name: str, doc: str, extra:
     made.__module__ = function.__module__
     found: types.FunctionType = made
     return found
+
+
+def of_count(called: Any, function: Callable[..., Any], count: int) -> Any:
+    """A function of `count` arguments by position that calls something with the parameters of `function`."""
+    heads: list[str] = []
+    named: list[str] = []
+    for name, parameter in inspect.signature(function, follow_wrapped=False).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            heads += [f"{name}_{k}" for k in range(count - len(heads))]
+        else:
+            heads.append(name)
+            named += [f"{name}={name}"] if parameter.kind is parameter.KEYWORD_ONLY else []
+    return written(called, function, heads, heads[: len(heads) - len(named)], named)
 
 
 def written(called: Any, carrier: Any, heads: list[str], passed: list[str], named: list[str], **names: Any) -> Any:

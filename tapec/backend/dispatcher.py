@@ -23,7 +23,7 @@ from numba.core.registry import cpu_target
 import tapec_runtime
 from tapec.backend import cache, jit, lean, named_tuple_classes, repeated_arguments, staleness
 from tapec.backend.argument_types import argument_types
-from tapec.backend.carrier import written
+from tapec.backend.carrier import of_count
 from tapec.backend.derivative_base import Build, Remade, call_structured, read_by, remake
 from tapec.backend.fingerprint import Request
 from tapec.backend.interpreted import Interpreted
@@ -189,7 +189,7 @@ class Derivative(Remade, Dispatcher):
     def _call_known(self, known: dict[int, Any], args: list[Any]) -> Any:
         if self._variadic and max(known) >= len(self._names) - 1:
             # Numba takes extra arguments as one tuple, in which nothing can be left out
-            return self._of_count(len(args) - (self.kind == "hvp"))._call_known(known, args)
+            return self._of_count(len(args))._call_known(known, args)
         return super()._call_known(known, args)
 
     @functools.cached_property
@@ -201,9 +201,7 @@ class Derivative(Remade, Dispatcher):
         if count not in self._of_counts:
             maker, called, wrt, kind, options = self._recipe
             positions, single = self.sources
-            *names, extra = self._names[: len(self._names) - (kind == "hvp")]
-            names += [f"{extra}_{k}" for k in range(count - len(names))]
-            fixed = written(called, self.py_func, names, names, [])
+            fixed = of_count(called, self.py_func, count)
             self._of_counts[count] = maker(fixed, positions[0] if single else positions, kind, options)
         return self._of_counts[count]
 

@@ -27,7 +27,10 @@ def argument(numba_type: Any, label: str) -> Any:
     if isinstance(numba_type, nt.BaseTuple):
         structure: Any = numba_type
         items = tuple(argument(item, label) for item in structure.types)
-        return Tup(items, structure.instance_class) if isinstance(numba_type, nt.BaseNamedTuple) else Tup(items)
+        cls = structure.instance_class if isinstance(numba_type, nt.BaseNamedTuple) else None
+        known = getattr(cls, "known_items", {})
+        items = tuple(Static(known[k]) if k in known else item for k, item in enumerate(items))
+        return Tup(items, getattr(cls, "stands_for", cls))
     if isinstance(numba_type, nt.Dispatcher):
         return Static(numba_type.dispatcher)
     if isinstance(numba_type, nt.Function):

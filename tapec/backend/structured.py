@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tapec.backend import object_arguments
+from tapec.backend.known_arguments import canonical, is_known
 from tapec.errors import UnsupportedType, UsageError
 from tapec_runtime.variables import Variable
 
@@ -39,19 +40,38 @@ def _plain(value: Any, label: str) -> Any:
     if isinstance(value, Variable):
         return value.value()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_plain(item, label) for item in value))
+        return _with_known(type(value), value, label)
     if isinstance(value, list | dict):
         _check_own(value, label)
     if isinstance(value, list | tuple):
-        return tuple(_plain(item, label) for item in value)
+        return _with_known(None, value, label)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return _mapping(tuple(value))(*(_plain(item, label) for item in value.values()))
+        return _with_known(_mapping(tuple(value)), value.values(), label)
     if isinstance(value, dict | set | frozenset):
         raise UnsupportedType(
             f"`{label}` is a {type(value).__name__}, which is not supported as an argument",
             hint="pass a tuple, a dataclass, or a dict with strings as keys",
         )
     return object_arguments.plain(value, label, _plain) if object_arguments.is_object(value) else value
+
+
+def _with_known(cls: Any, items: Any, label: str) -> Any:
+    """Items as a tuple, or as the named tuple `cls`; functions and the like among them are in the class alone."""
+    known = tuple((k, canonical(item)) for k, item in enumerate(items) if is_known(item))
+    if not known:
+        converted = tuple(_plain(item, label) for item in items)
+        return cls(*converted) if cls is not None else converted
+    places = dict(known)
+    made = _knowing(cls, len(items), known)
+    return made(*(None if k in places else _plain(item, label) for k, item in enumerate(items)))
+
+
+@functools.lru_cache(maxsize=512)
+def _knowing(cls: Any, count: int, known: tuple[tuple[int, Any], ...]) -> Any:
+    """The named tuple that stands for a tuple, or for `cls`, with items that are known while compiling."""
+    made = object_arguments.stand_in("Known", [f"item_{k}" for k in range(count)])
+    made.stands_for, made.known_items = cls, dict(known)
+    return made
 
 
 def _check_own(value: Any, label: str) -> None:
@@ -84,7 +104,7 @@ def like(original: Any, found: Any) -> Any:
 def result_like(kind: str, result: Any, sources: list[Any], single: bool) -> Any:
     """The result of a derivative of some kind, with its gradients in the structure of their sources."""
     if kind in ("jacobian", "jacfwd", "jacrev", "hessian"):
-        return _blocks_like(result, {type(plain(source, "")): source for source in sources})
+        return _blocks_like(result, {_class_of(source): source for source in sources})
     if kind not in ("grad", "value_and_grad", "vjp", "hvp"):
         return result
     gradients = result[1] if kind in ("value_and_grad", "vjp") else result
@@ -105,7 +125,13 @@ def returned(value: Any, given: Sequence[Any], derivative: Any = None) -> Any:
         if all(position < len(given) for position in positions):
             return result_like(derivative.kind, value, [given[position] for position in positions], single)
     stood = [one for one in given if isinstance(one, dict) or object_arguments.is_object(one)]
-    return _blocks_like(value, {type(plain(one, "")): one for one in stood})
+    return _blocks_like(value, {_class_of(one): one for one in stood})
+
+
+def _class_of(source: Any) -> Any:
+    """The class that results have where an argument stands."""
+    made = type(plain(source, ""))
+    return getattr(made, "stands_for", made)
 
 
 def matched(value: Any, pattern: Any, what: str) -> Any:

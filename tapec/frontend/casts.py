@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.errors import UnsupportedSyntax
-from tapec.frontend import elementwise
+from tapec.frontend import elementwise, run_text
 from tapec.frontend.call_arguments import Args, Kwargs, argument, dtype_of
 from tapec.frontend.complex_arithmetic import converted
 from tapec.frontend.creation import copy
@@ -34,9 +33,12 @@ def caster(dtype: str) -> Any:
             return converted(ev, number(0), dtype)
         value = args[0]
         if isinstance(value, Static) and isinstance(value.obj, str):
-            if isinstance(value.obj, Template):
-                ev.fail(UnsupportedSyntax, "cannot read a number from text that only the run knows", node)
-            return _parsed(ev, value.obj, float if dtype.startswith("float") else int)
+            kind = float if dtype.startswith("float") else int
+            if not isinstance(value.obj, Template):
+                return _parsed(ev, value.obj, kind)
+            if ev.deciding and ev.trying:
+                return _parsed(ev, run_text.settled(ev, value.obj, node), kind)
+            return run_text.asked(ev, value.obj, kind, "f8" if kind is float else "i8", node)
         if dtype == "bool" and not is_array(value) and not is_complex_array(value):
             return ev.truth(value, node)
         if isinstance(value, Sym) and isinstance(value.atom, Const):

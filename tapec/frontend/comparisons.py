@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+import operator
 import types
 from typing import Any
 
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import dicts, elementwise
+from tapec.frontend import dicts, elementwise, run_text
 from tapec.frontend.class_tests import may_be_same
 from tapec.frontend.conditions import junction, truth
 from tapec.frontend.evaluator import Evaluator
@@ -38,12 +39,24 @@ from tapec.frontend.values import (
     describe,
     is_none,
     is_scalar,
+    known_text,
     number,
     plain_number,
     with_keys,
 )
 from tapec.syntax.core import Const, Op
 from tapec.syntax.types import BOOL, Text
+
+_COMPARED: dict[type, Any] = {
+    gast.Eq: operator.eq,
+    gast.NotEq: operator.ne,
+    gast.Lt: operator.lt,
+    gast.LtE: operator.le,
+    gast.Gt: operator.gt,
+    gast.GtE: operator.ge,
+    gast.In: lambda item, container: item in container,
+    gast.NotIn: lambda item, container: item not in container,
+}
 
 
 def compare(ev: Evaluator, node: gast.Compare) -> Value:
@@ -77,7 +90,7 @@ def comparison(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> 
     unknown = any(isinstance(side, Static) and isinstance(side.obj, Template) for side in (left, right))
     # no text is None, whatever it says
     if unknown and not (isinstance(op, gast.Is | gast.IsNot) and (is_none(left) or is_none(right))):
-        ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node)
+        return _texts_compared(ev, op, left, right, node)
     if isinstance(op, gast.Is | gast.IsNot) and isinstance(left, MaybeNone) and is_none(right):
         there = ev.known(Sym(left.present, BOOL), node)
         return there if isinstance(op, gast.IsNot) else ev.op("not", there)
@@ -173,6 +186,28 @@ def _identical(ev: Evaluator, left: Value, right: Value, node: Any) -> bool:
 
 # what the objects of a running program are held to, element by element
 _CONTAINERS = (str, bytes, tuple, set, frozenset, dict, range, types.MappingProxyType)
+
+
+def _texts_compared(ev: Evaluator, op: Any, left: Value, right: Value, node: Any) -> Sym:
+    """A comparison of texts, of which only the run knows one at least."""
+    compared = _COMPARED.get(type(op))
+    one, other = (side.obj if isinstance(side, Static) else None for side in (left, right))
+    if isinstance(right, Tup) and isinstance(op, gast.In | gast.NotIn):
+        other = tuple(map(known_text, right.items))
+    known = isinstance(other, str) or (isinstance(other, tuple) and None not in other)
+    if compared is None or not isinstance(one, str) or not known:
+        ev.fail(UnsupportedSyntax, "cannot compare text that only the run knows", node, hint="compare with text")
+    if not isinstance(other, Template):
+        assert isinstance(one, Template)
+        return run_text.asked(ev, one, lambda text: compared(text, other), "b1", node)
+    if not isinstance(one, Template):
+        return run_text.asked(ev, other, lambda text: compared(one, text), "b1", node)
+    count = len(one.holes)
+    first, second = one.make, other.make
+    if first is None or second is None:
+        return run_text.asked(ev, one if first is None else other, bool, "b1", node)
+    both = Template.of(one, (*one.holes, *other.holes), lambda *given: (first(*given[:count]), second(*given[count:])))
+    return run_text.asked(ev, both, lambda pair: compared(*pair), "b1", node)
 
 
 def _contains(ev: Evaluator, container: Value, item: Value, node: Any) -> Sym:

@@ -8,7 +8,7 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch
-from tapec.frontend import complex_arithmetic, elementwise
+from tapec.frontend import complex_arithmetic, elementwise, run_text
 from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import DeadCode, Evaluator
 from tapec.frontend.optional import present
@@ -23,6 +23,7 @@ from tapec.frontend.values import (
     Poison,
     Static,
     Sym,
+    Template,
     Tup,
     Unseen,
     Value,
@@ -56,6 +57,8 @@ def truth(ev: Evaluator, value: Value, node: Any = None) -> Sym:
             return complex_arithmetic.truth(ev, value)
         case Tup(items=items):
             return number(bool(items))
+        case Static(obj=Template() as text):
+            return run_text.asked(ev, text, bool, "b1", node)
         case Static(obj=obj):
             return number(bool(obj))
         case Lst():

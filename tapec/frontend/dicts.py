@@ -12,6 +12,7 @@ from typing import Any
 import gast
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend import run_text
 from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import refuse_change
@@ -73,6 +74,8 @@ def key_of(ev: Evaluator, index: Value, node: Any) -> Any:
         index = ev.known(index, node)
         if index.constant is not None:
             return index.constant
+    if isinstance(index, Static) and isinstance(index.obj, Template) and index.obj.make is not None and ev.deciding:
+        return run_text.settled(ev, index.obj, node)
     if isinstance(index, Static) and not isinstance(index.obj, Template):
         if ev.live is not None:
             ev.live.asked(index.obj)

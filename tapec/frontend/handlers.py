@@ -69,6 +69,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.known import refuse_change
 from tapec.frontend.list_methods import list_method
 from tapec.frontend.rings import roll
+from tapec.frontend.run_text import format_, str_
 from tapec.frontend.shapes import (
     expand_dims,
     flatten,
@@ -200,6 +201,8 @@ SPECIAL: dict[Any, Any] = {
     np.ndenumerate: ndenumerate,
     np.dtype: dtype_attribute,
     len: len_,
+    str: str_,
+    format: format_,
     range: range_,
     numba.prange: prange,
     checkpoints.checkpointed: checkpointed,

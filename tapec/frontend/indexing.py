@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import dicts
+from tapec.frontend import dicts, run_text
 from tapec.frontend.allocation import dim
 from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.elementwise import element
@@ -35,6 +36,7 @@ from tapec.frontend.values import (
     Slice,
     Static,
     Sym,
+    Template,
     Tup,
     Unseen,
     Value,
@@ -70,6 +72,8 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, Unseen):
         return owner
     owner = present(ev, owner)
+    if isinstance(index, Static) and isinstance(index.obj, Template):
+        return _item_by_text(ev, owner, index.obj, node)
     if isinstance(owner, Tup):
         return tuple_item(ev, owner.items, index, node, owner)
     if isinstance(owner, Lst):
@@ -99,6 +103,52 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         if any(is_advanced(sub) for sub in subs):
             return gather(ev, owner, subs, node)
         return viewed(ev, owner, subs, node)
+
+
+def _item_by_text(ev: Evaluator, owner: Value, text: Template, node: Any) -> Value:
+    """The item of a dict under a key that only the run knows, such as `f"w{i}"`: each that it can be is compared."""
+    if ev.deciding and text.make is not None:
+        return load(ev, owner, Static(run_text.settled(ev, text, node)), node)
+    keys: Any = mapping(owner) or {}
+    if isinstance(owner, Dct):
+        keys = dicts.keys_of(ev, owner, node)
+    elif isinstance(owner, Static) and isinstance(owner.obj, dict):
+        keys = owner.obj
+    found = sorted(run_text.places(text, keys).items())
+    if not found:
+        message = f"a key of a dict is {str(text)!r}, which only the run knows"
+        hint = "write the keys out, or keep the items in a list"
+        ev.fail(UnsupportedSyntax, message, node, reason=f"no key of {describe(owner)} is of that kind", hint=hint)
+
+    def is_at(place: tuple[int, ...]) -> Sym:
+        tests = [ev.op("==", hole, number(one)) for hole, one in zip(text.holes, place, strict=True)]
+        return functools.reduce(lambda one, other: ev.op("and", one, other), tests)
+
+    def choose(position: int) -> Value:
+        place, key = found[position]
+        if position == len(found) - 1:
+            return load(ev, owner, Static(key), node)
+        item = lambda: load(ev, owner, Static(key), node)  # noqa: E731
+        return ev.select(is_at(place), item, lambda: choose(position + 1), node)
+
+    if not _is_one_of(ev, text.holes, [place for place, _ in found]):
+        known = functools.reduce(lambda one, other: ev.op("or", one, other), [is_at(place) for place, _ in found])
+        side: list[Any] = []
+        outer, ev.block = ev.block, side
+        ev.raise_("KeyError", str(text))
+        ev.block = outer
+        ev.emit(OpenIf(ev.op("not", known).atom, side, [], ev.span))
+    return choose(0)
+
+
+def _is_one_of(ev: Evaluator, holes: tuple[Sym, ...], places: list[tuple[int, ...]]) -> bool:
+    """Whether a counter of a loop is one of some numbers."""
+    if len(holes) != 1 or not isinstance(holes[0].atom, Name):
+        return False
+    match ev.counters.get(holes[0].atom.id):
+        case (Const(value=int() as first), Const(value=int() as last)):
+            return set(range(first, last)) <= {place for (place,) in places}
+    return False
 
 
 @contextmanager

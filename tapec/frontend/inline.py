@@ -289,13 +289,15 @@ def bind_arguments(
     elif extra:
         ev.fail(TypeMismatch, f"`{name}` takes {len(positional)} arguments, not {len(args)}", node)
     keyword_only = [arg.id for arg in spec.kwonlyargs]
+    by_name = [*(arg.id for arg in spec.args), *keyword_only]
     if spec.kwarg is not None:
-        more = {key: value for key, value in kwargs.items() if key not in (*positional, *keyword_only)}
+        more = {key: value for key, value in kwargs.items() if key not in by_name}
         env[spec.kwarg.id] = new_dict(ev, more)
         kwargs = {key: value for key, value in kwargs.items() if key not in more}
     for key, value in kwargs.items():
-        if key not in positional and key not in keyword_only:
-            ev.fail(TypeMismatch, f"`{name}` has no parameter `{key}`", node)
+        if key not in by_name:
+            by_position = " to give by name" if key in positional else ""
+            ev.fail(TypeMismatch, f"`{name}` has no parameter `{key}`{by_position}", node)
         if key in env:
             ev.fail(TypeMismatch, f"`{name}` gets two values for `{key}`", node)
         env[key] = value

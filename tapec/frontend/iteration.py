@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapec.errors import UnsupportedSyntax
-from tapec.frontend import allocation, dicts, indexing, subscripts
+from tapec.frontend import allocation, dicts, indexing, run_text, subscripts
 from tapec.frontend.complex_arithmetic import each, lead
 from tapec.frontend.evaluator import Evaluator, Raised
 from tapec.frontend.values import (
@@ -40,15 +40,11 @@ from tapec.syntax.types import Array
 _ENDLESS = 2**62
 
 
-def _refuse_template(ev: Evaluator, obj: Any, node: Any) -> None:
-    if isinstance(obj, Template):
-        ev.fail(UnsupportedSyntax, "the letters of this text are what only the run knows", node)
-
-
 def iterable(ev: Evaluator, value: Value, node: Any) -> Value:
     """What text, or an object of a class with an `__iter__` of its own, gives to a loop; other values as they are."""
     if isinstance(value, Static) and isinstance(value.obj, str):
-        _refuse_template(ev, value.obj, node)
+        if isinstance(value.obj, Template):
+            value = Static(run_text.settled(ev, value.obj, node))
         return Tup(tuple(Static(letter) for letter in value.obj))
     if ev.live is None or not isinstance(value, Static | Instance):
         return value
@@ -263,8 +259,9 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
             return length(ev, value, node)
         case Dct():
             return number(len(dicts.keys_of(ev, value, node)))
+        case Static(obj=Template() as text):
+            return run_text.asked(ev, text, len, "i8", node)
         case Static(obj=str() | tuple() | list() | dict() as obj):
-            _refuse_template(ev, obj, node)
             return number(len(obj))
     own = ev.live.operator("__len__", [value], node) if ev.live is not None else None
     method = inspect.getattr_static(type(value.obj), "__len__", None) if isinstance(value, Static) else None

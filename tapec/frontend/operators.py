@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from tapec.errors import TypeMismatch, UndefinedName, UnsupportedType
+from tapec.errors import TapecError, TypeMismatch, UndefinedName, UnsupportedType
 from tapec.frontend import (
     complex_arithmetic,
     containers,
@@ -20,6 +20,7 @@ from tapec.frontend import (
     indexing,
     integer_checks,
     numba_types,
+    run_text,
 )
 from tapec.frontend.conditions import truth
 from tapec.frontend.evaluator import DeadCode, Evaluator, Frame
@@ -46,6 +47,7 @@ from tapec.frontend.values import (
     is_array,
     is_none,
     is_scalar,
+    known_text,
     number,
     plain_number,
     static_int,
@@ -194,15 +196,20 @@ def binary(ev: Evaluator, fn: str, left: Value, right: Value, node: Any = None) 
     if isinstance(left, Lst) or isinstance(right, Lst):
         return ev.list_arithmetic(fn, left, right, node)
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str):
+        if isinstance(right.obj, str) and Template in (type(left.obj), type(right.obj)) and fn == "+":
+            return Static(run_text.joined((left.obj, right.obj)))
+        if isinstance(right.obj, Template) and fn == "%":
+            return Static(Template(left.obj))
         try:
             made = numba_types.OPERATORS[fn](left.obj, right.obj)
-            partly = Template in (type(left.obj), type(right.obj))
-            return Static(Template(made) if partly else made)
+            return Static(Template(made) if isinstance(left.obj, Template) else made)
         except (TypeError, KeyError):
             ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
     if fn == "@":
         return ev.matmul(left, right, node)
     if isinstance(left, Static) or isinstance(right, Static):
+        if isinstance(left, Static) and isinstance(left.obj, str) and fn == "%":
+            return Static(run_text.percent(ev, left.obj, right.items if isinstance(right, Tup) else (right,)))
         if isinstance(left, Static) and isinstance(left.obj, str):
             return Static(Template(f"{left.obj}{{}}"))
         ev.fail(TypeMismatch, f"cannot compute `{fn}` of {describe(left)} and {describe(right)}", node)
@@ -301,7 +308,6 @@ def closure(ev: Evaluator, node: Any) -> Func:
 def joined_string(ev: Evaluator, node: Any) -> Value:
     """The text, if all of it is known; else a template, with what the run would fill in as it was written."""
     parts: list[str] = []
-    known = True
     for part in node.values:
         if isinstance(part, gast.Constant):
             parts.append(str(part.value))
@@ -310,11 +316,27 @@ def joined_string(ev: Evaluator, node: Any) -> Value:
         if shown is not None:
             parts.append(shown)
             continue
-        known = False
         span = ev.where(part.value)
         inside = getattr(part.value, "id", None) or (span.text[span.column : span.end_column] if span else "...")
-        parts.append("{" + inside + "}")
-    return Static("".join(parts) if known else Template("".join(parts)))
+        parts.append(_of_run(ev, part, "{" + inside + "}"))
+    return Static(run_text.joined(parts))
+
+
+def _of_run(ev: Evaluator, part: Any, shown: str) -> str:
+    """The text of a part of an f-string; `shown` stands for what only the run knows."""
+    spec = "" if part.format_spec is None else known_text(joined_string(ev, part.format_spec))
+    if spec is None:
+        return Template(shown)
+    if ev.live is not None:
+        return run_text.of_value(ev, ev.expr(part.value), shown, spec, part.conversion)
+    state, count = ev.snapshot(), len(ev.block)
+    try:
+        return run_text.of_value(ev, ev.expr(part.value), shown, spec, part.conversion)
+    except TapecError:
+        # it may be no more than a message
+        ev.restore(state)
+        del ev.block[count:]
+        return Template(shown)
 
 
 def _formatted(ev: Evaluator, part: Any) -> str | None:

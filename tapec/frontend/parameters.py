@@ -46,6 +46,8 @@ PARAMETERS: dict[Callable[..., Any], str] = {
     np.where: "condition x y",
     np.ndenumerate: "arr",
     len: "obj",
+    str: "object",
+    format: "value format_spec",
     range: "start stop step",
     enumerate: "iterable start",
     zip: "* strict",

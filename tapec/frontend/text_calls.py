@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapec.errors import UnsupportedFunction
+from tapec.frontend import run_text
 from tapec.frontend.attributes import wrap
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.suspended import Generator
@@ -24,8 +25,19 @@ def text_method(
         else:
             return _structured(ev, getattr(text, method.__name__)(*given, **named))
     if method.__name__ == "format":
-        return Static(Template(text))
+        return Static(run_text.filled(ev, text, args, kwargs))
     if isinstance(text, Template):
+        try:
+            given = [_plain(ev, value, node) for value in args]
+            named = {key: _plain(ev, value, node) for key, value in kwargs.items()}
+        except _Unknown:
+            given, named = [], {}
+        else:
+            found = run_text.method(ev, text, method.__name__, given, named, node)
+            if found is not None:
+                return found
+            if text.make is not None and ev.deciding:
+                return _structured(ev, getattr(run_text.settled(ev, text, node), method.__name__)(*given, **named))
         ev.fail(UnsupportedFunction, f"cannot call `{method.__name__}` of text that only the run knows", node)
     return None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +153,29 @@ class NumberClass(Static):
 
 
 class Template(str):
-    """Text with places that only the run could fill: good for the message of an exception, and nothing else."""
+    """Text with places that the run fills; it shows what the user wrote there.
+
+    holes  the numbers that it is made of;  make  makes it of them; None where it is good for a message alone
+    """
+
+    holes: tuple[Sym, ...] = ()
+    make: Callable[..., Any] | None = None
+
+    @classmethod
+    def of(cls, shown: str, holes: tuple[Sym, ...], make: Callable[..., Any]) -> Template:
+        made = cls(shown)
+        made.holes, made.make = holes, make
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Template) or not str.__eq__(self, other):
+            return False
+        return (self.make is None and other.make is None) or (self.holes == other.holes and self.make is other.make)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
 
 def known_text(value: Value | None) -> str | None:

@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tapec.rules.arrays_common import AXES, by_lane, common_dtype, flat, float_type, kept, within
+from tapec.rules.arrays_common import (
+    AXES,
+    by_lane,
+    common_dtype,
+    flat,
+    float_type,
+    kept,
+    known,
+    stop_gradient,
+    within,
+)
 from tapec.rules.arrays_reduce import mean
 from tapec.rules.arrays_shape import atleast_2d, broadcast_shapes, concatenate
 
@@ -108,8 +118,34 @@ def _length(a, before, inner, after):
     for k in np.ndindex(inner):
         x = a[before + k + after]
         total += x * x
+    low, high = (np.float32(1e-28), np.float32(1e28)) if a.dtype == np.float32 else (1e-280, 1e280)
+    return np.sqrt(total) if low < total and total < high else _far_length(a, before, inner, after, total)
+
+
+def _far_length(a, before, inner, after, total):
+    """The length of a lane whose sum of squares leaves the range of its type; its derivatives are those by the sum."""
+    scale, root = _scales(a.dtype, total > 1)
+    size = a.dtype.type(0)
+    for k in np.ndindex(inner):
+        x = stop_gradient(a[before + k + after]) * scale
+        size += x * x
+    if size > 0:
+        length = np.sqrt(size) / scale
+        scaled = length * root
+        return known(length, np.sqrt(known(scaled * scaled, total * root * root)) / root)
     # at 0 the square root has no derivative; 0 is the middle of what the norm may have there; there is no second one
-    return np.sqrt(total) if total > 0 else total**1.5
+    return total**1.5
+
+
+def _scales(dtype, large):
+    """What brings all squares into the range of a type, and a number whose square is in it that brings most there."""
+    if dtype == np.float32:
+        if large:
+            return np.float32(2.0**-90), np.float32(2.0**-65)
+        return np.float32(2.0**90), np.float32(2.0**63)
+    if large:
+        return 2.0**-600, 2.0**-513
+    return 2.0**600, 2.0**511
 
 
 def _absolute_sum(a, before, inner, after):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import LoweringError
+from tapec.frontend import run_text
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.match_statement import has_attribute
 from tapec.frontend.values import NONE, Func, Instance, Static, Sym, Template, Tup, Value, describe, number
@@ -154,7 +155,7 @@ class ObjectCalls:
         value = args[0] if args else Static("")
         obj = value.obj if isinstance(value, Static) else getattr(value, "constant", None)
         known = isinstance(obj, str | int | np.dtype) and not isinstance(obj, Template | enum.Enum)
-        return Static(str(obj) if known else Template("{...}"))
+        return Static(str(obj) if known else run_text.of_value(ev, value, "{...}"))
 
     def _partial(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return Static(PartialObject(args[0], [ev.materialise(arg) for arg in args[1:]], kwargs))

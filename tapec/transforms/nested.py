@@ -19,7 +19,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Static, Sym, Tup, Value, describe, static_int
-from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes, written_in
+from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.nested_memory import separate
@@ -143,11 +143,18 @@ def _product(
     """Write a Hessian-vector product; its parts by source."""
     unique = tuple(dict.fromkeys(sources))
     made = directed(core, unique, constants, ev.prepare is not None)
-    given = leaves(ev, vector, node)
+    given = leaves(ev, _with_names(ev, vector), node)
     if len(given) != len(sources):
         ev.fail(UnsupportedSyntax, "the vector has another structure than the gradient", node)
     vectors = dict(zip(sources, given, strict=True))
     return dict(zip(unique, splice(ev, with_tangents(ev, made, core, unique, vectors)), strict=True))
+
+
+def _with_names(ev: Evaluator, value: Value) -> Value:
+    """A value whose numbers that are known while compiling have names."""
+    if isinstance(value, Tup):
+        return Tup(tuple(_with_names(ev, item) for item in value.items), value.cls)
+    return ev.assign(value.atom, value.type) if isinstance(value, Sym) and isinstance(value.atom, Const) else value
 
 
 def with_tangents(
@@ -335,15 +342,18 @@ def container(ev: Evaluator, like: Value, items: dict[Any, Value]) -> Value:
     return made
 
 
-def leaves(ev: Evaluator, value: Value, node: Any) -> list[str]:
+def leaves(ev: Evaluator, value: Value, node: Any, inside: bool = False) -> list[str]:
+    """The names of the numbers and arrays of a value; `inside`: one that a container holds."""
     if (held := contents(ev, value)) is not None:
-        return [leaf for item in held.values() for leaf in leaves(ev, item, node)]
+        return [leaf for item in held.values() for leaf in leaves(ev, item, node, True)]
     if isinstance(value, Tup):
-        return [leaf for item in value.items for leaf in leaves(ev, item, node)]
+        return [leaf for item in value.items for leaf in leaves(ev, item, node, True)]
     if isinstance(value, Complex):
         return [leaf for part in parts(value) for leaf in leaves(ev, part, node)]
     if isinstance(value, Sym) and isinstance(value.atom, Name) and value.type.is_float:
         return [value.atom.id]
+    if inside and isinstance(value, Static) and not isinstance(value.obj, int | float | complex | str):
+        return []  # None or a function among what is differentiated: None stands there in the gradient
     ev.fail(NotDifferentiable, f"{describe(value)} has no derivative", node, hint="pass it as a float")
 
 
@@ -377,5 +387,7 @@ def rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
         return Tup(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
     if isinstance(value, Complex):
         return _joined(ev, *(rebuild(ev, part, bars) for part in parts(value)))
+    if isinstance(value, Static):
+        return Static(None)
     assert isinstance(value, Sym) and isinstance(value.atom, Name)
     return bars[value.atom.id]

@@ -335,7 +335,8 @@ class _Liveness:
                 sides = self.block(body, live, at_break) | self.block(orelse, live, at_break)
                 return sides | frozenset(reads(stmt))
             case For(body=body) | Loop(body=body):
-                head = live if isinstance(stmt, For) else frozenset()
+                # what was found for a loop around it, which reads no less by now: nests take no longer for it
+                head = self.head.get(stmt.key, frozenset()) | (live if isinstance(stmt, For) else frozenset())
                 while True:
                     before = self.block(body, head, live) - set(writes(stmt))
                     if before <= head:

@@ -81,8 +81,48 @@ def pulls_back_into_mixed_structures():
 
 
 @misuse
-def vector_after_extra_arguments():
-    tapec.hvp(lambda *x: x[0])(1.0, 1.0)
+def a_tangent_with_a_hole():
+    tapec.jvp(lambda x, p: x * p[0], (1.0, (1.0, None)), (1.0, (None, None)))
+
+
+def seven_loops(x, a):
+    s = 0.0
+    for i in range(a):
+        for j in range(i):
+            for k in range(j):
+                for l in range(k):
+                    for m in range(l):
+                        for n in range(m):
+                            for o in range(n):
+                                s += x[o] * x[a]
+    return s
+
+
+def fourteen_loops(x, a):
+    s = 0.0
+    for i in range(a):
+        for j in range(i):
+            for k in range(j):
+                for l in range(k):
+                    for m in range(l):
+                        for n in range(m):
+                            for o in range(n):
+                                s += seven_loops(x, o) * x[a]
+    return s
+
+
+@refused(VECTOR, 2)
+def more_loops_inside_each_other_than_python_compiles(x, a):
+    s = 0.0
+    for i in range(a):
+        for j in range(i):
+            for k in range(j):
+                for l in range(k):
+                    for m in range(l):
+                        for n in range(m):
+                            for o in range(n):
+                                s += fourteen_loops(x, o) * x[a]
+    return s
 
 
 def own_slope(x, n):

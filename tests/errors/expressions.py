@@ -254,7 +254,7 @@ def a_formatted_string(x):
 
 @refused(1.0)
 def a_compared_formatted_string(x):
-    return x if f"{x}" == "1.0" else 0.0
+    return x if f"{x!r}" == "1.0" else 0.0
 
 
 @refused(1.0)

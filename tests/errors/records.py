@@ -98,18 +98,30 @@ def whether_there_is_an_attribute_by_text_of_the_run(m, x, n):
 
 
 @refused(1.0, 12)
-def length_of_text_of_the_run(x, n):
-    return x * len(f"{n}")
+def length_of_the_text_of_an_array(x, n):
+    return x * len(f"{(n, n)}")
 
 
 @refused(1.0, 12)
-def number_in_text_of_the_run(x, n):
-    return x * float(f"{n}")
+def letters_of_text_of_the_run(x, n):
+    for letter in f"{n}":
+        x = x * float(letter)
+    return x
 
 
 @refused(1.0, 12)
-def changed_text_of_the_run(x, n):
-    return x * len(f"{n}.".replace(".", ""))
+def parts_of_text_of_the_run(x, n):
+    return x * float(f"{n}.".split(".")[0])
+
+
+@refused(1.0, 12)
+def text_of_the_run_among_numbers(x, n):
+    return x if f"{n}" in (12, 13) else x * x
+
+
+@refused(1.0, {"a": 1.0}, 1)
+def a_key_of_the_run(x, d, n):
+    return x * d[f"b{n}"]
 
 
 class Vector(NamedTuple):

@@ -45,6 +45,14 @@ def tangent(rule: Rule, values: dict, directions: dict) -> float:
     return evaluate(rule.tangent, y=primal(rule, values), **values, **named)
 
 
+def along(rule: Rule, values: dict, name: str) -> float:
+    """`dy` in forward mode, along one parameter."""
+    y = primal(rule, values)
+    one = type(y)(1.0)
+    named = {tangent_name(p): one if p == name else 0 * one for p in rule.params}
+    return evaluate(rule.forward, y=y, **values, **named)
+
+
 def adjoints(rule: Rule, values: dict, y_bar: float = 1.0) -> list:
     """What `y_bar` adds to the adjoint of each parameter."""
     y = primal(rule, values)

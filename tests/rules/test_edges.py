@@ -11,7 +11,7 @@ import pytest
 
 import tapec
 from tapec.rules import RULES
-from tests.rules.evaluation import adjoints, primal
+from tests.rules.evaluation import adjoints, along, primal
 from tests.rules.references import REFERENCES
 
 # a function, its derivative, and what an operand is above
@@ -62,14 +62,17 @@ def test_derivatives_over_the_whole_range(name: str, dtype: type):
             assert near(moved, wanted, dtype), (x, moved, wanted)
 
 
-SIZES = [sign * 1.37 * 10.0**k for k in (-290, -40, -9, 0, 10, 17, 290) for sign in (1, -1)]
+SIZES = {
+    np.float64: [sign * 1.37 * 10.0**k for k in (-290, -40, -9, 0, 10, 17, 290) for sign in (1, -1)],
+    np.float32: [sign * np.float32(1.37 * 10.0**k) for k in (-36, -20, -9, 0, 5, 17, 36) for sign in (1, -1)],
+}
 # remainders step; a power of a negative number has no neighbours, and of one next to nothing an infinite derivative
 NOT_SMOOTH = ("%", "mod", "sign", "gamma", "sinc", "known", "**")
 
 
 def exact(function, values: list, place: int) -> mpmath.mpf:
     """The derivative by a central difference, with more digits than the sizes of the operands are apart."""
-    at = [mpmath.mpf(value) if isinstance(value, float) else value for value in values]
+    at = [mpmath.mpf(float(value)) if isinstance(value, float | np.float32) else value for value in values]
     step = abs(at[place]) * mpmath.mpf(10) ** -14
     ways = (function(*at[:place], at[place] + way * step, *at[place + 1 :]) for way in (1, -1))
     above, below = ways
@@ -78,12 +81,13 @@ def exact(function, values: list, place: int) -> mpmath.mpf:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("heading", [one for one in REFERENCES if not any(part in one for part in NOT_SMOOTH)])
-def test_every_row_over_the_whole_range(heading: str):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
+def test_every_row_over_the_whole_range(heading: str, dtype: type):
     rule = next(one for one in RULES.values() if one.heading == heading)
     function, points = REFERENCES[heading]
     names = [name for name, value in points[0].items() if isinstance(value, float)]
     # mpmath needs as many digits as a period goes into an operand, and gives up on the tail of `erfc`
-    sizes = [x for x in SIZES if abs(x) < 1e9 or heading not in ("sin(x)", "cos(x)", "tan(x)", "erfc(x)")]
+    sizes = [x for x in SIZES[dtype] if abs(x) < 1e9 or heading not in ("sin(x)", "cos(x)", "tan(x)", "erfc(x)")]
     asked = 0
     with mpmath.workdps(640), np.errstate(all="ignore"):
         for numbers in itertools.product(sizes, repeat=len(names)):
@@ -96,8 +100,41 @@ def test_every_row_over_the_whole_range(heading: str):
                 wanted = exact(function, list(values.values()), list(values).index(name))
                 if isinstance(wanted, mpmath.mpf):
                     asked += 1
-                    assert near(found, wanted, np.float64), (values, name, found, float(wanted))
+                    assert near(found, wanted, dtype), (values, name, found, float(wanted))
+                    moved = along(rule, values, name)
+                    assert near(moved, wanted, dtype), ("forward", values, name, moved, float(wanted))
     assert asked
+
+
+def length(x):
+    return np.linalg.norm(x)
+
+
+def distance(x):
+    return np.linalg.norm(2.0 * x - x)
+
+
+def rows(x):
+    return np.sum(np.linalg.norm(np.stack((x, x)), axis=1)) / 2.0
+
+
+@pytest.mark.parametrize("f", [length, distance, rows])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
+def test_norms_of_huge_and_tiny_vectors(f, dtype: type):
+    powers = (-304, -200, -150, -140, -3, 0, 130, 139, 150, 200, 307)
+    for k in powers if dtype is np.float64 else (-36, -20, -14, -3, 0, 12, 15, 20, 37):
+        x = dtype([3.0, 4.0]) * dtype(10.0) ** dtype(k) if k < 307 else dtype([3.0e306, 4.0e306])
+        value, gradient = tapec.value_and_grad(f)(x)
+        close = 1e-13 if dtype is np.float64 else 1e-5
+        assert np.isclose(value / x[1], 1.25, rtol=close), k
+        assert np.allclose(gradient, [0.6, 0.8], rtol=close), k
+        assert np.isclose(tapec.jvp(f, (x,), (dtype([1.0, 0.0]),))[1], 0.6, rtol=close), k
+
+
+@pytest.mark.generated
+def test_the_square_of_a_norm_is_the_sum_of_squares():
+    for size in (0.0, 1e-200, 1.0):
+        assert np.array_equal(tapec.hessian(lambda x: np.linalg.norm(x) ** 2)(np.full(2, size)), 2.0 * np.eye(2))
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-200, 1.0, 1e200, 1e300])

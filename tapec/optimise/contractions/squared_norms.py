@@ -73,24 +73,44 @@ class _Squares:
         return None
 
     def norm(self, stmt: If, first: Stmt, second: Stmt) -> tuple[str, Op] | None:
-        """A root that is taken on one side, where what is under it is positive; 0 on the other side."""
-        match first, second:
-            case Assign(target=target, value=Name(id=root)), Assign(target=other, value=Name(id=zero)):
-                made = [self.alone(name) for name in (root, zero, stmt.test.id if isinstance(stmt.test, Name) else "")]
+        """The root of a norm, which is taken on one side, where the squares under it are in the range of their type.
+
+        On the other side it is 0, or what numbers of another size give, which has the same square (`known`: only
+        library functions say that).
+        """
+        match first, second, self.alone(stmt.test):
+            case (
+                Assign(target=target, value=Name(id=root)),
+                Assign(target=other, value=Name(id=far)),
+                Op(fn="and", args=(low, high)),
+            ) if target == other:
+                value = self.alone(Name(root))
             case _:
                 return None
-        match made:
-            case [
-                Op(fn=fn, args=(Name(id=under),)) as value,
-                Op(fn="**", args=(Name(id=below), Const(value=1.5))),
-                Op(fn=">", args=(Name(id=tested), Const(value=0 | 0.0))),
-            ] if fn in _ROOTS and target == other and under == below == tested and self.nonnegative(under):
-                return target, value
+        match value, self.alone(low), self.alone(high):
+            case (
+                Op(fn=fn, args=(Name(id=under),)),
+                Op(fn="<", args=(Const(), Name(id=above))),
+                Op(fn="<", args=(Name(id=below), Const())),
+            ) if fn in _ROOTS and under == above == below and self.nonnegative(under):
+                ways = [self.alone(way.value) for way in self.defs.get(far, ()) if isinstance(way, Assign)]
+                if len(ways) == 2 and all(self.is_far(way, under) for way in ways):
+                    return target, value
         return None
 
-    def alone(self, name: str) -> Op | None:
+    def is_far(self, way: Op | None, under: str) -> bool:
+        """Whether a norm whose squares leave the range of their type is made so."""
+        match way:
+            case Op(fn="**", args=(Name(id=below), Const(value=1.5))):
+                return below == under
+            case Op(fn="known", args=(length, _)):
+                made = self.alone(length)
+                return made is not None and made.fn == "/"
+        return False
+
+    def alone(self, atom: object) -> Op | None:
         """The operation that a name is set by, if it is set once."""
-        match self.defs.get(name, ()):
+        match self.defs.get(atom.id, ()) if isinstance(atom, Name) else ():
             case [Assign(value=Op() as value)]:
                 return value
         return None
