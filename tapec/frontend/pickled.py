@@ -29,7 +29,7 @@ def give_back(objects: Iterable[Any], files: Files) -> None:
     for function in _by_value(objects):
         code = function.__code__
         if code.co_filename == NOWHERE and (code.co_qualname, code.co_firstlineno) in known:
-            function.__code__ = _defined_in(code, known[code.co_qualname, code.co_firstlineno])
+            function.__code__ = defined_in(code, known[code.co_qualname, code.co_firstlineno])
 
 
 def _by_value(objects: Iterable[Any]) -> Iterator[types.FunctionType]:
@@ -73,7 +73,7 @@ def _used(function: types.FunctionType) -> Iterator[types.FunctionType]:
                 yield value
 
 
-def _defined_in(code: types.CodeType, file: str) -> types.CodeType:
+def defined_in(code: types.CodeType, file: str) -> types.CodeType:
     """Code, and that of the functions which it defines, as if from a file."""
-    inner = (_defined_in(one, file) if isinstance(one, types.CodeType) else one for one in code.co_consts)
+    inner = (defined_in(one, file) if isinstance(one, types.CodeType) else one for one in code.co_consts)
     return code.replace(co_filename=file, co_consts=tuple(inner))

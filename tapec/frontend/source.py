@@ -19,7 +19,7 @@ import gast
 
 from tapec.errors import SourceUnavailable, Span
 from tapec.frontend.one_line import AnyFunction, told_apart
-from tapec.frontend.pickled import NOWHERE
+from tapec.frontend.pickled import NOWHERE, defined_in
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OF_PYTHON = (_OWN, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
@@ -100,6 +100,7 @@ def parameters(function: types.FunctionType) -> Mapping[str, inspect.Parameter]:
 
 def source_of(function: types.FunctionType) -> FunctionSource:
     """Find and parse the source of `function`; raises SourceUnavailable."""
+    find_again(function)
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
@@ -136,6 +137,26 @@ def source_of(function: types.FunctionType) -> FunctionSource:
         _known.clear()
     _known[code.co_filename, code] = found_source
     return found_source
+
+
+def find_again(function: types.FunctionType) -> None:
+    """A function that was pickled by value has its file again, if its module's file is here and holds that function."""
+    code = function.__code__
+    if code.co_filename == NOWHERE and (file := file_of_module(code, function.__globals__)):
+        function.__code__ = defined_in(code, file)
+
+
+def file_of_module(code: types.CodeType, module: Mapping[str, Any]) -> str | None:
+    """The file of a module, as its variables say, if its text compiles to some code."""
+    file = module.get("__file__")
+    if not isinstance(file, str):
+        return None
+    linecache.checkcache(file)
+    lines = tuple(linecache.getlines(file))
+    try:
+        return file if lines and code in _codes(lines, file) else None
+    except SyntaxError:
+        return None
 
 
 def _without_text(function: types.FunctionType) -> SourceUnavailable:

@@ -19,7 +19,8 @@ from typing import Any
 import gast
 
 from tapec.errors import LoweringError, SourceUnavailable, Span
-from tapec.frontend.source import FunctionSource, is_edited, parse_lines
+from tapec.frontend.pickled import NOWHERE
+from tapec.frontend.source import FunctionSource, file_of_module, is_edited, parse_lines
 
 _COPIES = sys.version_info < (3, 13)
 _ENTERING = ("BEFORE_WITH", "LOAD_SPECIAL")
@@ -86,6 +87,8 @@ def source_lines(frame: types.FrameType) -> tuple[str, ...]:
     linecache.checkcache(code.co_filename)
     # what exec() runs has the file name under which newer Pythons keep the text of `python -c`
     named = () if code.co_filename == "<string>" else tuple(linecache.getlines(code.co_filename, frame.f_globals))
+    if code.co_filename == NOWHERE and (file := file_of_module(code, frame.f_globals)):
+        named = tuple(linecache.getlines(file))
     lines = named or _command(code) or _timed_cell(code, frame.f_globals.get("In"))
     if not lines:
         raise LoweringError(

@@ -76,9 +76,38 @@ def test_other_files_stay():
     assert square.__code__.co_filename == __file__
 
 
-def test_a_lost_function_alone_is_an_error_that_says_what_to_do():
+def test_a_lost_function_is_found_in_its_modules_file():
+    shift = 1.0
+
+    def outer(x):
+        inner = lambda y: y * x + shift  # noqa: E731
+        return inner(x)
+
+    assert tapec.grad(lost(outer))(3.0) == 6.0
+    assert outer.__code__.co_filename == __file__
+
+
+def test_a_lost_block_is_found_in_its_modules_file():
+    def slope(x):
+        with tapec.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sum(x * x)
+        return tape.gradient(y, x)
+
+    assert np.array_equal(lost(slope)(np.ones(2)), [2.0, 2.0])
+
+
+@pytest.mark.parametrize("text", [None, "def square(x):\n    return x * 2\n", "def square(x:\n"])
+def test_a_lost_function_whose_file_is_gone_or_another_one_is_an_error_that_says_what_to_do(text, tmp_path: Path):
+    file = tmp_path / "program.py"
+    space = {"__file__": str(file)}
+    exec(compile("def square(x):\n    return x * x\n", NOWHERE, "exec", dont_inherit=True), space)
+    if text is not None:
+        file.write_text(text)
     with pytest.raises(SourceUnavailable, match="pickle what was made of the function"):
-        tapec.grad(lost(lambda x: x * x))(1.0)
+        tapec.grad(space["square"])(1.0)
+    file.write_text("def square(x):\n    return x * x\n")
+    assert tapec.grad(space["square"])(1.0) == 2.0
 
 
 def test_derivatives_and_compiled_functions_of_closures():
