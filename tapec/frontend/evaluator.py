@@ -347,7 +347,11 @@ class Evaluator:
         outer = self.span
         self.span = self.where(stmt)
         try:
-            handler(self, stmt)
+            if self.trying and self.deciding:
+                assert self.decider is not None
+                self.decider.attempt(handler, stmt)
+            else:
+                handler(self, stmt)
         except DeadCode:
             self.dead = True
         finally:

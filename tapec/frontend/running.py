@@ -72,5 +72,8 @@ class Live(Protocol):
 class Decider(Protocol):
     """What knows the numbers of a running program."""
 
+    def attempt(self, handler: Callable[[Any, Any], None], stmt: Any) -> None:
+        """Lower a statement inside `try`; raises `Raised` if the program raises there."""
+
     def decide(self, sym: Sym, node: Any) -> Any:
         """The number that `sym` stands for in this run; the program then holds only where it is the same."""

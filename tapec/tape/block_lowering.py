@@ -42,8 +42,8 @@ from tapec.optimise import prepare
 from tapec.syntax.core import For, Loop, Name, Store, walk, written_in
 from tapec.tape import with_statement as places
 from tapec.tape.branch_connectivity import straightened
-from tapec.tape.decisions import Decisions, checks, warn_of_iterations
-from tapec.tape.derivative_run import RunExtents, compiled_checks
+from tapec.tape.decisions import Decisions, warn_of_iterations
+from tapec.tape.derivative_run import RunExtents, plan_checks
 from tapec.tape.derive import other_name
 from tapec.tape.inputs import Restart, Shared
 from tapec.tape.joined_values import check_claims
@@ -150,7 +150,7 @@ def _attempt(
     ev: Evaluator, live: LiveObjects, frame: types.FrameType, place: places.Place, tape: Any, shared: Shared
 ) -> Found:
     ev.prepare = prepare if tape.options.fast else None
-    decisions = ev.decider = Decisions(ev, live) if shared.decide else None
+    ev.decider = Decisions(ev, live) if shared.decide else None
     region = TapeRegion(tape.persistent, tape.automatic, type(tape))
     live.tapes[id(tape)] = live.own = region
     region.native = True
@@ -227,12 +227,11 @@ def _attempt(
     block = refuse_shared(ev, tuple(ev.fixed), block)
     live.check_callees()
     callees = tuple(c.function for c in ev.callees.known.values() if c.function is not None)
-    decided = decisions is not None and decisions.made
     warn_of_iterations(ev, "the tape's block", frame.f_code.co_filename, place.node.lineno)
     options = tape.options.with_checks(ev.boundscheck)
     plan = TapePlan(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if decided else None,
+        plan_checks(ev, callees, options),
         tuple(replace(leaf, obj=None) for leaf in live.leaves),
         block,
         ev.types,

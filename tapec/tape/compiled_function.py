@@ -36,8 +36,8 @@ from tapec.options import DEFAULT, Options
 from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return, Store, walk
 from tapec.tape.caller_effects import effects
 from tapec.tape.compiled_call import Outcome
-from tapec.tape.decisions import Decisions, checks, warn_of_iterations
-from tapec.tape.derivative_run import Checks, compiled_checks, tidied
+from tapec.tape.decisions import Decisions, warn_of_iterations
+from tapec.tape.derivative_run import CaughtChecks, Checks, plan_checks, tidied
 from tapec.tape.inputs import InputLeaf, Restart, Shared
 from tapec.tape.joined_values import check_claims
 from tapec.tape.live_objects import LiveObjects
@@ -64,7 +64,7 @@ class CompiledBody:
     """
 
     enter: Any
-    checks: Checks | None
+    checks: Checks | CaughtChecks | None
     leaves: tuple[InputLeaf, ...]
     call: Any
     source: str
@@ -249,7 +249,7 @@ def _attempt(
     live.check_callees()
     compiled = CompiledBody(
         enter,
-        compiled_checks(checks(ev), ev.types, ev.constants, callees, options) if ev.decider is not None else None,
+        plan_checks(ev, callees, options),
         tuple(replace(leaf, obj=None) for leaf in leaves),
         outcome.caller(
             text,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from tapec.backend import printer
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
 from tapec.errors import LoweringError
-from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.evaluator import DeadCode, Evaluator, Raised
 from tapec.frontend.lower import Lowered
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import Sym
+from tapec.rules import RULES
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -34,19 +36,30 @@ from tapec.syntax.core import (
     Raise,
     Return,
     Stmt,
+    changed,
     reads,
     walk,
     writes,
     written_in,
 )
-from tapec.syntax.custom_rule import opaque_functions
+from tapec.syntax.custom_rule import Opaque, opaque_functions
 from tapec.syntax.types import BOOL, Scalar
 from tapec.tape.live_objects import LiveObjects
 from tapec.tape.snapshots import snapshot
 
 _LARGE = 20_000
+# operations that are no elementwise functions, and never raise
+_HARMLESS = frozenset({"dim", "empty", "zeros", "full", "ifelse", "known", "copy"})
 _MANY = 1000
 _serial = itertools.count(1)
+
+
+class ProgramRaises(Exception):
+    """The program of a block raises, inside `try`."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class Decisions:
@@ -56,7 +69,10 @@ class Decisions:
         self.ev, self.live = ev, live
         self.values: dict[str, Any] = {}
         self.done = 0
-        self.made: list[tuple[int, Name, Any]] = []
+        # where the program was when something was decided: which value was what; no name where it had not raised
+        self.made: list[tuple[int, Name | None, Any]] = []
+        # stretches from the start that raise what the block catches
+        self.raising: list[Block] = []
 
     def decide(self, sym: Sym, node: Any) -> Any:
         if not isinstance(sym.type, Scalar):
@@ -68,6 +84,46 @@ class Decisions:
         value = kind(value)
         self.made.append((self.done, sym.atom, value))
         return value
+
+    def attempt(self, handler: Callable[[Evaluator, Any], None], stmt: Any) -> None:
+        """Lower a statement inside `try`, and run it: what it raises is raised while the block is lowered."""
+        ev = self.ev
+        self._run()
+        count, before = len(ev.root), ev.snapshot()
+        ends: DeadCode | None = None
+        held = {name: np.copy(value) for name, value in self.values.items() if isinstance(value, np.ndarray)}
+        try:
+            try:
+                handler(ev, stmt)
+            except DeadCode as error:
+                ends = error
+            block = freeze(ev.root[count:])
+            if any(map(_may_raise, walk(block))):
+                self._run()
+                self.made.append((self.done, None, None))
+        except ProgramRaises as raised:
+            stores = walk(freeze(ev.root[count:]))
+            if any(self._is_changed(name, held) for stmt in stores for name in changed(stmt)):
+                name = type(raised.error).__name__
+                ev.fail(
+                    LoweringError,
+                    f"{name} in the middle of a statement that changes an array",
+                    stmt,
+                    hint="compute first, and store then",
+                )
+            self.raising.append(freeze(ev.root))
+            del ev.root[count:]
+            self.done = count
+            ev.restore(before)
+            raise Raised(type(raised.error), str(raised.error)) from None
+        if ends is not None:
+            raise ends
+
+    def _is_changed(self, name: str, held: dict[str, Any]) -> bool:
+        """Whether an array that was there before, `held` or an input, has other elements now."""
+        leaf = self._leaf(name)
+        before = held.get(name, snapshot(leaf.obj, leaf.part) if leaf is not None else None)
+        return before is not None and name in self.values and not np.array_equal(before, self.values[name])
 
     def _value(self, name: str) -> Any:
         if name not in self.values:
@@ -108,8 +164,20 @@ class Decisions:
             inputs = tuple(dict.fromkeys(n for stmt in walk(block) for n in reads(stmt) if n not in defined))
         outputs = tuple(dict.fromkeys(n for stmt in block for n in writes(stmt)))
         values = [self._value(name) for name in inputs]
-        results = _run(block, inputs, outputs, values, ev)
+        try:
+            results = _run(block, inputs, outputs, values, ev)
+        except Exception as error:
+            if not ev.trying:
+                raise
+            raise ProgramRaises(error) from None
         self.values.update(zip(outputs, results, strict=True))
+
+
+def _may_raise(stmt: Stmt) -> bool:
+    """Whether a statement raises, or is an operation on whole arrays or matrices, which may."""
+    if not isinstance(stmt, Assign) or not isinstance(stmt.value, Op):
+        return isinstance(stmt, Raise)
+    return isinstance(stmt.value.fn, Opaque) or (stmt.value.fn not in RULES and stmt.value.fn not in _HARMLESS)
 
 
 def _run(block: Block, inputs: tuple[str, ...], outputs: tuple[str, ...], values: list[Any], ev: Evaluator) -> Any:
@@ -155,6 +223,8 @@ def checks(ev: Evaluator) -> Block:
     for place, atom, value in decisions.made:
         out += freeze(ev.root[done:place])
         done = place
+        if atom is None:
+            continue
         name = ev.define("differs", BOOL)
         out.append(Assign(name, Op("!=", (atom, Const(value))), ev.span))
         out.append(If(Name(name), (Raise("ValueError", (Const("another way"),), ev.span),), (), ev.span))

@@ -17,11 +17,13 @@ from tapec.backend import printer
 from tapec.backend.callee_text import callees_text
 from tapec.backend.jit import compile_function
 from tapec.backend.program import Program
+from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lower import Lowered
 from tapec.optimise import tidy
 from tapec.options import Options
 from tapec.syntax.core import Block, Const, For, Function, Loop, Return, walk
 from tapec.syntax.custom_rule import opaque_functions
+from tapec.tape.decisions import Decisions, checks
 from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.snapshots import snapshot
 from tapec_runtime.locking import compiling
@@ -175,6 +177,18 @@ class Checks:
 
 
 @dataclass
+class CaughtChecks:
+    """The decisions of a plan, and stretches of its block that raised what the block caught."""
+
+    decided: Checks
+    raising: tuple[Checks, ...]
+
+    def hold(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> bool:
+        """Whether every decision falls as it did, and what raised raises again."""
+        return self.decided.hold(leaves, objects) and not any(one.hold(leaves, objects) for one in self.raising)
+
+
+@dataclass
 class RunExtents:
     """The integers and extents of a run whose loops were too long to be followed: in others they may not be."""
 
@@ -189,14 +203,35 @@ class RunExtents:
         return RunExtents.of(objects) == self
 
 
+def plan_checks(
+    ev: Evaluator, callees: tuple[Function, ...], options: Options
+) -> Checks | CaughtChecks | None:
+    """What tells whether a plan holds for other inputs; None where nothing was decided."""
+    decisions = ev.decider
+    if not isinstance(decisions, Decisions) or not (decisions.made or decisions.raising):
+        return None
+    # where the block caught something, what may raise is kept although nobody reads what it gives
+    lean = not decisions.raising and all(name is not None for _, name, _ in decisions.made)
+    decided, *raising = (
+        compiled_checks(block, ev.types, ev.constants, callees, options, lean)
+        for block in (checks(ev), *decisions.raising)
+    )
+    return CaughtChecks(decided, tuple(raising)) if raising else decided
+
+
 def compiled_checks(
-    block: Block, types: dict[str, Any], constants: dict[str, Any], callees: tuple[Function, ...], options: Options
+    block: Block,
+    types: dict[str, Any],
+    constants: dict[str, Any],
+    callees: tuple[Function, ...],
+    options: Options,
+    lean: bool,
 ) -> Checks:
-    """A program that raises where a decision falls another way than it did."""
+    """A program that raises where a decision falls another way than it did; `lean`: without what nobody reads."""
     name = _free("checks", constants, callees)
     inputs = tuple(n for n in inputs_of(block) if n not in constants)
     function = Function(name, inputs, (*block, Return((Const(True),))), types)
-    final = tidied(function, constants, options)
+    final = tidied(function, constants, options) if lean else function
     lowered = Lowered(function, None, constants, {}, callees=callees)
     text = printer.function(final, False)
     return Checks(Program(name, text, constants, final, lowered, inputs, options=options))

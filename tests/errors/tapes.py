@@ -282,3 +282,15 @@ def a_watch_of_what_an_earlier_block_may_have_recorded():
         tape.watch(y)
         z = y * y
     tape.gradient(z, y)
+
+
+@misuse
+def an_error_in_the_middle_of_a_statement_that_changes_an_array():
+    x, z = np.ones((2, 2)), np.zeros(3)
+    with GradientTape() as tape:
+        tape.watch(x)
+        try:
+            y = z.fill(2.0), np.sum(np.linalg.inv(x))
+        except np.linalg.LinAlgError:
+            y = np.sum(x) * np.sum(z)
+    tape.gradient(y, x)
