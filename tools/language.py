@@ -87,7 +87,7 @@ EXPRESSIONS = {
     ),
     "Call": ("`f(x, *args, key=y)`", "see below"),
     "Lambda": ("`lambda x: x * y`", "closures over numbers and arrays"),
-    "JoinedStr": ('`f"{name}"`', "of known text; in the message of an exception also of numbers"),
+    "JoinedStr": ('`f"{name}"`', "of known text and of numbers; see below"),
 }
 
 # parts of other constructs
