@@ -89,6 +89,8 @@ class Boundary:
     def _collect(self, tree: Any, argument: Any, found: list[str], function: Any, label: str, whole: str = "") -> None:
         if isinstance(tree, tuple):
             for k, (item, inner) in enumerate(zip(tree, argument.items, strict=True)):
+                if hasattr(argument.cls, "packed") and not inner.is_float:
+                    continue  # where the arrays of a packed list begin, and their extents
                 self._collect(item, inner, found, function, label + _member(argument.cls, k), whole or label)
             return
         if isinstance(tree, Pair):
@@ -175,8 +177,10 @@ class Boundary:
             return leaf(tree)
         if isinstance(tree, Pair):
             return put_together(argument.type.dtype, argument.is_array, leaf(tree.re), leaf(tree.im))
-        items = [self._gradient(item, inner, leaf) for item, inner in zip(tree, argument.items, strict=True)]
-        return self.make(argument.cls, items)
+        pairs = zip(tree, argument.items, strict=True)
+        if hasattr(argument.cls, "packed"):
+            return self.make(argument.cls, [leaf(item) if inner.is_float else "None" for item, inner in pairs])
+        return self.make(argument.cls, [self._gradient(item, inner, leaf) for item, inner in pairs])
 
     def make(self, cls: Any, items: list[str]) -> str:
         if cls is not None:

@@ -13,11 +13,11 @@ import numpy as np
 from numba.core import serialize
 from numba.core.dispatcher import OmittedArg
 
-from tapec.backend import known_arguments, staleness, structured
+from tapec.backend import known_arguments, packing, staleness, structured
 from tapec.backend.argument_types import argument_types
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
-from tapec.errors import UnsupportedType
+from tapec.errors import TapecError, UnsupportedType
 from tapec.frontend.jitted import packed, unpacked
 from tapec.frontend.pickled import Files, files_of, give_back
 from tapec_runtime.locking import compiling
@@ -52,6 +52,16 @@ class Remade:
     def anew(self) -> Any:
         """The same derivative, with nothing compiled."""
         raise NotImplementedError
+
+    @functools.cached_property
+    def _not_packed(self) -> set[Any]:
+        """The structures of arguments that a program needs as they are, though a list among them could be packed."""
+        return set()
+
+    @functools.cached_property
+    def _unrolled(self) -> set[Any]:
+        """The types of such arguments."""
+        return set()
 
     @functools.cached_property
     def _for_known(self) -> collections.OrderedDict[Any, Any]:
@@ -114,11 +124,38 @@ def call_structured(derivative: Any, request: Request | None, names: list[str], 
         OmittedArg(known[k]) if k in known else structured.plain(arg, names[min(k, len(names) - 1)])
         for k, arg in enumerate(given)
     ]
-    if request is None or argument_types(tuple(converted)) is None:
+    if request is None:
         raise _unsupported(derivative, names, converted)
-    result = derivative._call_known(known, converted) if known else derivative(*converted)
+    found = _packed_result(derivative, request, known, converted)
+    if found is not None:
+        (result,) = found
+    else:
+        types_ = argument_types(tuple(converted))
+        if types_ is None:
+            raise _unsupported(derivative, names, converted)
+        derivative._unrolled.add(types_)
+        result = derivative._call_known(known, converted) if known else derivative(*converted)
     positions, single = derivative.sources
     return structured.result_like(request.kind, result, [given[position] for position in positions], single)
+
+
+def _packed_result(
+    derivative: Any, request: Request, known: dict[int, Any], converted: list[Any]
+) -> tuple[Any] | None:
+    """What a program gives that loops over lists (`packing`); None for a function that asks for more."""
+    if request.kind not in ("grad", "value_and_grad"):
+        return None
+    given = [arg if k in known else packing.packed(arg) for k, arg in enumerate(converted)]
+    if all(new is old for new, old in zip(given, converted, strict=True)):
+        return None
+    forms = tuple(map(packing.form_of, given))
+    if forms in derivative._not_packed or argument_types(tuple(given)) is None:
+        return None
+    try:
+        return (derivative._call_known(known, given) if known else derivative(*given),)
+    except TapecError:
+        derivative._not_packed.add(forms)
+        return None
 
 
 def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> UnsupportedType:

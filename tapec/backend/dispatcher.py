@@ -27,6 +27,7 @@ from tapec.backend.carrier import of_count
 from tapec.backend.derivative_base import Build, Remade, call_structured, read_by, remake
 from tapec.backend.fingerprint import Request
 from tapec.backend.interpreted import Interpreted
+from tapec.backend.packing import may_pack
 from tapec.backend.program import Program
 from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
@@ -173,11 +174,19 @@ class Derivative(Remade, Dispatcher):
             if existing is not None:
                 # Numba's C code asks again at every call that leaves arguments out
                 return existing.entry_point
-            entry = self._structured if found is None else self._overload(found, None if self._whole else args)
+            if found is None or (not kws and self._may_pack(found)):
+                entry = self._structured
+            else:
+                entry = self._overload(found, None if self._whole else args)
         finally:
             self._types_active_call.clear()
         # this call began before the class changed
         return self._again if type(self) is not kind else entry
+
+    def _may_pack(self, types_: tuple[Any, ...]) -> bool:
+        """Whether arguments that Numba has types for are packed, since a loop over a tuple is a loop then."""
+        may = self._request is not None and self.kind in ("grad", "value_and_grad")
+        return may and types_ not in self._unrolled and any(map(may_pack, types_))
 
     def _again(self, *args: Any) -> Any:
         return self(*self._spread(args))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tapec.backend import object_arguments
+from tapec.backend import object_arguments, packing
 from tapec.backend.known_arguments import canonical, is_known
 from tapec.errors import UnsupportedType, UsageError
 from tapec_runtime.variables import Variable
@@ -37,6 +37,8 @@ def plain(value: Any, label: str) -> Any:
 
 
 def _plain(value: Any, label: str) -> Any:
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, Variable):
         return value.value()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -57,7 +59,7 @@ def _plain(value: Any, label: str) -> Any:
 
 def _with_known(cls: Any, items: Any, label: str) -> Any:
     """Items as a tuple, or as the named tuple `cls`; functions and the like among them are in the class alone."""
-    known = tuple((k, canonical(item)) for k, item in enumerate(items) if is_known(item))
+    known = tuple((k, canonical(item)) for k, item in enumerate(items) if type(item) not in LEAVES and is_known(item))
     if not known:
         converted = tuple(_plain(item, label) for item in items)
         return cls(*converted) if cls is not None else converted
@@ -91,6 +93,9 @@ def like(original: Any, found: Any) -> Any:
     """A gradient by `plain(original)`, in the structure of `original`."""
     if type(original) in LEAVES:
         return found
+    if hasattr(type(found), "packed"):
+        items = packing.unpacked(original, found, plain, like)
+        return items if isinstance(original, list) else tuple(items)
     if isinstance(original, list):
         return [like(item, inner) for item, inner in zip(original, found, strict=True)]
     if isinstance(original, tuple):

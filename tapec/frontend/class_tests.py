@@ -26,6 +26,7 @@ from tapec.frontend.values import (
     Lst,
     MaybeNone,
     NumberClass,
+    PackedList,
     Partial,
     Record,
     Slice,
@@ -99,6 +100,8 @@ def classes_of(value: Value) -> tuple[type, ...]:
             return (collections.deque,)
         case Lst():
             return (list,)
+        case PackedList():
+            return (tuple, list)
         case Record(cls=cls):
             return (cls.object_class,)
         case Instance() | Dct() | Caught():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
-from tapec.frontend import dicts, run_text
+from tapec.frontend import dicts, packed_lists, run_text
 from tapec.frontend.allocation import dim
 from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.elementwise import element
@@ -33,6 +33,7 @@ from tapec.frontend.values import (
     Items,
     Lazy,
     Lst,
+    PackedList,
     Slice,
     Static,
     Sym,
@@ -76,6 +77,8 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         return _item_by_text(ev, owner, index.obj, node)
     if isinstance(owner, Tup):
         return tuple_item(ev, owner.items, index, node, owner)
+    if isinstance(owner, PackedList):
+        return _packed_item(ev, owner, index, node)
     if isinstance(owner, Lst):
         return list_item(ev, owner, index, node)
     if isinstance(owner, Dct):
@@ -103,6 +106,26 @@ def load(ev: Evaluator, owner: Value, index: Value, node: Any) -> Value:
         if any(is_advanced(sub) for sub in subs):
             return gather(ev, owner, subs, node)
         return viewed(ev, owner, subs, node)
+
+
+def _packed_item(ev: Evaluator, owner: PackedList, index: Value, node: Any) -> Value:
+    """An item of a packed list, or the list without items at its ends."""
+    if isinstance(index, Slice):
+        lower, upper = (0 if part is None else static_int(part) for part in (index.lower, index.upper))
+        if index.step is not None or lower is None or upper is None or lower < 0 or upper > 0:
+            ev.fail(UnsupportedSyntax, "a slice of a packed list with such bounds", node)
+        left = ev.op("-", owner.count, number(lower - upper))
+        first = ev.op("+", owner.first, number(lower))
+        return replace(owner, first=first, count=ev.op("max", number(0), left))
+    place = static_int(index)
+    if place is None:
+        sym = integer(ev, index, node)
+        check_place(ev, sym, owner.count, "list index out of range")
+        return packed_lists.item(ev, owner, list_place(ev, sym, owner.count, node), node)
+    # that there are as many items is asked when the program runs
+    least = place if place >= 0 else -place - 1
+    check_place(ev, number(0), ev.op("-", owner.count, number(least)), "list index out of range")
+    return packed_lists.item(ev, owner, number(place) if place >= 0 else ev.op("+", owner.count, number(place)), node)
 
 
 def _item_by_text(ev: Evaluator, owner: Value, text: Template, node: Any) -> Value:
@@ -209,6 +232,8 @@ def _choose(ev: Evaluator, items: tuple[Value, ...], index: Sym, position: int, 
 
 def item_of(ev: Evaluator, owner: Value, index: Sym, node: Any) -> Value:
     """`owner[index]`, for an index that is known to be in range, such as a loop's."""
+    if isinstance(owner, PackedList):
+        return packed_lists.item(ev, owner, index, node)
     contents = ev.heap[owner] if isinstance(owner, Lst) else None
     if isinstance(contents, Growing):
         return item_at(ev, contents.buffer, index)

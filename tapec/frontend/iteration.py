@@ -20,6 +20,7 @@ from tapec.frontend.values import (
     Iteration,
     Lazy,
     Lst,
+    PackedList,
     Slice,
     Static,
     Stream,
@@ -79,7 +80,7 @@ def as_iteration(ev: Evaluator, value: Value, node: Any) -> Iteration:
     value = with_keys(value)
     if isinstance(value, Dct):
         value = Tup(tuple(ev.wrap(key) for key in dicts.ordered_keys(ev, value, node)))
-    if isinstance(value, Tup | Lst) or is_array(value) or is_complex_array(value):
+    if isinstance(value, Tup | Lst | PackedList) or is_array(value) or is_complex_array(value):
         # computed here, once: what it reads may change in an iteration
         return Iteration("items", (ev.materialise(value),))
     message = f"cannot iterate over {describe(value)}"
@@ -248,6 +249,8 @@ def len_(ev: Evaluator, value: Value, node: Any) -> Sym:
     match value:
         case Tup(items=items):
             return number(len(items))
+        case PackedList(count=count):
+            return count
         case Lst():
             contents = ev.heap[value]
             return number(len(contents.values)) if isinstance(contents, Items) else contents.count

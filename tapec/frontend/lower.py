@@ -36,6 +36,7 @@ from tapec.frontend import (
     named_tuples,
     opaque,
     operators,
+    packed_lists,
     sequences,
     simple,
     suspended,
@@ -212,6 +213,10 @@ def lower(
             cls: Any = given.cls
             named = zip(cls.object_names, given.items, strict=True)
             return Record(tuple(parameter(f"{label}_{name.strip('_')}", item) for name, item in named), given.cls)
+        if isinstance(given, Tup) and hasattr(given.cls, "packed"):
+            fields: Any = given.cls._fields  # type: ignore[union-attr]
+            parts = [parameter(f"{label}_{name}", part) for name, part in zip(fields, given.items, strict=True)]
+            return packed_lists.packed(given.cls.packed, parts)  # type: ignore[union-attr]
         if isinstance(given, Tup):
             if given.cls is not None:
                 named_tuples.check(ev, given.cls, source.node)

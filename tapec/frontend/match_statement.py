@@ -29,7 +29,20 @@ from tapec.errors import TypeMismatch
 from tapec.frontend import argument_objects, dicts
 from tapec.frontend.call_arguments import Args, Kwargs
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import Dct, Instance, Lst, Record, Static, Tup, Value, describe, known_text, mapping, number
+from tapec.frontend.values import (
+    Dct,
+    Instance,
+    Lst,
+    PackedList,
+    Record,
+    Static,
+    Tup,
+    Value,
+    describe,
+    known_text,
+    mapping,
+    number,
+)
 
 Statements = list[Any]
 
@@ -259,7 +272,7 @@ def _is_sequence(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
     [value] = args
     if mapping(value) is not None:
         return number(False)
-    return number(isinstance(value, Tup | Lst) or (isinstance(value, Static) and is_sequence(value.obj)))
+    return number(isinstance(value, Tup | Lst | PackedList) or (isinstance(value, Static) and is_sequence(value.obj)))
 
 
 def _is_mapping(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:

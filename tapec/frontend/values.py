@@ -134,6 +134,16 @@ class Record(Value):
 
 
 @dataclass(frozen=True)
+class PackedList(Value):
+    """A list that an argument is, whose items are alike (`packed_lists.py`): `count` items from the `first` one on."""
+
+    form: Any
+    parts: tuple[Value, ...]
+    first: Sym
+    count: Sym
+
+
+@dataclass(frozen=True)
 class Static(Value):
     """A Python object that is known: None, a string, a module, a function, a dtype."""
 
@@ -474,6 +484,8 @@ def describe(value: Value) -> str:
             return f"the method `{name}`"
         case Func(node=node):
             return f"the function `{getattr(node, 'name', '<lambda>')}`"
+        case PackedList():
+            return "a packed list"
         case Record(cls=cls):
             return f"an object of {cls.object_class.__qualname__}"
         case Partial():

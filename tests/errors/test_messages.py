@@ -31,6 +31,8 @@ GUARDS = frozenset(
         "f'`{fn}` has no derivative with respect to a number'",
         "f'the derivative needs `{expr.fn}` of ({kinds})'",
         "f'the list `{key.label}` holds different types after each branch'",
+        # then the function is lowered without packed lists
+        "'a slice of a packed list with such bounds'",
         "'a list holds elements of different types'",
         "'a checkpointed loop that appends to a list from outside'",
         "'the types of the variables that this loop carries do not settle'",

@@ -1,0 +1,159 @@
+"""Lists and tuples among arguments, packed for a program that loops over them (see frontend/packed_lists.py)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numba.core import types as nt
+
+from tapec.backend import object_arguments
+from tapec.frontend.packed_lists import Form, ItemLeaf, ItemNest, fields_of, leaves_of
+
+# of fewer items a program is compiled for each number, and of a few large ones, which would be copied at each call
+_LEAST, _FEW, _LARGE = 4, 16, 2**26
+_FLOATS = frozenset({"float64", "float32"})
+
+
+class _Unlike(Exception):
+    """Items that are not alike, or hold what is not packed."""
+
+
+def packed(value: Any) -> Any:
+    """An argument, as `structured.plain` makes it, with its lists of items that are alike packed."""
+    if not isinstance(value, tuple):
+        return value
+    if type(value) is tuple and len(value) >= _LEAST:
+        try:
+            form = _form_of_all(value)
+            if len(value) > _FEW or sum(map(np.size, _leaves(value))) < _LARGE // 8:
+                return _packed(value, form)
+        except _Unlike:
+            pass
+    items = tuple(map(packed, value))
+    if all(new is old for new, old in zip(items, value, strict=True)):
+        return value
+    return items if type(value) is tuple else type(value)(*items)
+
+
+def form_of(value: Any) -> Any:
+    """What tells the structure of an argument from others."""
+    return (type(value), *map(form_of, value)) if isinstance(value, tuple) else type(value)
+
+
+def may_pack(numba_type: Any) -> bool:
+    """Whether an argument of a type has a tuple of items that are alike."""
+    if not isinstance(numba_type, nt.BaseTuple):
+        return False
+    items: Any = numba_type
+    alike = type(numba_type) is nt.UniTuple and len(items) >= _LEAST and _is_of_floats(items[0])
+    return alike or any(map(may_pack, items))
+
+
+def _is_of_floats(numba_type: Any) -> bool:
+    if isinstance(numba_type, nt.BaseTuple):
+        return all(map(_is_of_floats, iter(numba_type)))  # type: ignore[call-overload]
+    if isinstance(numba_type, nt.Array):
+        return numba_type.ndim > 0 and isinstance(numba_type.dtype, nt.Float)
+    return numba_type == nt.float64
+
+
+def _form_of_all(items: tuple[Any, ...]) -> Form:
+    first = _kind(items[0])
+    if any(_kind(item) != first for item in items):
+        raise _Unlike
+    form = _form(items[0])
+    if not leaves_of(form):
+        raise _Unlike
+    return form
+
+
+def _kind(value: Any) -> Any:
+    """What tells forms from each other, made quickly."""
+    if type(value) is np.ndarray:
+        return value.dtype.char, value.ndim
+    if isinstance(value, tuple):
+        return (type(value), *map(_kind, value))
+    return type(value)
+
+
+def _form(value: Any) -> Form:
+    """The structure of an item, without the extents of its arrays."""
+    if value is None:
+        return None
+    if type(value) is float or type(value) is np.float64:
+        return ItemLeaf("float64", 0)
+    if type(value) is np.ndarray and value.ndim and value.dtype.name in _FLOATS and value.dtype.isnative:
+        return ItemLeaf(value.dtype.name, value.ndim)
+    if isinstance(value, tuple):
+        return ItemNest(None if type(value) is tuple else type(value), tuple(map(_form, value)))
+    raise _Unlike
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _leaves(item)
+    elif value is not None:
+        yield value
+
+
+def _packed(items: tuple[Any, ...], form: Form) -> Any:
+    columns = zip(*map(_leaves, items), strict=True)
+    parts: list[Any] = []
+    for leaf, column in zip(leaves_of(form), columns, strict=True):
+        if leaf.ndim == 0:
+            parts.append(_fixed(np.array(column)))
+            continue
+        # the program may not write into what is packed
+        parts.append(_fixed(np.concatenate([one.ravel() for one in column])))
+        starts = np.zeros(len(column) + 1, np.int64)
+        np.cumsum([one.size for one in column], out=starts[1:])
+        parts.append(starts)
+        if leaf.ndim > 1:
+            shapes = np.array([one.shape for one in column], np.int64)
+            parts += [np.ascontiguousarray(shapes[:, axis]) for axis in range(leaf.ndim)]
+    return _stand_in(form)(*parts, len(items))
+
+
+def _fixed(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+@functools.lru_cache(maxsize=512)
+def _stand_in(form: Form) -> Any:
+    """The named tuple for lists of items of a form."""
+    made = object_arguments.stand_in("Packed", fields_of(form))
+    made.packed = form
+    return made
+
+
+def unpacked(
+    original: Any, found: Any, plain: Callable[[Any, str], Any], like: Callable[[Any, Any], Any]
+) -> list[Any]:
+    """A gradient by a packed list, item by item.
+
+    plain  tells the arrays of an item;  like  makes an item like another one of what was found
+    """
+    form = type(found).packed
+    flats = iter([getattr(found, leaf.fields(k)[0]) for k, leaf in enumerate(leaves_of(form))])
+    columns = [[next(flats), 0] for _ in leaves_of(form)]
+
+    def taken(item: Any, places: Iterator[Any]) -> Any:
+        if isinstance(item, tuple):
+            items = [taken(one, places) for one in item]
+            return type(item)(*items) if hasattr(item, "_fields") else tuple(items)
+        if item is None:
+            return None
+        column = next(places)
+        flat, first = column
+        column[1] += np.size(item)
+        if isinstance(item, np.ndarray):
+            return flat[first : column[1]].reshape(item.shape)
+        return float(flat[first])
+
+    return [like(item, taken(plain(item, ""), iter(columns))) for item in original]
+

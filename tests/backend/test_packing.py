@@ -1,0 +1,258 @@
+"""Lists of items that are alike as arguments: one program for any number of items, the same gradients."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from unittest import mock
+
+import numba
+import numpy as np
+import pytest
+
+import tapec
+from tapec.backend import packing
+from tapec.errors import TapecError
+
+Layer = collections.namedtuple("Layer", ["w", "b"])
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(3, 4))
+
+
+@pytest.fixture(autouse=True)
+def interpreted(request):
+    with mock.patch.object(numba.config, "DISABLE_JIT", "compiled" not in request.node.name):
+        yield
+
+
+@dataclasses.dataclass
+class Dense:
+    w: np.ndarray
+    b: np.ndarray
+
+    def __call__(self, x):
+        return np.tanh(x @ self.w + self.b)
+
+
+class Model:
+    def __init__(self, layers, out):
+        self.layers, self.out = layers, out
+
+    def loss(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return np.sum(x @ self.out)
+
+
+def weights(count: int, wide: bool = True):
+    extents = [4 + (k % 3) * wide for k in range(count + 1)]
+    return [(RNG.normal(size=(a, b)), RNG.normal(size=b)) for a, b in zip(extents[:-1], extents[1:], strict=True)]
+
+
+def by_items(params, x):
+    for w, b in params:
+        x = np.tanh(x @ w + b)
+    return np.sum(x * x)
+
+
+def by_places(params, x):
+    for k in range(len(params)):
+        w, b = params[k]
+        x = np.tanh(x @ w + b)
+    return np.sum(x * params[-1][1])
+
+
+def all_but_the_last(params, x):
+    for w, b in params[:-1]:
+        x = np.maximum(x @ w + b, 0.0)
+    w, b = params[-1]
+    return np.sum((x @ w + b) ** 2) + np.sum(params[0][1]) + len(params[1:])
+
+
+def numbered(params, x):
+    for k, (w, b) in enumerate(params):
+        x = x @ w + b
+        if k < len(params) - 1:
+            x = np.maximum(x, 0.0)
+    return np.sum(x * x) + 0.1 * sum(np.sum(w * w) for w, _ in params)
+
+
+def by_names(params, x):
+    for layer in params:
+        x = np.tanh(x @ layer["w"] + layer["b"])
+    return np.sum(x * x)
+
+
+def by_fields(params, x):
+    for layer in params:
+        x = np.tanh(x @ layer.w + layer.b)
+    return np.sum(x * x)
+
+
+def called(params, x):
+    for layer in params:
+        x = layer(x)
+    return np.sum(x * x)
+
+
+def inside(params, x):
+    for w, b in params["hidden"]:
+        x = np.tanh(x @ w + b)
+    return np.sum(x @ params["out"])
+
+
+def backwards(params, x):
+    for w, b in reversed(params):
+        x = np.tanh(x.T @ np.ones((3, 1)) @ b[:1][None])
+        x = x[:3, :1] @ np.ones((1, 3)) * np.sum(w)
+    return np.sum(x)
+
+
+def horner(params, x):
+    s = 0.0
+    for c in params:
+        s = s * x[0, 0] + c
+    return s
+
+
+def cubes(params, x):
+    for a in params:
+        x = x * np.sum(a) + a[0, 0, 0]
+    return np.sum(x)
+
+
+LAYERS = weights(5)
+PACKED = [
+    (by_items, LAYERS),
+    (by_items, tuple(LAYERS)),
+    (by_items, [(np.asfortranarray(w), np.repeat(b, 2)[::2]) for w, b in LAYERS]),
+    (by_items, [(LAYERS[0][0][:, :4], LAYERS[0][1][:4])] * 5),
+    (by_places, weights(5, False)),
+    (all_but_the_last, LAYERS),
+    (numbered, LAYERS),
+    (by_names, [{"w": w, "b": b} for w, b in LAYERS]),
+    (by_fields, [Layer(w, b) for w, b in LAYERS]),
+    (by_fields, [Dense(w, b) for w, b in LAYERS]),
+    (called, [Dense(w, b) for w, b in LAYERS]),
+    (inside, {"hidden": LAYERS, "out": RNG.normal(size=(LAYERS[-1][0].shape[1], 2))}),
+    (backwards, LAYERS),
+    (horner, [1.0, 2.0, 3.0, 4.0, 5.0]),
+    (cubes, [RNG.normal(size=(2, k + 1, 3)) for k in range(5)]),
+]
+
+
+def flat(value):
+    """The numbers of a gradient, one after the other."""
+    if dataclasses.is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, dict):
+        value = list(value.values())
+    return np.concatenate([flat(one) for one in value]) if isinstance(value, list | tuple) else np.ravel(value)
+
+
+def unrolled(f, params, wrt=0):
+    with mock.patch.object(packing, "_LEAST", 10**9):
+        from tapec.api import _make
+        from tapec.options import DEFAULT
+
+        return _make(f, wrt, "value_and_grad", DEFAULT)(params, X)
+
+
+def agree(found, wanted, params):
+    assert np.isclose(found[0], wanted[0], rtol=1e-12)
+    assert type(found[1]) is type(params)
+    assert np.allclose(flat(found[1]), flat(wanted[1]), rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize(("f", "params"), PACKED)
+def test_gradients_by_packed_lists(f, params):
+    made = tapec.value_and_grad(f)
+    found = made(params, X)
+    assert not made._not_packed
+    agree(found, unrolled(f, params), params)
+
+
+def test_compiled_programs_are_of_any_number_of_items():
+    made = tapec.value_and_grad(by_items)
+    for count in (4, 7, 30):
+        params = weights(count)
+        found = made(params, X)
+        if count < 10:
+            agree(found, unrolled(by_items, params), params)
+    assert len(made.overloads) == 1
+    # of fewer items each number has its own
+    made(weights(2), X)
+    assert len(made.overloads) == 2
+
+
+def stored(params, x):
+    for w in params:
+        w[0] = w[0] * 2.0
+        x = x @ w
+    return np.sum(x)
+
+
+def an_array(params, x):
+    return np.sum(np.array(params) * x[0, 0])
+
+
+def compared(params, x):
+    return np.sum(x) if params == [] else np.sum(x * params[0])
+
+
+@pytest.mark.parametrize(
+    ("f", "params"),
+    [(stored, [np.eye(4) * k for k in range(1, 6)]), (an_array, [1.0, 2.0, 3.0, 4.0])],
+)
+def test_functions_that_ask_for_more_are_lowered_with_each_array(f, params):
+    made = tapec.value_and_grad(f)
+    before = [np.copy(one) for one in params]
+    found = made(params, X)
+    assert len(made._not_packed) == 1
+    agree(found, unrolled(f, [np.copy(one) if np.ndim(one) else float(one) for one in before]), params)
+
+
+def test_errors_are_those_of_the_list_as_it_is():
+    with pytest.raises(TapecError, match="arithmetic needs numbers") as refused:
+        tapec.grad(compared)([np.ones((3, 4))] * 5, X)
+    assert "packed" not in str(refused.value)
+    with pytest.raises(IndexError, match="list index out of range"):
+        tapec.grad(lambda p, k: np.sum(p[k]))([np.ones(2)] * 5, 5)
+
+
+def test_items_that_are_not_alike_stay_as_they_are():
+    alike = tuple(weights(5))
+    assert packing.packed(alike) is not alike
+    for other in ((*alike, (np.ones(3), np.ones(3))), alike[:3], (1, 2, 3, 4), (np.ones(2, int),) * 5, (None,) * 5):
+        assert packing.packed(other) is other
+    # a few large ones would be copied at each call
+    with mock.patch.object(packing, "_LARGE", 8):
+        assert packing.packed(alike) is alike
+
+
+def test_both_arguments_are_packed():
+    def scaled(params, scales, x):
+        for (w, b), s in zip(params, scales, strict=True):
+            x = np.tanh(x @ w + b) * s
+        return np.sum(x * x)
+
+    scales = [1.0, 2.0, 0.5, 1.5, 1.0]
+    by = tapec.grad(scaled, (0, 1))(LAYERS, scales, X)
+    step = 1e-6
+    moved = [scales[:2] + [0.5 + way * step] + scales[3:] for way in (1, -1)]
+    assert np.isclose(by[1][2], (scaled(LAYERS, moved[0], X) - scaled(LAYERS, moved[1], X)) / (2 * step), rtol=1e-6)
+    assert [b.shape for _, b in by[0]] == [b.shape for _, b in LAYERS] and type(by[1][0]) is float
+
+
+def test_single_precision():
+    params = [(w.astype(np.float32), b.astype(np.float32)) for w, b in LAYERS]
+    by = tapec.grad(by_items)(params, X.astype(np.float32))
+    assert by[0][0].dtype == by[0][1].dtype == np.float32
+    assert np.allclose(flat(by), flat(tapec.grad(by_items)(LAYERS, X)), rtol=1e-3, atol=1e-4)
+
+
+def test_an_object_that_holds_a_list():
+    model = Model([Dense(w, b) for w, b in LAYERS], RNG.normal(size=(LAYERS[-1][0].shape[1], 2)))
+    step = 1e-6
+    moved = [model.loss(X + way * step * np.eye(3, 4)) for way in (1, -1)]
+    assert np.isclose(np.trace(tapec.grad(model.loss)(X)), (moved[0] - moved[1]) / (2 * step), rtol=1e-6)
