@@ -10,7 +10,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from tapec.bound import BoundDerivative, VectorLast, takes_all_by_position, unbound
+from tapec.bound import Bound, BoundDerivative, VectorLast, takes_all_by_position, unbound
+from tapec.captured import CapturedDerivative, lifted
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
@@ -68,6 +69,9 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
     if f is None:
         return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
     load(*CALLS)
+    held = lifted(f, (kind, repr(wrt), options))
+    if held is not None:
+        return _by_what_is_held(f, held, wrt, kind, options)
     bound = unbound(f)
     function = plain_function(bound.function)
     if not bound.is_free:
@@ -97,6 +101,17 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
         return _make(function, wrt, kind, options, given)
     # `tapec.grad(f)(x)` in a loop makes one derivative, where nothing of a call is kept alive by it
     return staleness.shared(_make, same, wrt, kind, options)
+
+
+def _by_what_is_held(f: Any, bound: Bound, wrt: Any, kind: str, options: Options) -> Any:
+    """The derivative of a closure whose numbers and arrays are arguments."""
+    from tapec.backend import staleness
+
+    by = bound.wrt(wrt, parameters(bound.function))
+    inner = staleness.shared(derivative, bound.function, by, kind, options)
+    recipe = derivative, f, wrt, kind, options
+    asked = kind, repr(wrt), options
+    return CapturedDerivative(f, inner, bound, recipe, asked, lambda: _make(f, wrt, kind, options))
 
 
 def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, given: Any = None) -> Any:

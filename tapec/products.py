@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from tapec.backend.carrier import written
-from tapec.bound import unbound
+from tapec.bound import Bound
+from tapec.captured import by_what_is_held
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters, undecorated
 from tapec.on_demand import CALLS, load
@@ -128,10 +129,13 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
     (8.0, 12.0)
     """
     load(*CALLS)
+    return by_what_is_held(f, "jvp", lambda bound: _jvp(bound, primals, tangents, chosen(options)))
+
+
+def _jvp(bound: Bound, primals: Any, tangents: Any, options: Options) -> tuple[Any, Any]:
     from tapec.backend import structured
     from tapec.backend.derivative_base import Remade
 
-    bound = unbound(f)
     function = _shared(plain_function(bound.function))
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise UsageError("primals and tangents must be tuples")
@@ -160,7 +164,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
         if any((tangent is None) != (primal is None) for tangent, primal in zip(theirs, ours, strict=True)):
             raise UsageError(f"{what} has None where a number has to be, or a number where there is None")
         seeds += [_shaped(t, p, what) for t, p in zip(theirs, ours, strict=True) if p is not None]
-    made = _seeded(function, "jvp", moving, len(primals), len(seeds), chosen(options))
+    made = _seeded(function, "jvp", moving, len(primals), len(seeds), options)
     value, tangent = made(*primals, *seeds)
     if structures:
         derivative = bound.function if isinstance(bound.function, Remade) else None
@@ -228,17 +232,21 @@ def vjp(
     (3.0, 2.0)
     """
     load(*CALLS)
+    return by_what_is_held(f, "vjp", lambda bound: _vjp(bound, primals, chosen(options)))
+
+
+def _vjp(
+    bound: Bound, primals: tuple[Any, ...], options: Options
+) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     from tapec.backend import structured
     from tapec.backend.derivative_base import Remade
 
-    bound = unbound(f)
     function = _shared(plain_function(bound.function))
     own = bound.positions(parameters(function), len(primals))
     primals = primals if bound.is_free else bound.arguments(parameters(function), primals)
     plain = _plain(function, primals)
     wrt = tuple(k for k in own if _differentiable(plain[k], k))
-    asked = chosen(options)
-    value, pull = _split_reversal(function, wrt, plain, asked) or _joint_reversal(function, wrt, plain, asked)
+    value, pull = _split_reversal(function, wrt, plain, options) or _joint_reversal(function, wrt, plain, options)
     like = _flat(value)
     derivative = bound.function if isinstance(bound.function, Remade) else None
     natural = structured.returned(value, primals, derivative)

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("build",),
     (
-        *("api", "bound", "check", "explanation", "functions", "gradient_tape", "jacobians"),
+        *("api", "bound", "captured", "check", "explanation", "functions", "gradient_tape", "jacobians"),
         *("loading", "products", "signatures", "structure"),
     ),
     ("tape",),

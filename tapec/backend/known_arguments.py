@@ -24,7 +24,7 @@ _met: OrderedDict[Any, Any] = OrderedDict()
 _MOST = 512
 
 
-class _Unlike(Exception):
+class Unlike(Exception):
     """A function holds what is told from others by identity alone, and may not live long."""
 
 
@@ -70,19 +70,19 @@ def sharing(function: types.FunctionType) -> types.FunctionType | None:
 
 def _key_of(value: Any) -> Any:
     try:
-        return _key(value)
-    except _Unlike:
+        return key_of(value)
+    except Unlike:
         return None
 
 
-def _key(value: Any, around: tuple[int, ...] = ()) -> Any:
-    """What tells a value from others; raises _Unlike, also for a function that holds itself.
+def key_of(value: Any, around: tuple[int, ...] = ()) -> Any:
+    """What tells a value from others; raises Unlike, also for a function that holds itself.
 
     around  what holds it
     """
     if id(value) in around:
-        raise _Unlike
-    inside = functools.partial(_key, around=(*around, id(value)))
+        raise Unlike
+    inside = functools.partial(key_of, around=(*around, id(value)))
 
     def named(values: dict[str, Any]) -> Any:
         return tuple((name, inside(one)) for name, one in values.items())
@@ -92,7 +92,7 @@ def _key(value: Any, around: tuple[int, ...] = ()) -> Any:
             try:
                 cells = tuple(inside(cell.cell_contents) for cell in value.__closure__ or ())
             except ValueError:  # nothing is bound to it yet
-                raise _Unlike from None
+                raise Unlike from None
             defaults = tuple(map(inside, value.__defaults__ or ())), named(value.__kwdefaults__ or {})
             return "function", value.__code__, id(value.__globals__), cells, defaults, named(vars(value))
         case functools.partial():
@@ -105,4 +105,4 @@ def _key(value: Any, around: tuple[int, ...] = ()) -> Any:
             return tuple(map(inside, value))
     if isinstance(value, _BY_IDENTITY):
         return "object", id(value)
-    raise _Unlike
+    raise Unlike

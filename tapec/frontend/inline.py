@@ -93,7 +93,11 @@ def call_function(
         wrap(ev, kw_values[arg.id], None, ("kwdefault", function, arg.id)) if arg.id in kw_values else None
         for arg in source.node.args.kwonlyargs
     )
-    frame = Frame(source, ev.resolver(function))
+    names = ev.resolver(function)
+    # of a closure that is a function of what it holds (`tapec.captured`)
+    captured = dict(zip(getattr(function, "captured", ()), args, strict=False))
+    args = args[len(captured) :]
+    frame = Frame(source, (lambda ident: captured.get(ident) or names(ident)) if captured else names)
     frame.library, frame.function = library, function
     if not library:
         declared.enter(ev, frame, jitted or carried(function), source.node, node)

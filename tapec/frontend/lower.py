@@ -203,7 +203,8 @@ def lower(
     ev.prepare = prepare
     ev.lengths.alike = alike
     params: list[str] = []
-    names = [arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args)]
+    held = getattr(function, "captured", ())
+    names = [*held, *(arg.id for arg in (*source.node.args.posonlyargs, *source.node.args.args))]
     ev.span = source.span(source.node)
 
     def parameter(label: str, given: Any) -> Any:

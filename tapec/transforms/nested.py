@@ -318,7 +318,8 @@ def parameter_names(callee: Value) -> list[str]:
     if isinstance(callee, Static):
         code = getattr(callee.obj, "__code__", None)
         if code is not None and not code.co_flags & inspect.CO_VARARGS:
-            return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+            held = getattr(callee.obj, "captured", ())
+            return [*held, *code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
     return []
 
 
