@@ -142,7 +142,8 @@ def claims_of(
     targets = {atom.id for atom in request.targets if isinstance(atom, Name)} - inside
     # what was not chosen is known by the names that the block gives it
     chosen = {stmt.target for stmt in walk(request.block) if isinstance(stmt, Assign) and _one_of(stmt.value)}
-    told = (inside | read) - chosen
+    # what a branch behind the block sets, and the choice of a target reads, may be one of the block's values
+    told = (inside | read) - chosen - written_in(freeze(region.behind()))
     asked = [(set(names), targets | (read if set(names) <= told else read | inside)) for names in request.sources]
     asked += [({name}, read) for name in region.watched]
     asked += [({name}, read | inside | region.watched.keys()) for name in targets]

@@ -552,3 +552,23 @@ def test_too_long_a_block_is_named(monkeypatch):
     monkeypatch.setattr(block_lowering, "_UNROLLED", 100)
     with pytest.raises(tapec.errors.LoweringError, match="read iteration by iteration the block has 120 operations"):
         filled(60)
+
+
+def chosen_behind(b, d, k):
+    with GradientTape(persistent=True) as tape:
+        d = d * W
+    a = d if b > k else k * 1.5
+    return tape.gradient(a, a), tape.gradient(a, d), tape.gradient(a, W)
+
+
+def test_a_source_that_a_branch_behind_the_block_chooses_is_the_value_or_another_one():
+    compiled = tapec.function(chosen_behind)
+    for b in (5.0, 1.0, 5.0):
+        found, wanted = compiled(b, 0.2, 2.0), chosen_behind(b, 0.2, 2.0)
+        assert wanted[0] == (1.0 if b > 2.0 else None)
+        assert [one if one is None else float(one) for one in found] == [
+            one if one is None else float(one) for one in wanted
+        ]
+
+
+W = Variable(0.7)
