@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+import tapec_runtime
 from tapec.bound import Bound, BoundDerivative, unbound
 from tapec.errors import TapecError, UsageError
 from tapec.frontend.source import parameters
@@ -120,7 +121,7 @@ def by_what_is_held(f: Any, kind: Any, transform: Callable[[Bound], Any]) -> Any
     if held is not None:
         try:
             return transform(held)
-        except UsageError:
+        except (UsageError, tapec_runtime.AliasedArguments):
             pass
         except TapecError:
             refuse(held, kind)
@@ -150,7 +151,7 @@ class CapturedDerivative(BoundDerivative):
             self.bound = Bound(self.bound.function, held)
             try:
                 return super().__call__(*args, **kwargs)
-            except UsageError:
+            except (UsageError, tapec_runtime.AliasedArguments):
                 pass
             except TapecError:
                 refuse(self.bound, self._kind)

@@ -13,7 +13,8 @@ from typing import Any
 
 from tapec.backend import printer
 from tapec.backend.boundary import Boundary, combined
-from tapec.backend.callee_text import callees_text
+from tapec.backend.callee_text import callees_text, kernels_text
+from tapec.backend.kernels import with_kernels
 from tapec.backend.pairs import grouped
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import UnsupportedSyntax
@@ -87,7 +88,8 @@ def build(
         alike = lowered_alike(function, arguments, prepare, lowered)
     stage(listener, "differentiating")
     program = _build(lowered, function, arguments, kind, wrt, options, listener, alike, given)
-    prelude = callees_text(program, lowered, options) if lowered.callees else ""
+    callees = callees_text(program, lowered, options) if lowered.callees else ""
+    prelude = "\n\n".join(filter(None, (callees, program.prelude)))
     return replace(program, prelude=prelude, options=used(options, program.core))
 
 
@@ -435,6 +437,7 @@ def _finish(
         several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
     core = tidy(core, frozenset(taken).difference(core.params), options, listener, several, shapes)
     _check_depth(core.body)
+    core, kernels = with_kernels(core)
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken
@@ -453,4 +456,9 @@ def _finish(
     only = None if several is None else several.only
     if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_FORM for stmt in walk(core.body)):
         only = 0
-    return Program(core.name, text, namespace, core, lowered, labels, tuple(seeds), form=only)
+    return Program(
+        *(core.name, text, namespace, core, lowered, labels, tuple(seeds)),
+        form=only,
+        prelude=kernels_text(kernels, options),
+        kernels=tuple(kernel.name for kernel in kernels),
+    )

@@ -26,6 +26,16 @@ def callees_text(program: Program, lowered: Lowered, options: Options) -> str:
     return "\n\n".join(texts)
 
 
+def kernels_text(kernels: tuple[Function, ...], options: Options) -> str:
+    """The functions that a long program calls in place of loops (`kernels.py`)."""
+    # the program's types are theirs, as where an array may not be written; nobody else calls them
+    texts = []
+    for core in kernels:
+        flags = f"{used(options, core).flags_text}, no_cpython_wrapper=True, no_cfunc_wrapper=True"
+        texts.append(f"@numba.njit({flags})\n{printer.function(core, options.quote)}")
+    return "\n\n".join(texts)
+
+
 def _decorator(core: Function, options: Options) -> str:
     """Numba's decorator with the argument types: a function that calls itself is typed by them."""
     arguments = ", ".join(_signature(core.types[param]) for param in core.params)

@@ -58,6 +58,10 @@ def load(program: Program, module_name: str = "", path: str = "") -> Any:
     if not path:
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), module.__dict__)
+    for name in () if jit_is_off() else program.kernels:
+        # as the program itself is compiled
+        flags: dict[str, Any] = {**lean.flags(program.options), "no_cpython_wrapper": True}
+        module.__dict__[name] = numba.njit(**flags)(module.__dict__[name].py_func)
     return module.__dict__[program.name]
 
 

@@ -32,6 +32,7 @@ class Program:
     prelude    the recursive functions that `source` calls, compiled on their own
     options    what it was compiled with
     form       which of several forms it is alone, by its position; None for all that there are
+    kernels    the functions in the prelude that stand for parts of the source (`kernels.py`)
     """
 
     name: str
@@ -44,6 +45,7 @@ class Program:
     prelude: str = ""
     options: Options = DEFAULT
     form: int | None = None
+    kernels: tuple[str, ...] = ()
 
     @property
     def bindings(self) -> dict[str, Any]:

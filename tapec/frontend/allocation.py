@@ -47,6 +47,11 @@ def dim(ev: Evaluator, array: Sym, axis: int) -> Sym:
             return taken
     if array.atom.id in ev.constants:
         return number(ev.constants[array.atom.id].shape[axis])
+    if ev.live is not None and key not in ev.dims and (same := ev.live.extent(*key)) is not None:
+        other = number(same) if isinstance(same, int) else dim(ev, Sym(Name(same[0]), ev.types[same[0]]), same[1])
+        ev.dims[key] = other.atom
+        # it has two meanings now: none of the user's names may become its own
+        ev.temporary.discard(other.atom.id if isinstance(other.atom, Name) else "")
     if key not in ev.dims:
         base = f"{array.atom.id}_n{axis}" if array.atom.id not in ev.temporary else "n"
         ev.dims[key] = ev.assign(Op("dim", (array.atom, Const(axis))), INT64, base).atom

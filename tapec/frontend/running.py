@@ -23,6 +23,9 @@ class Live(Protocol):
     def new_number(self, value: Value, before: int) -> Value:
         """What an operation gives: an object of its own.  `before` is how many names there were before it."""
 
+    def extent(self, name: str, axis: int) -> tuple[str, int] | int | None:
+        """The input and axis whose extent that of an input is, or 1: the program then holds only where it is so."""
+
     def all_met(self) -> None:
         """All values have met at a point where ways meet."""
 

@@ -43,7 +43,7 @@ from tapec.syntax.core import For, Loop, Name, Store, walk, written_in
 from tapec.tape import with_statement as places
 from tapec.tape.branch_connectivity import straightened
 from tapec.tape.decisions import Decisions, warn_of_iterations
-from tapec.tape.derivative_run import RunExtents, plan_checks
+from tapec.tape.derivative_run import RunExtents, SameExtents, plan_checks
 from tapec.tape.derive import other_name
 from tapec.tape.inputs import Restart, Shared
 from tapec.tape.joined_values import check_claims
@@ -231,7 +231,7 @@ def _attempt(
     options = tape.options.with_checks(ev.boundscheck)
     plan = TapePlan(
         enter,
-        plan_checks(ev, callees, options),
+        SameExtents.of(live.extents, live.leaves, plan_checks(ev, callees, options)),
         tuple(replace(leaf, obj=None) for leaf in live.leaves),
         block,
         ev.types,

@@ -37,7 +37,7 @@ from tapec.syntax.core import Atom, Block, Const, Function, Name, Raise, Return,
 from tapec.tape.caller_effects import effects
 from tapec.tape.compiled_call import Outcome
 from tapec.tape.decisions import Decisions, warn_of_iterations
-from tapec.tape.derivative_run import CaughtChecks, Checks, plan_checks, tidied
+from tapec.tape.derivative_run import CaughtChecks, Checks, SameExtents, plan_checks, tidied
 from tapec.tape.inputs import InputLeaf, Restart, Shared
 from tapec.tape.joined_values import check_claims
 from tapec.tape.live_objects import LiveObjects
@@ -64,7 +64,7 @@ class CompiledBody:
     """
 
     enter: Any
-    checks: Checks | CaughtChecks | None
+    checks: Checks | CaughtChecks | SameExtents | None
     leaves: tuple[InputLeaf, ...]
     call: Any
     source: str
@@ -100,7 +100,8 @@ class CompiledFunction:
         found = self._known(arguments)
         if found is not None:
             return found
-        if sum(plan.checks is not None for plan in self._plans) >= _WAYS:
+        decided = [getattr(plan.checks, "decided", plan.checks) for plan in self._plans]
+        if sum(checks is not None for checks in decided) >= _WAYS:
             raise LoweringError(
                 f"`{self.py_func.__name__}` asks its tapes differently in each of {_WAYS} calls",
                 reason="it is compiled for every way through the branches and loops that decide about its tapes",
@@ -249,7 +250,7 @@ def _attempt(
     live.check_callees()
     compiled = CompiledBody(
         enter,
-        plan_checks(ev, callees, options),
+        SameExtents.of(live.extents, live.leaves, plan_checks(ev, callees, options)),
         tuple(replace(leaf, obj=None) for leaf in leaves),
         outcome.caller(
             text,

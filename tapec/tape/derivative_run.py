@@ -14,8 +14,9 @@ import numpy as np
 
 import tapec_runtime
 from tapec.backend import printer
-from tapec.backend.callee_text import callees_text
+from tapec.backend.callee_text import callees_text, kernels_text
 from tapec.backend.jit import compile_function
+from tapec.backend.kernels import with_kernels
 from tapec.backend.program import Program
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.lower import Lowered
@@ -25,6 +26,7 @@ from tapec.syntax.core import Block, Const, For, Function, Loop, Return, walk
 from tapec.syntax.custom_rule import opaque_functions
 from tapec.tape.decisions import Decisions, checks
 from tapec.tape.derive import DerivedProgram, inputs_of
+from tapec.tape.inputs import InputLeaf
 from tapec.tape.snapshots import snapshot
 from tapec_runtime.locking import compiling
 
@@ -121,12 +123,14 @@ def compiled(
     function = Function(name, derivative.function.params, derivative.function.body, derivative.function.types)
     final = tidied(function, constants, options)
     lowered = Lowered(function, None, constants, {}, callees=callees)
-    text = printer.function(final, False)
-    program = Program(function.name, text, constants, final, lowered, function.params, options=options)
-    if callees:
-        program = replace(program, prelude=callees_text(program, lowered, options))
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
     length = sum(1 for _ in walk(final.body))
+    final, kernels = with_kernels(final)
+    text = printer.function(final, False)
+    program = Program(function.name, text, constants, final, lowered, function.params, options=options)
+    parts = (callees_text(program, lowered, options) if callees else "", kernels_text(kernels, options))
+    names = tuple(kernel.name for kernel in kernels)
+    program = replace(program, prelude="\n\n".join(filter(None, parts)), kernels=names)
     small = not callees and all(_short(loop, length > _LONG) for loop in loops)
     return CompiledDerivative(derivative, program, small, length, sources)
 
@@ -186,6 +190,41 @@ class CaughtChecks:
     def hold(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> bool:
         """Whether every decision falls as it did, and what raised raises again."""
         return self.decided.hold(leaves, objects) and not any(one.hold(leaves, objects) for one in self.raising)
+
+
+@dataclass
+class SameExtents:
+    """Which extents of a plan's inputs were equal, or 1, as its program takes them to be; `decided` as for others.
+
+    equal  groups of inputs, by their positions, and axes
+    ones   those of which the extent was 1
+    """
+
+    equal: tuple[tuple[tuple[int, int], ...], ...]
+    ones: tuple[tuple[int, int], ...]
+    decided: Checks | CaughtChecks | None
+
+    @staticmethod
+    def of(
+        extents: dict[int, list[tuple[str, int]]], leaves: list[InputLeaf], decided: Checks | CaughtChecks | None
+    ) -> SameExtents | Checks | CaughtChecks | None:
+        """`decided` alone where no two extents are equal."""
+        places = {leaf.name: k for k, leaf in enumerate(leaves)}
+        groups = {size: tuple((places[name], axis) for name, axis in group) for size, group in extents.items()}
+        equal = tuple(group for size, group in groups.items() if size != 1 and len(group) > 1)
+        ones = groups.get(1, ())
+        return SameExtents(equal, ones, decided) if equal or ones else decided
+
+    def hold(self, leaves: tuple[Any, ...], objects: tuple[Any, ...]) -> bool:
+        """Whether they are so again, and all is as it was decided."""
+        for (first, axis), *others in self.equal:
+            size = objects[first].shape[axis]
+            for place, own in others:
+                if objects[place].shape[own] != size:
+                    return False
+        if any(objects[place].shape[axis] != 1 for place, axis in self.ones):
+            return False
+        return self.decided is None or self.decided.hold(leaves, objects)
 
 
 @dataclass

@@ -48,6 +48,8 @@ class LiveObjects(Inputs):
         self.begun: list[Any] = []
         # what their answers take for granted; see joined_values.py
         self.claims: list[Any] = []
+        # the inputs and axes of each extent that was asked for
+        self.extents: dict[int, list[tuple[str, int]]] = {}
         self.objects = Objects(ev, self)
         self.draws = Draws(ev, self)
         specials = ObjectCalls(self.objects).specials()
@@ -56,6 +58,19 @@ class LiveObjects(Inputs):
         ev.another = functools.partial(self._another, ev.another)
         ev.method = functools.partial(self._method, ev.method)
         self.preload = shared.preload
+
+    def extent(self, name: str, axis: int) -> tuple[str, int] | int | None:
+        """The first input with the extent of another one; 1 for that."""
+        leaf = next((leaf for leaf in self.leaves if leaf.name == name), None)
+        if leaf is None or not isinstance(leaf.obj, np.ndarray) or leaf.kept:
+            return None
+        found = leaf.obj.shape[axis]
+        equal = self.extents.setdefault(found, [])
+        if (name, axis) not in equal:
+            equal.append((name, axis))
+        if found == 1:
+            return 1
+        return None if equal[0] == (name, axis) else equal[0]
 
     # mutable state
 

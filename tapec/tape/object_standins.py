@@ -90,6 +90,9 @@ class Refusing:
     def __init__(self, ev: Evaluator, subject: str) -> None:
         self.ev, self.subject = ev, subject
 
+    def extent(self, name: str, axis: int) -> None:
+        """Nothing from outside is known here."""
+
     def reach(self, obj: Any, origin: tuple[Any, ...]) -> Value | None:
         library = str(getattr(origin[1], "__module__", "")).startswith(("tapec", "numpy", "math"))
         if isinstance(obj, float | complex | np.inexact | np.ndarray | Variable) and not library:

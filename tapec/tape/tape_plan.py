@@ -12,7 +12,7 @@ from tapec.frontend.values import Lst, Value
 from tapec.options import Options
 from tapec.syntax.core import Atom, Block, Function, If, Name, walk, writes, written_in
 from tapec.syntax.types import Type
-from tapec.tape.derivative_run import CaughtChecks, Checks, CompiledDerivative, RunExtents
+from tapec.tape.derivative_run import CaughtChecks, Checks, CompiledDerivative, RunExtents, SameExtents
 from tapec.tape.held_values import canonical, versions_for
 from tapec.tape.inputs import InputLeaf
 from tapec.tape.plan_guards import taking
@@ -91,7 +91,7 @@ class TapePlan:
     """
 
     enter: Any
-    checks: Checks | CaughtChecks | RunExtents | None
+    checks: Checks | CaughtChecks | SameExtents | RunExtents | None
     leaves: tuple[InputLeaf, ...]
     block: Block
     types: dict[str, Type]
