@@ -60,6 +60,11 @@ KINDS: dict[str, tuple[str, str]] = {
     "object": ("Holder({0})", "{v}.weight ** 2"),
     "list": ("[{0}, {1}, {0}]", "({v}[0] ** 2 + {v}[1] ** 2 + {v}[2] ** 2)"),
     "dict": ('{{"a": {0}, "b": np.array([{1}])}}', '({v}["a"] ** 2 + np.sum({v}["b"] ** 2))'),
+    "five numbers": ("[{0}, {1}, {0}, {1}, {0}]", "sum(w ** 2 for w in {v})"),
+    "layers": (
+        "[({0}, np.array([{1}, 2.0])), ({1}, np.ones(3)), ({0}, np.ones(1)), ({1}, np.ones(2))]",
+        "sum(w ** 2 + np.sum(b * b) for w, b in {v})",
+    ),
     "dict of a function": ('{{"act": square, "a": {0}}}', '{v}["act"]({v}["a"])'),
     "list of functions": ("[square, plus, {0}]", "({v}[0]({v}[2]) + {v}[1](-1.0))"),
     "named functions": ("Pair({0}, plus)", "{v}.low ** 2 * {v}.high(0.0)"),
