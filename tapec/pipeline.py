@@ -437,7 +437,8 @@ def _finish(
         several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
     core = tidy(core, frozenset(taken).difference(core.params), options, listener, several, shapes)
     _check_depth(core.body)
-    core, kernels = with_kernels(core)
+    whole = core
+    core, kernels = with_kernels(core) if options.fast else (core, ())
     # a function that always raises returns nothing
     ends = isinstance(core.body[-1], Return)
     # for the classes of named tuples, whose names are taken
@@ -457,7 +458,7 @@ def _finish(
     if only is None and any(isinstance(stmt, Raise) and stmt.exception == OTHER_FORM for stmt in walk(core.body)):
         only = 0
     return Program(
-        *(core.name, text, namespace, core, lowered, labels, tuple(seeds)),
+        *(core.name, text, namespace, whole, lowered, labels, tuple(seeds)),
         form=only,
         prelude=kernels_text(kernels, options),
         kernels=tuple(kernel.name for kernel in kernels),

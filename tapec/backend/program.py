@@ -25,7 +25,7 @@ class Program:
     name       the function's name in `source`
     source     its text, without imports
     namespace  what the text reads besides np, math and tapec_runtime: arrays, named tuples
-    core       the core function that was printed
+    core       the core function that was printed, before parts of it became `kernels`
     lowered    the primal it came from
     params     the labels of the function's parameters
     seeds      the labels of those that hold tangents or cotangents

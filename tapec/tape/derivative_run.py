@@ -125,8 +125,8 @@ def compiled(
     lowered = Lowered(function, None, constants, {}, callees=callees)
     loops = [stmt for stmt in walk(final.body) if isinstance(stmt, For | Loop)]
     length = sum(1 for _ in walk(final.body))
-    final, kernels = with_kernels(final)
-    text = printer.function(final, False)
+    printed, kernels = with_kernels(final) if options.fast else (final, ())
+    text = printer.function(printed, False)
     program = Program(function.name, text, constants, final, lowered, function.params, options=options)
     parts = (callees_text(program, lowered, options) if callees else "", kernels_text(kernels, options))
     names = tuple(kernel.name for kernel in kernels)

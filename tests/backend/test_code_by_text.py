@@ -35,7 +35,7 @@ class Layer:
 
 
 def program(text: str = TEXT, options: Options = DEFAULT, **bindings: Any) -> Any:
-    return SimpleNamespace(name="scaled", text=text, options=options, bindings=bindings)
+    return SimpleNamespace(name="scaled", text=text, options=options, bindings=bindings, kernels=())
 
 
 @pytest.fixture(autouse=True)
