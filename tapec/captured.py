@@ -67,11 +67,13 @@ def lifted(f: Any, kind: Any) -> Bound | None:
 
 
 def _kept(known: collections.OrderedDict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
-    if key not in known:
-        known[key] = make()
+    found = known.get(key)
+    if found is None:
+        # another thread may have been here
+        found = known.setdefault(key, make())
         if len(known) > _MOST:
             known.popitem(last=False)
-    return known[key]
+    return found
 
 
 def _is_input(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -101,3 +102,21 @@ def test_a_thread_knows_that_the_jit_is_off_while_another_one_asks_numba_for_typ
         answered.wait(0.05)
     thread.join(60)
     assert found == [True] and jit_is_off()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_child_has_the_locks_that_another_thread_held() -> None:
+    program = (
+        "import os, numpy as np, tapec\n"
+        "from tapec.backend import staleness\n"
+        "f = lambda x: x * x\n"
+        "tapec.grad(f)(2.0)\n"
+        "staleness._lock.acquire()\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    os._exit(0 if tapec.grad(f)(3.0) == 6.0 else 1)\n"
+        "print(os.waitpid(child, 0)[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "0"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import functools
 import hashlib
+import os
 import threading
 import types
 from collections.abc import Callable, Iterable
@@ -108,6 +109,16 @@ def _state(value: Any, around: tuple[int, ...] = ()) -> Any:
 
 _made: collections.OrderedDict[Any, Any] = collections.OrderedDict()
 _lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    """In a child that is forked while another thread holds the lock, nobody would give it back."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 def shared(make: Callable[..., Any], *given: Any) -> Any:
