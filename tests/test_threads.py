@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,8 +107,9 @@ def test_a_thread_knows_that_the_jit_is_off_while_another_one_asks_numba_for_typ
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
-def test_a_child_has_the_locks_that_another_thread_held() -> None:
-    program = (
+def test_a_child_has_the_locks_that_another_thread_held(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
         "import os, numpy as np, tapec\n"
         "from tapec.backend import staleness\n"
         "f = lambda x: x * x\n"
@@ -118,5 +120,5 @@ def test_a_child_has_the_locks_that_another_thread_held() -> None:
         "    os._exit(0 if tapec.grad(f)(3.0) == 6.0 else 1)\n"
         "print(os.waitpid(child, 0)[1])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "0"
