@@ -118,12 +118,16 @@ def _length(a, before, inner, after):
     for k in np.ndindex(inner):
         x = a[before + k + after]
         total += x * x
-    low, high = (np.float32(1e-28), np.float32(1e28)) if a.dtype == np.float32 else (1e-280, 1e280)
+    # where the powers of the sum that second derivatives need are numbers, too
+    low, high = (np.float32(1e-24), np.float32(1e24)) if a.dtype == np.float32 else (1e-200, 1e200)
     return np.sqrt(total) if low < total and total < high else _far_length(a, before, inner, after, total)
 
 
 def _far_length(a, before, inner, after, total):
-    """The length of a lane whose sum of squares leaves the range of its type; its derivatives are those by the sum."""
+    """The length of a lane whose sum of squares leaves the range of its type; its derivative is that by the sum.
+
+    The second derivative by the sum would leave the range: what has none is added, so that it is no finite number.
+    """
     scale, root = _scales(a.dtype, total > 1)
     size = a.dtype.type(0)
     for k in np.ndindex(inner):
@@ -132,7 +136,8 @@ def _far_length(a, before, inner, after, total):
     if size > 0:
         length = np.sqrt(size) / scale
         scaled = length * root
-        return known(length, np.sqrt(known(scaled * scaled, total * root * root)) / root)
+        first = np.sqrt(known(scaled * scaled, total * root * root)) / root
+        return known(length, first + known(size - size, total * root) ** 1.5)
     # at 0 the square root has no derivative; 0 is the middle of what the norm may have there; there is no second one
     return total**1.5
 
@@ -182,7 +187,8 @@ def _largest_singular_value(x):
 def norm(x, ord=None, axis=None, *, keepdims=False):
     """Norm of a vector (any order), of a matrix (Frobenius, 1, 2, inf), or of vectors along an axis.
 
-    The Euclidean norm has derivative 0 at 0.
+    The Euclidean norm has derivative 0 at 0.  Its second derivatives are finite for norms of 1e-100 to 1e100 (1e-12 to
+    1e12 in single precision), its first ones for all but subnormal norms.
     """
     x = np.asarray(x)
     if x.dtype.kind != "f":

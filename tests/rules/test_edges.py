@@ -132,6 +132,16 @@ def test_norms_of_huge_and_tiny_vectors(f, dtype: type):
 
 
 @pytest.mark.generated
+@pytest.mark.parametrize("size", [1e-300, 1e-101, 1e-99, 1e-20, 1e20, 1e99, 1e101, 1e300])
+def test_second_derivatives_of_norms_are_right_or_not_finite(size: float):
+    found = tapec.hessian(length)(np.array([3.0, 4.0]) * size) * size
+    if 1e-100 < size < 1e100:
+        assert np.allclose(found, [[0.128, -0.096], [-0.096, 0.072]], rtol=1e-10)
+    else:
+        assert not np.isfinite(found).any()
+
+
+@pytest.mark.generated
 def test_the_square_of_a_norm_is_the_sum_of_squares():
     for size in (0.0, 1e-200, 1.0):
         assert np.array_equal(tapec.hessian(lambda x: np.linalg.norm(x) ** 2)(np.full(2, size)), 2.0 * np.eye(2))
