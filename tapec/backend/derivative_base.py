@@ -13,7 +13,7 @@ import numpy as np
 from numba.core import serialize
 from numba.core.dispatcher import OmittedArg
 
-from tapec.backend import known_arguments, packing, staleness, structured
+from tapec.backend import known_arguments, named_tuple_classes, packing, staleness, structured
 from tapec.backend.argument_types import argument_types
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
@@ -148,7 +148,7 @@ def _packed_result(
     given = [arg if k in known else packing.packed(arg) for k, arg in enumerate(converted)]
     if all(new is old for new, old in zip(given, converted, strict=True)):
         return None
-    forms = tuple(map(packing.form_of, given))
+    forms = tuple(map(named_tuple_classes.structure, given))
     if forms in derivative._not_packed or argument_types(tuple(given)) is None:
         return None
     try:

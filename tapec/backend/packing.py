@@ -38,11 +38,6 @@ def packed(value: Any) -> Any:
     return items if type(value) is tuple else type(value)(*items)
 
 
-def form_of(value: Any) -> Any:
-    """What tells the structure of an argument from others."""
-    return (type(value), *map(form_of, value)) if isinstance(value, tuple) else type(value)
-
-
 def may_pack(numba_type: Any) -> bool:
     """Whether an argument of a type has a tuple of items that are alike."""
     if not isinstance(numba_type, nt.BaseTuple):
