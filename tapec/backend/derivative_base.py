@@ -146,7 +146,7 @@ def _packed_result(
     if request.kind not in ("grad", "value_and_grad"):
         return None
     given = [arg if k in known else packing.packed(arg) for k, arg in enumerate(converted)]
-    if all(new is old for new, old in zip(given, converted, strict=True)):
+    if all(new is old for new, old in zip(given, converted, strict=True)) or packing.shares(converted, given):
         return None
     forms = tuple(map(named_tuple_classes.structure, given))
     if forms in derivative._not_packed or argument_types(tuple(given)) is None:

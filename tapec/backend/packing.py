@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -95,6 +96,22 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
+def shares(before: list[Any], given: list[Any]) -> bool:
+    """Whether an array that a program may write shares memory with one that was packed, which is a copy."""
+    kept = [one for arg in given for one in _leaves(arg) if isinstance(one, np.ndarray)]
+    written = [one for one in kept if one.flags.writeable]
+    # an array may be both, and then stands more often in what there was
+    left = Counter(map(id, kept))
+    for arg in before if written else ():
+        for one in _leaves(arg):
+            if not isinstance(one, np.ndarray):
+                continue
+            left[id(one)] -= 1
+            if left[id(one)] < 0 and any(np.may_share_memory(one, other) for other in written):
+                return True
+    return False
+
+
 def _packed(items: tuple[Any, ...], form: Form) -> Any:
     columns = zip(*map(_leaves, items), strict=True)
     parts: list[Any] = []
@@ -106,10 +123,10 @@ def _packed(items: tuple[Any, ...], form: Form) -> Any:
         parts.append(_fixed(np.concatenate([one.ravel() for one in column])))
         starts = np.zeros(len(column) + 1, np.int64)
         np.cumsum([one.size for one in column], out=starts[1:])
-        parts.append(starts)
+        parts.append(_fixed(starts))
         if leaf.ndim > 1:
             shapes = np.array([one.shape for one in column], np.int64)
-            parts += [np.ascontiguousarray(shapes[:, axis]) for axis in range(leaf.ndim)]
+            parts += [_fixed(np.ascontiguousarray(shapes[:, axis])) for axis in range(leaf.ndim)]
     return _stand_in(form)(*parts, len(items))
 
 

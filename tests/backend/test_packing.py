@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import tapec
+import tapec_runtime
 from tapec.backend import packing
-from tapec.errors import TapecError
+from tapec.errors import ArgumentOverlap, TapecError
 
 Layer = collections.namedtuple("Layer", ["w", "b"])
 RNG = np.random.default_rng(0)
@@ -256,3 +257,22 @@ def test_an_object_that_holds_a_list():
     step = 1e-6
     moved = [model.loss(X + way * step * np.eye(3, 4)) for way in (1, -1)]
     assert np.isclose(np.trace(tapec.grad(model.loss)(X)), (moved[0] - moved[1]) / (2 * step), rtol=1e-6)
+
+
+def written_beside(params, x):
+    x[0] = 5.0
+    total = 0.0
+    for w in params:
+        total += np.sum(w * w)
+    return total
+
+
+def test_an_array_that_is_written_and_stands_in_the_list():
+    params = [np.ones(3) * k for k in range(1, 6)]
+    assert tapec.value_and_grad(written_beside)(params, np.zeros(3))[0] == 165.0
+    for x in (params[0], params[2][:2], params[4][1:]):
+        with pytest.raises((ArgumentOverlap, tapec_runtime.AliasedArguments)):
+            tapec.value_and_grad(written_beside)(params, x)
+        with pytest.raises((ArgumentOverlap, tapec_runtime.AliasedArguments)):
+            tapec.value_and_grad(lambda p: written_beside(p["w"], p["x"]))({"w": params, "x": x})  # noqa: B023
+    assert tapec.value_and_grad(written_beside)(params, np.zeros(3))[0] == 165.0
