@@ -325,8 +325,9 @@ class VectorLast:
         return "\n\n".join(filter(None, (made.source() for made in self._made.values())))
 
     def __reduce__(self) -> Any:
-        maker, *arguments = self._recipe
-        return maker, tuple(arguments)
+        from tapec.backend.derivative_base import reduced
+
+        return reduced(self, self._recipe)
 
     def __repr__(self) -> str:
         return f"<tapec derivative {self.__name__}>"
@@ -368,8 +369,9 @@ class BoundDerivative:
         return ev.apply(ev.wrap(made, node), args, kwargs, node)
 
     def __reduce__(self) -> Any:
-        maker, *arguments = self._recipe
-        return maker, tuple(arguments)
+        from tapec.backend.derivative_base import reduced
+
+        return reduced(self, self._recipe)
 
     def __repr__(self) -> str:
         return f"<tapec derivative {self.__name__}>"

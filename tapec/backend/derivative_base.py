@@ -91,7 +91,7 @@ class Remade:
         return self._recipe
 
     def __reduce__(self) -> Any:
-        return _reduced(self, self._recipe)
+        return reduced(self, self._recipe)
 
 
 def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> list[Any]:
@@ -176,7 +176,7 @@ def _unsupported(derivative: Any, names: list[str], args: list[Any]) -> Unsuppor
     )
 
 
-def _reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
+def reduced(derivative: Any, recipe: tuple[Any, ...]) -> Any:
     """How to pickle a derivative: by its name if that leads to it, else by what it was made of."""
     found: Any = sys.modules.get(derivative.__module__)
     for part in derivative.__qualname__.split("."):

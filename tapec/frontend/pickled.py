@@ -1,11 +1,15 @@
 """Where functions are defined that are pickled by value.
 
 `cloudpickle` has left the file out of such functions since 3.1.3: they come from `<dynamic-code>`, where no text is.
-What is pickled along with them tells their files, and they get those back.
+What is pickled along with them tells their files, and they get those back.  A text that is in no file, such as that of
+a notebook's cell, is pickled as well.
 """
 
 from __future__ import annotations
 
+import functools
+import linecache
+import os
 import sys
 import types
 from collections.abc import Iterable, Iterator
@@ -13,29 +17,47 @@ from typing import Any
 
 NOWHERE = "<dynamic-code>"
 
-# of functions: name, first line and file
-Files = tuple[tuple[str, int, str], ...]
+# of functions: name, first line, file, and the text where no file has it
+Files = tuple[tuple[str, int, str, str], ...]
 
 
 def files_of(objects: Iterable[Any]) -> Files:
     """The files of functions among objects, and of those that they use, if they may be pickled by value."""
-    codes = (function.__code__ for function in _by_value(objects))
-    return tuple((code.co_qualname, code.co_firstlineno, code.co_filename) for code in codes)
+    # the functions of a cell share one text, which is pickled once
+    text = functools.cache(_text)
+    codes = [function.__code__ for function in _by_value(objects)]
+    return tuple((one.co_qualname, one.co_firstlineno, one.co_filename, text(one.co_filename)) for one in codes)
+
+
+def _text(file: str) -> str:
+    return "" if os.path.exists(file) else "".join(linecache.getlines(file))
 
 
 def give_back(objects: Iterable[Any], files: Files) -> None:
     """Functions among objects, and those that they use, have their files again, if they have lost them."""
-    known = {(name, line): file for name, line, file in files}
+    placed = functools.cache(_placed)
+    known = {(name, line): (file, placed(file, text)) for name, line, file, text in files}
     for function in _by_value(objects):
         code = function.__code__
-        if code.co_filename == NOWHERE and (code.co_qualname, code.co_firstlineno) in known:
-            function.__code__ = defined_in(code, known[code.co_qualname, code.co_firstlineno])
+        file, here = known.get((code.co_qualname, code.co_firstlineno), ("", ""))
+        if here != code.co_filename and code.co_filename in (NOWHERE, file):
+            function.__code__ = defined_in(code, here)
+
+
+def _placed(file: str, text: str) -> str:
+    """The name under which a text is found here: that of its file, if nothing else has it."""
+    while text and "".join(linecache.getlines(file)) != text:
+        if file not in linecache.cache and not os.path.exists(file):
+            linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+        else:
+            file += "'"
+    return file
 
 
 def _by_value(objects: Iterable[Any]) -> Iterator[types.FunctionType]:
     """The functions among objects, and those that they use, which are not found by their names in a module."""
     seen: set[types.FunctionType] = set()
-    wanted = [one for one in objects if isinstance(one, types.FunctionType)]
+    wanted = list(filter(None, map(_plain, objects)))
     while wanted:
         function = wanted.pop()
         if function in seen or (function.__module__ != "__main__" and _named(function)):
@@ -43,6 +65,12 @@ def _by_value(objects: Iterable[Any]) -> Iterator[types.FunctionType]:
         seen.add(function)
         yield function
         wanted += _used(function)
+
+
+def _plain(value: Any) -> types.FunctionType | None:
+    """A function, or that of a Numba dispatcher."""
+    function = getattr(value, "py_func", value)
+    return function if isinstance(function, types.FunctionType) else None
 
 
 def _named(function: types.FunctionType) -> bool:
@@ -57,19 +85,18 @@ def _used(function: types.FunctionType) -> Iterator[types.FunctionType]:
     """The functions in a function's closure, and those that it reads by global names."""
     for cell in function.__closure__ or ():
         try:
-            value = cell.cell_contents
+            value = _plain(cell.cell_contents)
         except ValueError:
             # not set yet
             continue
-        if isinstance(value, types.FunctionType):
+        if value is not None:
             yield value
     codes = [function.__code__]
     while codes:
         code = codes.pop()
         codes += (one for one in code.co_consts if isinstance(one, types.CodeType))
         for name in code.co_names:
-            value = function.__globals__.get(name)
-            if isinstance(value, types.FunctionType):
+            if (value := _plain(function.__globals__.get(name))) is not None:
                 yield value
 
 

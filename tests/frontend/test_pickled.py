@@ -37,7 +37,7 @@ def test_files_of_what_a_closure_uses():
         return inner(x) + twice(x)
 
     files = files_of((outer, 3.0, "x"))
-    assert [(name.rpartition(".")[2], file) for name, _, file in files] == [("outer", __file__), ("inner", __file__)]
+    assert [(name.rpartition(".")[2], file) for name, _, file, _ in files] == [("outer", __file__), ("inner", __file__)]
     lost(outer), lost(inner)
     give_back((outer,), files)
     assert outer.__code__.co_filename == inner.__code__.co_filename == __file__
@@ -71,9 +71,39 @@ def test_functions_inside_have_the_file_too():
 
 def test_other_files_stay():
     square = lambda x: x * x  # noqa: E731
-    ((name, line, _),) = files_of((square,))
-    give_back((square,), ((name, line, "elsewhere.py"),))
+    ((name, line, _, _),) = files_of((square,))
+    give_back((square,), ((name, line, "elsewhere.py", ""),))
     assert square.__code__.co_filename == __file__
+
+
+@pytest.mark.parametrize("other", ["", "# another cell of this name\n"])
+def test_a_notebooks_text_is_pickled_along(tmp_path: Path, other: str):
+    cell = """
+    import numba
+    scale = 3.0
+    @numba.njit
+    def scaled(x):
+        return scale * x
+    def cube(x):
+        return scaled(x) ** 3
+    """
+    made = f"""
+    import cloudpickle, linecache, tapec
+    text, file = {textwrap.dedent(cell)!r}, "<cell 1>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), globals())
+    open("made", "wb").write(cloudpickle.dumps(tapec.grad(cube)))
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(made)], cwd=tmp_path, check=True)
+    read = f"""
+    import linecache, pickle
+    linecache.cache["<cell 1>"] = 9, None, [{other!r}], "<cell 1>"
+    print(pickle.load(open("made", "rb"))(2.0))
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(read)], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert float(found.stdout) == 324.0
 
 
 def test_a_lost_function_is_found_in_its_modules_file():
