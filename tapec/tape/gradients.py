@@ -104,6 +104,8 @@ def differentiate(
     doubtful = [k for k, own in enumerate(positions) if own is not None and _all_zero(adjoints, own)]
     if not rows:
         doubtful = _whole_zeros(doubtful, positions, halves)
+    # a target's derivative by itself is 1 where the tape knows it, and None where only another way would have led there
+    doubtful += [k for k, own in enumerate(positions) if own is not None and not set(names).isdisjoint(versions[k])]
     for k in _unconnected(recording, doubtful, names, versions, jit) if doubtful else ():
         positions[k] = None
     shape = np.shape(targets[0]) if form != "gradient" else ()

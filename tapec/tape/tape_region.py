@@ -17,7 +17,7 @@ from tapec.tape.branch_connectivity import depends_on_the_way, straightened
 from tapec.tape.class_lookup import check_constructor
 from tapec.tape.derive import GradientRequest, connections
 from tapec.tape.gradients_in_block import answer
-from tapec.tape.held_values import duplicate, held_values, list_elements, replace_everywhere
+from tapec.tape.held_values import duplicate, held_values, list_elements, original, replace_everywhere
 from tapec.tape.joined_values import Meetings
 from tapec.tape.live_objects import LiveObjects
 from tapec.tape.variable_versions import VariablePair, VariableSym
@@ -149,8 +149,8 @@ class TapeRegion:
     # watching
 
     def read(self, variable: Variable, current: Sym | Complex) -> None:
-        """A variable was read: watched if it is trainable."""
-        if not (self.recording and self.automatic and variable.trainable):
+        """A variable was read: watched if it is trainable, or if the block has watched it, whatever it is assigned."""
+        if not self.recording or not (self.automatic and variable.trainable or id(variable) in self.variables):
             return
         self.variables[id(variable)] = None
         for part in parts(current):
@@ -253,11 +253,11 @@ class TapeRegion:
 
     def _check_merged(self, ev: Evaluator, name: str, node: Any) -> None:
         """Behind a branch or loop a variable may still be another value that is known by itself."""
-        if name in ev.copies:
-            return
         known = {value.atom.id for value in held_values(ev) if isinstance(value.atom, Name)}
         if isinstance(ev.live, LiveObjects):
             known |= {leaf.name for leaf in ev.live.leaves}
+        # a reset gives values other names, which say nothing of what a loop has done before
+        name, known = original(ev.copies, name), {original(ev.copies, one) for one in known}
         meetings = Meetings(freeze(ev.root))
         if any(one != name and meetings.may_be(name, one) for one in sorted(known)):
             ev.fail(

@@ -174,6 +174,7 @@ class OracleTape:
         self.automatic = watch_accessed_variables
         self.operations = []
         self.tracked = {}
+        self.watched = []
         self.paused = False
 
     def __enter__(self):
@@ -185,6 +186,7 @@ class OracleTape:
 
     def watch(self, value):
         if isinstance(value, OracleVariable):
+            self.watched.append(value)
             self.tracked[id(value.version)] = value.version
         elif isinstance(value, Traced):
             self.tracked[id(value)] = value
@@ -196,11 +198,12 @@ class OracleTape:
                 self.watch(item)
 
     def accessed(self, variable):
-        if self.automatic and not self.paused and variable.trainable:
+        mine = self.automatic and variable.trainable or any(variable is one for one in self.watched)
+        if mine and not self.paused:
             self.tracked[id(variable.version)] = variable.version
 
     def reset(self):
-        self.operations, self.tracked = [], {}
+        self.operations, self.tracked, self.watched = [], {}, []
 
     def stop_recording(self):
         return Paused(self)

@@ -229,3 +229,42 @@ def test_dtypes_have_names():
         assert constant(3, dtype=getattr(tapec, name)).dtype == np.dtype(name)
     assert constant(3.0).dtype == np.float64
     assert constant(3.0) is not constant(3.0)
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+def test_a_watched_variable_stays_watched_when_it_is_assigned(trainable: bool):
+    v = Variable(3.0, trainable=trainable)
+    with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+        tape.watch(v)
+        v.assign(5.0)
+        y = v * v
+        v.assign_add(1.0)
+        z = v * 2.0
+    assert tape.gradient(y, v) == 10.0
+    assert tape.gradient(z, v) == 2.0
+    assert tape.watched_variables() == (v,)
+
+
+def test_a_watch_behind_a_loop_and_a_reset():
+    x, d = constant(0.6), constant(0.2)
+    held = {"x": x}
+    with GradientTape(persistent=True) as tape:
+        for _ in range(2):
+            d = held["x"]
+        tape.reset()
+        tape.watch(d)
+        y = d * d
+    assert tape.gradient([y, d], x) == 2.2
+    assert tape.gradient(d, d) == 1.0
+
+
+@pytest.mark.parametrize("start, right", [(-0.4, None), (0.5, 1.0)])
+def test_a_value_by_itself_where_a_loop_leads_to_what_is_watched(start: float, right: float | None):
+    c, w = constant(start), constant(0.3)
+    with GradientTape() as tape:
+        tape.watch(w)
+        n = 0
+        while n < 2:
+            n += 1
+            c = w * 2.0 if c > 0.1 else c * 0.7
+    assert tape.gradient(c, c) == right
