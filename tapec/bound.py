@@ -301,6 +301,10 @@ class VectorLast:
         given = (*bound.args, *bound.kwargs.values())
         return self._of(len(given))(*given, vector)
 
+    def compile(self, *arguments: Any) -> None:
+        """Compile ahead of the first call, for types or examples of the arguments and of the vector."""
+        self._of(len(arguments) - 1).compile(*arguments)
+
     @property
     def reads(self) -> VectorLast:
         """What compiled code has read: that of all derivatives."""
@@ -358,6 +362,14 @@ class BoundDerivative:
             own.popitem()
         args, vector = with_vector(self, own, args, kwargs)
         return self.derivative(*self.bound.arguments(own, args, kwargs), vector)
+
+    def compile(self, *arguments: Any) -> None:
+        """Compile ahead of the first call, for examples of the arguments that are left."""
+        if self.derivative.kind == "hvp":
+            *arguments, vector = arguments  # type: ignore[assignment]
+            self.derivative.compile(*self.bound.arguments(self._parameters, tuple(arguments), {}), vector)
+        else:
+            self.derivative.compile(*self.bound.arguments(self._parameters, arguments, {}))
 
     def source(self, *types_: Any) -> str:
         """The generated source for argument types of the plain function; for no types, all there is."""

@@ -1,4 +1,4 @@
-"""What a user can ask of a compilation; every field is part of the cache key."""
+"""What a user can ask of a compilation; every field that changes the program is part of the cache key."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Options:
     cache   whether what is compiled is kept on disk
     memory  bytes that a gradient may keep for its reverse sweep; loops that would keep more are checkpointed
     parallel  whether loops whose iterations can run in any order run on threads
+    progress  whether a compilation that takes long says so on a terminal; not part of the cache key
     strong_zero  whether an adjoint of zero contributes zero where a partial derivative is infinite, too: 0 * inf is 0
     """
 
@@ -42,6 +43,7 @@ class Options:
     memory: int | None = None
     parallel: bool = False
     strong_zero: bool = True
+    progress: bool = True
 
     def with_checks(self, asked: bool) -> Options:
         """The options for a program of which a part is compiled with checks of bounds, if that is `asked`."""
@@ -77,7 +79,7 @@ class Options:
 
     def __tapec_key__(self) -> tuple[Any, ...]:
         """What tells options from others, for the cache."""
-        return astuple(self)
+        return astuple(replace(self, progress=True))
 
 
 DEFAULT = Options()
@@ -100,6 +102,7 @@ class Keywords(TypedDict, total=False):
     memory: str | int | None
     parallel: bool
     strong_zero: bool
+    progress: bool
 
 
 def chosen(keywords: Keywords) -> Options:
@@ -118,7 +121,7 @@ def chosen(keywords: Keywords) -> Options:
     if math not in MATH:
         raise UsageError(f'math must be "fast" or "libm", not {math!r}')
     switches: dict[str, bool] = {}
-    for name in ("strict", "boundscheck", "cache", "parallel", "strong_zero"):
+    for name in ("strict", "boundscheck", "cache", "parallel", "strong_zero", "progress"):
         value = keywords.get(name, getattr(Options, name))
         if not isinstance(value, bool):
             raise UsageError(f"{name} must be True or False, not {value!r}")

@@ -31,8 +31,7 @@ def kernels_text(kernels: tuple[Function, ...], options: Options) -> str:
     # the program's types are theirs, as where an array may not be written; nobody else calls them
     texts = []
     for core in kernels:
-        flags = f"{used(options, core).flags_text}, no_cpython_wrapper=True, no_cfunc_wrapper=True"
-        texts.append(f"@numba.njit({flags})\n{printer.function(core, options.quote)}")
+        texts.append(f"@numba.njit({used(options, core).flags_text})\n{printer.function(core, options.quote)}")
     return "\n\n".join(texts)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numba.core import serialize
+from numba.core import types as nt
 from numba.core.dispatcher import OmittedArg
 
 from tapec.backend import known_arguments, named_tuple_classes, packing, staleness, structured
@@ -114,8 +115,31 @@ def read_by(program: Program) -> list[staleness.Read]:
     return [*((owner, name, value) for (owner, name), value in lowered.reads.items()), *lowered.seen]
 
 
-def call_structured(derivative: Any, request: Request | None, names: list[str], args: tuple[Any, ...]) -> Any:
-    """Call a derivative with lists and dataclasses among the arguments."""
+def called(derivative: Any, known: dict[int, Any], args: list[Any]) -> Any:
+    """Call a derivative with arguments of which some are known while compiling."""
+    return derivative._call_known(known, args) if known else derivative(*args)
+
+
+def made_ready(derivative: Any, known: dict[int, Any], args: list[Any]) -> Any:
+    """Compile for such arguments, and call nothing."""
+    found = argument_types(tuple(args))
+    (derivative.for_known(known) if known else derivative)._overload(found, None)
+
+
+def types_of_all(arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The Numba types of examples and of types themselves; None if one of them has none."""
+    found = [(one,) if isinstance(one, nt.Type) else argument_types((one,)) for one in arguments]
+    return tuple(one[0] for one in found if one is not None) if None not in found else None
+
+
+def call_structured(
+    derivative: Any,
+    request: Request | None,
+    names: list[str],
+    args: tuple[Any, ...],
+    then: Callable[[Any, dict[int, Any], list[Any]], Any] = called,
+) -> Any:
+    """Call a derivative with lists and dataclasses among the arguments; or what else is to be done with it."""
     given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
     known = {k: known_arguments.canonical(arg) for k, arg in enumerate(given) if known_arguments.is_known(arg)}
     if request is not None and request.kind == "hvp":
@@ -126,7 +150,7 @@ def call_structured(derivative: Any, request: Request | None, names: list[str], 
     ]
     if request is None:
         raise _unsupported(derivative, names, converted)
-    found = _packed_result(derivative, request, known, converted)
+    found = _packed_result(derivative, request, known, converted, then)
     if found is not None:
         (result,) = found
     else:
@@ -134,13 +158,15 @@ def call_structured(derivative: Any, request: Request | None, names: list[str], 
         if types_ is None:
             raise _unsupported(derivative, names, converted)
         derivative._unrolled.add(types_)
-        result = derivative._call_known(known, converted) if known else derivative(*converted)
+        result = then(derivative, known, converted)
+    if then is made_ready:
+        return None
     positions, single = derivative.sources
     return structured.result_like(request.kind, result, [given[position] for position in positions], single)
 
 
 def _packed_result(
-    derivative: Any, request: Request, known: dict[int, Any], converted: list[Any]
+    derivative: Any, request: Request, known: dict[int, Any], converted: list[Any], then: Callable[..., Any]
 ) -> tuple[Any] | None:
     """What a program gives that loops over lists (`packing`); None for a function that asks for more."""
     if request.kind not in ("grad", "value_and_grad"):
@@ -152,7 +178,7 @@ def _packed_result(
     if forms in derivative._not_packed or argument_types(tuple(given)) is None:
         return None
     try:
-        return (derivative._call_known(known, given) if known else derivative(*given),)
+        return (then(derivative, known, given),)
     except TapecError:
         derivative._not_packed.add(forms)
         return None

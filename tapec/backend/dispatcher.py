@@ -19,16 +19,26 @@ from numba.core import sigutils
 from numba.core import types as nt
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
+from numba.core.typing.templates import Signature
 
 import tapec_runtime
 from tapec.backend import cache, jit, lean, named_tuple_classes, repeated_arguments, staleness
 from tapec.backend.argument_types import argument_types
 from tapec.backend.carrier import of_count
-from tapec.backend.derivative_base import Build, Remade, call_structured, read_by, remake
+from tapec.backend.derivative_base import (
+    Build,
+    Remade,
+    call_structured,
+    made_ready,
+    read_by,
+    remake,
+    types_of_all,
+)
 from tapec.backend.fingerprint import Request
 from tapec.backend.interpreted import Interpreted
 from tapec.backend.packing import may_pack
 from tapec.backend.program import Program
+from tapec.backend.progress import told
 from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
 from tapec.frontend.jitted import packed
@@ -45,6 +55,7 @@ class Derivative(Remade, Dispatcher):
     targetdescr = cpu_target
     # of Numba's dispatcher
     _can_compile: bool
+    _compiler: Any
     _reset_overloads: Callable[[], None]
     _compilation_chain_init_hook: Callable[[], None]
     _types_active_call: set[Any]
@@ -90,10 +101,36 @@ class Derivative(Remade, Dispatcher):
         return Derivative(self.py_func, self._build_program, self._recipe, self._request)
 
     @compiling
-    def compile(self, sig: Any) -> Any:
-        """Compile for Numba argument types; returns the entry point."""
-        given, _ = sigutils.normalize_signature(sig)
-        return self._overload(tuple(nt.unliteral(one) for one in given), None)
+    def compile(self, *arguments: Any) -> Any:
+        """Compile ahead of the first call.
+
+        arguments  what a call takes: for each argument its Numba type, or an example of its kind, whose values do not
+                   matter; or all types as Numba's dispatchers take them, in one tuple, text or signature
+
+            gradient = tapec.grad(f)
+            gradient.compile(np.zeros(3), 1.0)        # or gradient.compile("f8[::1], f8")
+
+        raises  what the first call would raise, before it runs; UnsupportedType for what has no type
+        """
+        if len(arguments) == 1 and _is_signature(arguments[0]):
+            given, _ = sigutils.normalize_signature(arguments[0])
+            return self._overload(self._folded(tuple(nt.unliteral(one) for one in given)), None)
+        found = types_of_all(arguments)
+        if found is None or self._may_pack(found):
+            return call_structured(self, self._request, self._names, arguments, made_ready)
+        folded = self._folded(found)
+        whole = self._whole or any(isinstance(one, nt.Type) for one in arguments)
+        return self._overload(folded, None if whole or folded != found else arguments)
+
+    def _folded(self, types_: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The types of arguments as Numba asks for them: with defaults, and extra arguments in one tuple."""
+        packed = self._variadic and types_ and isinstance(types_[-1], nt.BaseTuple)
+        if len(types_) == len(self._names) and (packed or not self._variadic):
+            return types_
+        _, folded = self._compiler.fold_argument_types(types_, {})
+        if not self._variadic:
+            return tuple(folded)
+        return *folded[:-1], nt.BaseTuple.from_types(tuple(folded[-1].types))
 
     @compiling
     def _overload(self, types_: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
@@ -103,7 +140,10 @@ class Derivative(Remade, Dispatcher):
             return existing.entry_point
         if not self._can_compile:
             raise RuntimeError("compilation disabled")
-        with self._compiling_counter, lean.uncollected():
+        request = self._request
+        what = f"compiling `{self.kind}` of `{self.__name__}`" if request else f"compiling `{self.__name__}`"
+        shown = told(what, request is None or request.options.progress)
+        with self._compiling_counter, lean.uncollected(), shown:
             result: Any = self._cached(types_, given is not None) or self._compiled(types_, given)
             self.add_overload(result)
         text = self._texts.get(types_, "")
@@ -276,6 +316,13 @@ class Derivative(Remade, Dispatcher):
     @classmethod
     def _rebuild(cls, files: Files, recipe: tuple[Any, ...]) -> Any:
         return remake(files, *recipe)
+
+
+def _is_signature(given: Any) -> bool:
+    """Whether this is how Numba's dispatchers are told the types of all arguments."""
+    if isinstance(given, str | Signature):
+        return True
+    return isinstance(given, tuple) and all(isinstance(one, nt.Type) for one in given)
 
 
 # what programs refuse arguments with

@@ -61,6 +61,9 @@ class Interpreted(Remade):
         with np.errstate(all="ignore"):
             return _converted(function(*values), _PYTHON)
 
+    def compile(self, *arguments: Any) -> None:
+        """Nothing: where Numba's compiler is turned off, the source is made at the first call."""
+
     @compiling
     def _made(self, types_: tuple[Any, ...]) -> Any:
         """The function for argument types, made by the first who asks."""

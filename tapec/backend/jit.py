@@ -24,6 +24,7 @@ from numba.core.typing.templates import signature
 import tapec_runtime
 from tapec.backend import argument_types, code_by_text, lean
 from tapec.backend.program import Program
+from tapec.backend.progress import told
 from tapec.errors import CompilationError
 from tapec.options import DEFAULT, Options
 from tapec_runtime.locking import jit_is_off
@@ -90,6 +91,7 @@ def compile_function(program: Program) -> Any:
 def _dispatcher(function: Any, options: Options) -> Any:
     made = numba.njit(**lean.flags(options))(function)
     # Numba asks the object for what compiles it at a call
+    made.progress = options.progress
     made._compile_for_args = functools.partial(_compiled_at_a_call, weakref.ref(made))
     return made
 
@@ -98,7 +100,7 @@ def _compiled_at_a_call(dispatcher: Any, *args: Any, **kwargs: Any) -> Any:
     """What Numba does where a call has new types, with errors and advice as the user can understand them."""
     made = dispatcher()
     try:
-        with quiet():
+        with quiet(), told(f"compiling `{made.py_func.__name__}`", made.progress):
             return type(made)._compile_for_args(made, *args, **kwargs)
     except (NumbaError, AssertionError) as error:
         raise CompilationError(

@@ -28,7 +28,7 @@ from tapec.tape.decisions import Decisions, checks
 from tapec.tape.derive import DerivedProgram, inputs_of
 from tapec.tape.inputs import InputLeaf
 from tapec.tape.snapshots import snapshot
-from tapec_runtime.locking import compiling
+from tapec_runtime.locking import compiling, jit_is_off
 
 # numbers among the arguments up to which a program runs as Python once
 _SMALL = 64
@@ -297,4 +297,7 @@ def _python(program: Program) -> Any:
     called = {name: one.python for name, one in opaque_functions(program.core.body).items()}
     namespace: dict[str, Any] = {**modules, **program.namespace, **called}
     exec(compile(text, file, "exec"), namespace)
+    if not jit_is_off():
+        # one use is not worth a compilation
+        namespace.update({name: namespace[name].py_func for name in program.kernels})
     return namespace[program.name]

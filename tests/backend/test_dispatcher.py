@@ -517,3 +517,61 @@ def test_classes_of_one_name_in_other_tuples_are_told_apart():
         first, second = derivative(pair, out)
         assert (type(first), type(second)) == (type(pair[0]), type(pair[1]))
         assert out[0] == area(pair[0]) + 10.0 * area(pair[1])
+
+
+def scaled_sum(x, k=2.0, *rest):
+    return (x * x).sum() * k + sum(rest)
+
+
+@pytest.mark.parametrize(
+    ("examples", "arguments"),
+    [
+        ((np.zeros(3),), (np.ones(4),)),
+        ((np.zeros(3), 1.0), (np.ones(4), 3.0)),
+        ((np.zeros(3), 1.0, 2.0, 3), (np.ones(4), 1.0, 2.0, 5)),
+        (("f8[::1], f8",), (np.ones(4), 1.0)),
+        ((numba.float64[::1], numba.float64), (np.ones(4), 1.0)),
+        (((numba.float64[::1], numba.float64),), (np.ones(4), 1.0)),
+    ],
+    ids=["default", "positional", "rest", "text", "types", "signature"],
+)
+def test_compilation_ahead_of_the_first_call(examples, arguments) -> None:
+    gradient = tapec.grad(scaled_sum, cache=False).anew()
+    gradient.compile(*examples)
+    made = list(gradient.overloads)
+    scale = arguments[1] if len(arguments) > 1 else 2.0
+    np.testing.assert_array_equal(gradient(*arguments), 2.0 * scale * np.ones(4))
+    assert list(gradient.overloads) == made
+
+
+@dataclasses.dataclass
+class Layer:
+    w: np.ndarray
+    b: float
+
+
+def test_structures_and_what_is_known_are_compiled_ahead() -> None:
+    def loss(layers, x, function):
+        for layer in layers:
+            x = function(x * layer.w) + layer.b
+        return x.sum()
+
+    def layers(count, extent):
+        return [Layer(np.linspace(0.1, 0.9, extent), 0.5) for _ in range(count)]
+
+    gradient = tapec.grad(loss)
+    assert gradient.compile(layers(4, 3), np.zeros(3), np.tanh) is None
+    before = staleness_of(gradient)
+    found = gradient(layers(5, 2), np.ones(2), np.tanh)
+    assert len(found) == 5 and isinstance(found[0], Layer)
+    assert staleness_of(gradient) == before
+    product = tapec.hvp(lambda x: (x**3).sum())
+    product.compile(np.zeros(2), np.zeros(2))
+    np.testing.assert_array_equal(product(np.ones(2), np.ones(2)), [6.0, 6.0])
+    with pytest.raises(tapec.errors.UnsupportedType, match="is a set"):
+        tapec.grad(scaled_sum).compile({1.0})
+
+
+def staleness_of(gradient) -> int:
+    """How many programs a derivative has, for all that it knows of its arguments."""
+    return len(gradient.overloads) + sum(len(one.overloads) for one, _ in gradient._for_known.values())

@@ -119,6 +119,37 @@ def test_compiled_gradients_are_the_same(monkeypatch):
 
 
 @pytest.mark.compiled
+def test_a_gradient_that_is_asked_once_runs_its_parts_as_python():
+    # compiled parts have no way in from Python: a call of one was a segmentation fault
+    w, h = tapec.Variable(np.eye(3) * 0.5), np.full((3, 3), 0.2)
+    with tapec.GradientTape() as tape:
+        tape.watch(w)
+        for k in range(6):
+            h = np.tanh(h @ w) + np.sin(h) * k
+        loss = np.sum(h * h)
+    found = tape.gradient(loss, w)
+
+    def plain(w, h):
+        for k in range(6):
+            h = np.tanh(h @ w) + np.sin(h) * k
+        return np.sum(h * h)
+
+    wanted = tapec.grad(plain, opt_level=0, cache=False)(np.eye(3) * 0.5, np.full((3, 3), 0.2))
+    np.testing.assert_allclose(found, wanted, rtol=1e-11)
+
+
+@pytest.mark.compiled
+def test_parts_of_emitted_source_can_be_called_from_python():
+    text, space = chained(12), {"np": np, "__name__": __name__}
+    import linecache
+
+    linecache.cache["<net>"] = (len(text), None, text.splitlines(True), "<net>")
+    exec(compile(text, "<net>", "exec", dont_inherit=True), space)
+    emitted = tapec.emit(space["net"], signature="f8[::1]")
+    assert "_part_1(" in emitted and "no_cpython_wrapper" not in emitted
+
+
+@pytest.mark.compiled
 def test_compiled_tapes_are_the_same():
     rng = np.random.default_rng(0)
     params = [(tapec.Variable(rng.normal(size=(4, 4))), tapec.Variable(rng.normal(size=4))) for _ in range(12)]
