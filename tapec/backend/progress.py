@@ -47,9 +47,11 @@ class _Display:
         with self.lock:
             if self.ended:
                 return
-            quiet = {"redirect_stdout": False, "redirect_stderr": False}
             columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-            self.shown = Progress(*columns, console=Console(stderr=True), transient=True, **quiet)
+            console = Console(stderr=True)
+            self.shown = Progress(
+                *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
             self.shown.add_task(self.what, total=None)
             self.shown.tasks[0].start_time = self.begun
             self.shown.start()
