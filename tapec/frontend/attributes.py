@@ -35,6 +35,7 @@ from tapec.frontend.values import (
     is_complex,
     number,
 )
+from tapec.rules import arrays_shape
 from tapec.syntax.core import Const, Name, Op
 from tapec.syntax.types import INT64, Array, Scalar
 
@@ -159,6 +160,8 @@ def _array_attribute(ev: Evaluator, owner: Sym, attr: str, node: Any) -> Value:
             return Static(np.dtype(type_.dtype))
         case "T":
             return transpose(ev, owner)
+        case "mT":
+            return ev.inline_library(arrays_shape.matrix_transpose, [owner], {}, node)
         case "real":
             return owner
         case "flat":

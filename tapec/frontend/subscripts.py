@@ -28,6 +28,7 @@ from tapec.frontend.values import (
     plain_number,
     static_int,
 )
+from tapec.rules import arrays_shape
 from tapec.syntax.core import Atom, Const, Name, Op
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array, Scalar
@@ -241,7 +242,9 @@ def advanced(
         arrays = all(is_advanced(sub) and not is_mask(sub) for sub in subs)
         assert isinstance(owner.type, Array)
         if arrays and len(subs) == owner.type.ndim:
-            return owner, 0, subs
+            joint = ev.inline_library(arrays_shape.joint_indices, [Tup(subs)], {}, node)
+            assert isinstance(joint, Tup)
+            return owner, 0, joint.items
         ev.fail(UnsupportedSyntax, "cannot index by several arrays and slices at once", node)
     place = places[0]
     index = subs[place]

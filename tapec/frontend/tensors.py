@@ -165,13 +165,16 @@ def pad(ev: Evaluator, args: Args, kwargs: Kwargs, node: Any) -> Value:
         ev.fail(UnsupportedSyntax, f"`np.pad` with `{min(unread)}=`", node)
     array = _array(ev, given["array"], node)
     mode = given.get("mode", Static("constant"))
-    if not isinstance(mode, Static) or mode.obj not in ("constant", "edge"):
-        ev.fail(UnsupportedFunction, "`np.pad` in another mode than \"constant\" and \"edge\"", node)
+    if not isinstance(mode, Static) or mode.obj not in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        modes = '"constant", "edge", "reflect", "symmetric" and "wrap"'
+        ev.fail(UnsupportedFunction, f"`np.pad` in another mode than {modes}", node)
     pairs = _widths(ev, given["pad_width"], rank_of(array), node)
     before, after = (Tup(tuple(pair[side] for pair in pairs)) for side in (0, 1))
+    if mode.obj != "constant" and "constant_values" in given:
+        ev.fail(TypeMismatch, f"`np.pad` takes no `constant_values` in mode \"{mode.obj}\"", node)
+    if mode.obj not in ("constant", "edge"):
+        return ev.inline_library(arrays_tensor.mirrored, [array, before, after, mode], {}, node)
     if mode.obj == "edge":
-        if "constant_values" in given:
-            ev.fail(TypeMismatch, "`np.pad` takes no `constant_values` in mode \"edge\"", node)
         return ev.inline_library(arrays_tensor.extended, [array, before, after], {}, node)
     value = given.get("constant_values", number(0))
     if not is_scalar(value):

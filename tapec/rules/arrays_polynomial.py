@@ -110,8 +110,60 @@ def polyval_falling(p, x):
     return polyval(x, np.asarray(p)[::-1])
 
 
+def _falling_sum(a1, a2, sign):
+    first = np.atleast_1d(np.asarray(a1))
+    second = np.atleast_1d(np.asarray(a2))
+    size = max(first.size, second.size)
+    out = np.zeros(size, common_dtype(first.dtype, second.dtype))
+    for k in range(first.size):
+        out[size - first.size + k] = first[k]
+    for k in range(second.size):
+        out[size - second.size + k] += sign * second[k]
+    return out
+
+
+def polyadd_falling(a1, a2):
+    """Sum of two polynomials whose coefficients come highest power first, as in np.polyadd."""
+    return _falling_sum(a1, a2, 1)
+
+
+def polysub_falling(a1, a2):
+    """Difference of two polynomials whose coefficients come highest power first, as in np.polysub."""
+    return _falling_sum(a1, a2, -1)
+
+
+def polymul_falling(a1, a2):
+    """Product of two polynomials whose coefficients come highest power first, as in np.polymul."""
+    return convolve(np.atleast_1d(np.asarray(a1)), np.atleast_1d(np.asarray(a2)))
+
+
+def polyder_falling(p, m=1):
+    """Derivative of a polynomial, taken `m` times, as in np.polyder."""
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    coefficients = np.asarray(p)
+    size = coefficients.size
+    out = np.empty(max(size - m, 0), coefficients.dtype)
+    for k in range(out.size):
+        scale = 1
+        for j in range(m):
+            scale *= size - 1 - k - j
+        out[k] = coefficients[k] * scale
+    return out
+
+
+def polyint_falling(p, m=1):
+    """Integral of a polynomial, taken `m` times, with constants 0, as in np.polyint."""
+    return polyint(np.asarray(p)[::-1], m)[::-1]
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "polyval": polyval_falling,
+    "polyadd": polyadd_falling,
+    "polysub": polysub_falling,
+    "polymul": polymul_falling,
+    "polyder": polyder_falling,
+    "polyint": polyint_falling,
     "polynomial.polynomial.polyval": polyval,
     "polynomial.polynomial.polyadd": polyadd,
     "polynomial.polynomial.polysub": polysub,

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapec.rules.arrays_common import (
     AXES,
+    axes_of,
     by_lane,
     common_dtype,
     flat,
@@ -297,6 +298,94 @@ def diff(a, n=1, axis=-1):
     return np.swapaxes(_repeated_differences(line, n), place, a.ndim - 1)
 
 
+def _slopes(values, x, edge_order):
+    """Slopes along the last axis of samples at places `x`, or a distance apart: second order inside."""
+    n = values.shape[-1]
+    if n < edge_order + 1:
+        raise ValueError("Shape of array too small to calculate a numerical gradient")
+    out = np.empty(values.shape, float_type(values.dtype))
+    if np.ndim(x) == 0:
+        out[..., 1 : n - 1] = (values[..., 2:] - values[..., : n - 2]) / (2.0 * x)
+        if edge_order == 1:
+            out[..., 0] = (values[..., 1] - values[..., 0]) / x
+            out[..., n - 1] = (values[..., n - 1] - values[..., n - 2]) / x
+        else:
+            out[..., 0] = (-1.5 * values[..., 0] + 2.0 * values[..., 1] - 0.5 * values[..., 2]) / x
+            out[..., n - 1] = (1.5 * values[..., n - 1] - 2.0 * values[..., n - 2] + 0.5 * values[..., n - 3]) / x
+        return out
+    if x.ndim != 1:
+        raise ValueError("distances must be either scalars or 1d")
+    if x.size != n:
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+    h = x[1:] - x[: n - 1]
+    one = h[: n - 2]
+    two = h[1:]
+    out[..., 1 : n - 1] = (
+        -two / (one * (one + two)) * values[..., : n - 2]
+        + (two - one) / (one * two) * values[..., 1 : n - 1]
+        + one / (two * (one + two)) * values[..., 2:]
+    )
+    if edge_order == 1:
+        out[..., 0] = (values[..., 1] - values[..., 0]) / h[0]
+        out[..., n - 1] = (values[..., n - 1] - values[..., n - 2]) / h[n - 2]
+    else:
+        a = h[0]
+        b = h[1]
+        first = -(2.0 * a + b) / (a * (a + b)) * values[..., 0] + (a + b) / (a * b) * values[..., 1]
+        out[..., 0] = first - a / (b * (a + b)) * values[..., 2]
+        a = h[n - 3]
+        b = h[n - 2]
+        last = b / (a * (a + b)) * values[..., n - 3] - (b + a) / (a * b) * values[..., n - 2]
+        out[..., n - 1] = last + (2.0 * b + a) / (b * (a + b)) * values[..., n - 1]
+    return out
+
+
+def _slopes_along(f, place, x, edge_order):
+    line = np.swapaxes(f, place, f.ndim - 1)
+    return np.swapaxes(_slopes(line, x, edge_order), place, f.ndim - 1)
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    """Slopes by differences along an axis, or a tuple of those along several, as np.gradient gives them."""
+    f = np.asarray(f)
+    if edge_order != 1 and edge_order != 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    places = axes_of(axis, f.ndim)
+    if len(varargs) > 1 and len(varargs) != len(places):
+        raise TypeError("invalid number of arguments")
+    slopes = []
+    for k in AXES[: len(places)]:
+        if len(varargs) == 0:
+            x = 1.0
+        elif len(varargs) == 1:
+            x = varargs[0]
+        else:
+            x = varargs[k]
+        if isinstance(x, (tuple, list)):
+            x = np.asarray(x)
+        slopes.append(_slopes_along(f, places[k], x, edge_order))
+    if len(places) == 1:
+        return slopes[0]
+    return tuple(slopes)
+
+
+def vecdot(x1, x2, /, axis=-1):
+    """Products of vectors along an axis."""
+    one = np.moveaxis(np.asarray(x1), axis, -1)
+    two = np.moveaxis(np.asarray(x2), axis, -1)
+    return np.sum(np.conj(one) * two, axis=-1)
+
+
+def matvec(x1, x2, /):
+    """Products of matrices and vectors, which stand along the last axes."""
+    return np.sum(np.asarray(x1) * np.asarray(x2)[..., None, :], axis=-1)
+
+
+def vecmat(x1, x2, /):
+    """Products of vectors and matrices, which stand along the last axes."""
+    return np.sum(np.conj(np.asarray(x1))[..., None] * np.asarray(x2), axis=-2)
+
+
 def ediff1d(ary, to_end=None, to_begin=None):
     """Differences of neighbours of the flattened array, with values put before and after."""
     values = _differences(flat(ary))
@@ -418,6 +507,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "correlate": correlate,
     "diff": diff,
     "ediff1d": ediff1d,
+    "gradient": gradient,
+    "vecdot": vecdot,
+    "matvec": matvec,
+    "vecmat": vecmat,
     "unwrap": unwrap,
     "interp": interp,
     "cov": cov,

@@ -62,34 +62,65 @@ def _count(a, axis):
     return a.size if axis is None else lane_size(tuple(a.shape[k] for k in axes_of(axis, a.ndim)))
 
 
-def sum_(a, axis=None, dtype=None, *, keepdims=False):
-    """Sum of all elements, or along an axis or several."""
+def _chosen(a, where, other):
+    """The elements where a condition holds, and `other` elsewhere."""
+    return np.where(where, a, a.dtype.type(other))
+
+
+def _chosen_count(a, axis, where, keepdims):
+    """How many elements one mean is taken over, of those that a condition chooses."""
+    return _total(np.broadcast_to(where, a.shape), axis, np.int64, keepdims)
+
+
+def sum_(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=None):
+    """Sum of all elements, or along an axis or several; with `where`, of those that it chooses."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
+    if where is not None:
+        a = _chosen(a, where, 0)
     if dtype is None:
-        return _total(a, axis, accumulator(a.dtype), keepdims)
-    return _total(a.astype(dtype), axis, np.dtype(dtype).type, keepdims)
+        total = _total(a, axis, accumulator(a.dtype), keepdims)
+    else:
+        total = _total(a.astype(dtype), axis, np.dtype(dtype).type, keepdims)
+    return total if initial is None else total + initial
 
 
-def mean(a, axis=None, *, keepdims=False):
-    """Arithmetic mean of all elements, or along an axis or several."""
+def mean(a, axis=None, *, keepdims=False, where=None):
+    """Arithmetic mean of all elements, or along an axis or several; with `where`, of those that it chooses."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
-    return _total(a, axis, float_type(a.dtype), keepdims) / _count(a, axis)
+    if where is None:
+        return _total(a, axis, float_type(a.dtype), keepdims) / _count(a, axis)
+    total = _total(_chosen(a, where, 0), axis, float_type(a.dtype), keepdims)
+    return total / _chosen_count(a, axis, where, keepdims)
 
 
-def var(a, axis=None, *, ddof=0, keepdims=False):
-    """Variance: the mean square of the deviations from the mean."""
+def var(a, axis=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
+    """Variance: the mean square of the deviations from the mean; `correction` is another name of `ddof`."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
     kind = float_type(a.dtype)
-    centre = mean(a) if axis is None else mean(a, axis, keepdims=True)
-    return _total(np.square(a - centre), axis, kind, keepdims) / (_count(a, axis) - ddof)
+    if mean is not None:
+        centre = mean
+    else:
+        centre = _mean(a, None, where=where) if axis is None else _mean(a, axis, keepdims=True, where=where)
+    if where is None:
+        return _total(np.square(a - centre), axis, kind, keepdims) / (_count(a, axis) - ddof)
+    squares = _chosen(np.square(a - centre), where, 0)
+    return _total(squares, axis, kind, keepdims) / (_chosen_count(a, axis, where, keepdims) - ddof)
 
 
-def std(a, axis=None, *, ddof=0, keepdims=False):
+# the parameter of this name is what the caller knows already
+_mean = mean
+
+
+def std(a, axis=None, *, ddof=0, keepdims=False, where=None, mean=None, correction=None):
     """Standard deviation; the derivative is not finite where the deviation is 0."""
-    return np.sqrt(var(a, axis, ddof=ddof, keepdims=keepdims))
+    return np.sqrt(var(a, axis, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction))
 
 
 def _product(a, before, inner, after):
@@ -99,11 +130,14 @@ def _product(a, before, inner, after):
     return total
 
 
-def prod(a, axis=None, *, keepdims=False):
-    """Product of all elements, or along an axis or several."""
+def prod(a, axis=None, *, keepdims=False, initial=None, where=None):
+    """Product of all elements, or along an axis or several; with `where`, of those that it chooses."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
-    return by_lane(_product, a, axis, keepdims, accumulator(a.dtype))
+    if where is not None:
+        a = _chosen(a, where, 1)
+    total = by_lane(_product, a, axis, keepdims, accumulator(a.dtype))
+    return total if initial is None else total * initial
 
 
 def _tied(a, before, inner, after, best):
@@ -167,18 +201,30 @@ def _smallest(a, before, inner, after):
     return extreme(a, before, inner, after, np.minimum)
 
 
-def max_(a, axis=None, *, keepdims=False):
+def max_(a, axis=None, *, keepdims=False, initial=None, where=None):
     """Largest element; elements that tie share the derivative evenly."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
-    return by_lane(_largest, a, axis, keepdims, a.dtype)
+    if initial is None:
+        if where is not None:
+            raise ValueError("to use a where mask one has to specify 'initial'")
+        return by_lane(_largest, a, axis, keepdims, a.dtype)
+    if where is not None:
+        a = _chosen(a, where, initial)
+    return np.maximum(by_lane(_largest, a, axis, keepdims, a.dtype), initial)
 
 
-def min_(a, axis=None, *, keepdims=False):
+def min_(a, axis=None, *, keepdims=False, initial=None, where=None):
     """Smallest element; elements that tie share the derivative evenly."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
-    return by_lane(_smallest, a, axis, keepdims, a.dtype)
+    if initial is None:
+        if where is not None:
+            raise ValueError("to use a where mask one has to specify 'initial'")
+        return by_lane(_smallest, a, axis, keepdims, a.dtype)
+    if where is not None:
+        a = _chosen(a, where, initial)
+    return np.minimum(by_lane(_smallest, a, axis, keepdims, a.dtype), initial)
 
 
 def ptp(a, axis=None, *, keepdims=False):
@@ -259,6 +305,35 @@ def cumprod(a, axis=None):
     return _running(values, 0 if axis is None else axis, _times, accumulator(values.dtype))
 
 
+def _begun(values, first, axis, include_initial):
+    """Running sums or products, with what they begin with before them if that is asked for."""
+    if not include_initial:
+        return values
+    place = within(axis, values.ndim)
+    shape = values.shape[:place] + (1,) + values.shape[place + 1 :]
+    return np.concatenate((np.full(shape, first, values.dtype), values), place)
+
+
+def _only_axis(x, axis):
+    if axis is None and x.ndim != 1:
+        raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+    return 0 if axis is None else axis
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+    """Running sums along an axis, from 0 if `include_initial`."""
+    x = np.asarray(x)
+    place = _only_axis(x, axis)
+    return _begun(cumsum(x, place, dtype), 0, place, include_initial)
+
+
+def cumulative_prod(x, /, *, axis=None, include_initial=False):
+    """Running products along an axis, from 1 if `include_initial`."""
+    x = np.asarray(x)
+    place = _only_axis(x, axis)
+    return _begun(cumprod(x, place), 1, place, include_initial)
+
+
 def _width(x, before, k):
     """The gap between samples `k` and `k + 1` on a line of sample points."""
     if x.ndim == 1:
@@ -311,6 +386,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "average": average,
     "cumsum": cumsum,
     "cumprod": cumprod,
+    "cumulative_sum": cumulative_sum,
+    "cumulative_prod": cumulative_prod,
     "trapezoid": trapezoid,
     "trapz": trapezoid,
 }

@@ -279,12 +279,49 @@ def conjugate(a):
     return a
 
 
+def choose(a, choices):
+    """Elements of several arrays, by the number of the array at each place."""
+    a = np.asarray(a)
+    if np.any(a < 0) or np.any(a >= len(choices)):
+        raise ValueError("invalid entry in choice array")
+    out = np.where(a == 0, choices[0], choices[0])
+    for k in AXES[1 : len(choices)]:
+        out = np.where(a == k, choices[k], out)
+    return out
+
+
+def piecewise(x, condlist, funclist):
+    """Values of functions or constants, each where its condition holds; the last one of more than there are
+    conditions where none does."""
+    x = np.asarray(x)
+    out = np.zeros(x.shape, x.dtype)
+    if len(funclist) == len(condlist) + 1:
+        rest = np.ones(x.shape, np.bool_)
+        for k in AXES[: len(condlist)]:
+            rest = rest & ~np.asarray(condlist[k])
+        _put(out, x, rest, funclist[len(condlist)])
+    elif len(funclist) != len(condlist):
+        raise ValueError("the numbers of conditions and functions do not fit")
+    for k in AXES[: len(condlist)]:
+        _put(out, x, np.asarray(condlist[k]), funclist[k])
+    return out
+
+
+def _put(out, x, chosen, function):
+    if isinstance(function, (int, float)):
+        out[chosen] = function
+    elif np.any(chosen):
+        out[chosen] = function(x[chosen])
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "take": take,
     "take_along_axis": take_along_axis,
     "extract": extract,
     "compress": compress,
     "select": select,
+    "choose": choose,
+    "piecewise": piecewise,
     "delete": delete,
     "insert": insert,
     "diagonal": diagonal,

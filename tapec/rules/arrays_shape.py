@@ -339,6 +339,21 @@ def broadcast_arrays(*arrays):
     return results
 
 
+def joint_indices(indices):
+    """Index arrays of their joint shape: copies of those that have another one."""
+    shapes: tuple[Any, ...] = ()
+    for index in indices:
+        shapes = shapes + (index.shape,)
+    common = broadcast_shapes(*shapes)
+    results: tuple[Any, ...] = ()
+    for index in indices:
+        whole = index
+        if index.ndim != len(common) or index.shape != common:
+            whole = broadcast_to(index, common)
+        results = results + (whole,)
+    return results
+
+
 def resize(a, new_shape):
     """The elements in a new shape, repeated as often as needed; zeros if there are none."""
     values = flat(a)
@@ -348,6 +363,40 @@ def resize(a, new_shape):
         for k in range(line.size):
             line[k] = values[k % values.size]
     return out
+
+
+def rollaxis(a, axis, start=0):
+    """A view with an axis rolled back until it lies before another one."""
+    a = np.asarray(a)
+    place = within(axis, a.ndim)
+    target = start if start >= 0 else start + a.ndim
+    if target < 0 or target > a.ndim:
+        raise ValueError("start is out of bounds for this array")
+    return moveaxis(a, place, target - 1 if place < target else target)
+
+
+def matrix_transpose(x, /):
+    """A view with the last two axes exchanged."""
+    x = np.asarray(x)
+    if x.ndim < 2:
+        raise ValueError("Input array must be at least 2-dimensional")
+    return np.swapaxes(x, x.ndim - 2, x.ndim - 1)
+
+
+def astype(x, dtype, /, *, copy=True):
+    """The array with another dtype."""
+    return x.astype(dtype)
+
+
+def ix_(*args):
+    """Index arrays for the grid of several lists of places: `x[np.ix_(rows, columns)]`."""
+    grids = []
+    for k in AXES[: len(args)]:
+        one = np.asarray(args[k])
+        if one.dtype.kind == "b":
+            one = np.flatnonzero(one)
+        grids.append(np.reshape(one, (1,) * k + (one.size,) + (1,) * (len(args) - k - 1)))
+    return tuple(grids)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -371,6 +420,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rot90": rot90,
     "roll": roll,
     "moveaxis": moveaxis,
+    "rollaxis": rollaxis,
+    "matrix_transpose": matrix_transpose,
+    "astype": astype,
+    "ix_": ix_,
     "squeeze": squeeze,
     "asfortranarray": asfortranarray,
     "broadcast_shapes": broadcast_shapes,

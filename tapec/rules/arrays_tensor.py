@@ -124,6 +124,32 @@ def extended(array, before, after):
     return out
 
 
+def mirrored(array, before, after, mode):
+    """An array with its own elements around it: turned at the edges, with them or without, or from the other end."""
+    shape: tuple[Any, ...] = ()
+    for k in AXES[: array.ndim]:
+        if array.shape[k] == 0 and before[k] + after[k] > 0:
+            raise ValueError("can't extend an empty axis in this mode")
+        shape = shape + (before[k] + array.shape[k] + after[k],)
+    out = np.empty(shape, array.dtype)
+    for i in np.ndindex(shape):
+        place: tuple[Any, ...] = ()
+        for k in AXES[: array.ndim]:
+            n = array.shape[k]
+            j = i[k] - before[k]
+            if mode == "wrap":
+                j = j % n
+            elif mode == "symmetric":
+                j = j % (2 * n)
+                j = min(j, 2 * n - 1 - j)
+            else:
+                j = j % max(2 * n - 2, 1)
+                j = min(j, 2 * n - 2 - j)
+            place = place + (j,)
+        out[i] = array[place]
+    return out
+
+
 def windows(array, extents):
     """Every block of these extents, by where it begins."""
     shape: tuple[Any, ...] = ()
