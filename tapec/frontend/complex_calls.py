@@ -50,6 +50,7 @@ _LIBRARY: frozenset[Any] = frozenset(
         *(arrays_reduce.trapezoid, arrays_create.vander, arrays_create.meshgrid, linalg.matrix_power),
         *(arrays_product.matmul, arrays_product.inner, arrays_product.outer, arrays_product.kron),
         *(arrays_product.convolve, arrays_product.cross, arrays_product.diff, arrays_product.ediff1d),
+        *(arrays_reduce.cumulative_sum, arrays_reduce.cumulative_prod, arrays_product.matvec),
         *(arrays_polynomial.polyval, arrays_polynomial.polyval_falling),
         *(set(arrays_select.FUNCTIONS.values()) - {arrays_select.clip, arrays_select.real}),
         *arrays_shape.FUNCTIONS.values(),
