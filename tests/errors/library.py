@@ -105,7 +105,7 @@ def more_patterns_than_a_class_names(p):
 
 @refused(VECTOR)
 def a_parameter_that_a_sum_lacks(x):
-    return np.sum(x, initial=1.0)
+    return np.sum(x, out=x)
 
 
 @refused(VECTOR)
