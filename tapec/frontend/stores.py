@@ -77,7 +77,7 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
         _refuse_complex(ev, owner, value, node)
         value = separate(ev, owner, ev.materialise(value), looked_up=True)
         if isinstance(array, tuple):
-            ev.call_library("scatter_points", (base, Tup(array), value))
+            ev.call_library("scatter_points", (base, Tup(array), number(axis), value))
         elif is_mask(array):
             ev.call_library("scatter_mask", (base, array, number(axis), value))
         else:
@@ -223,7 +223,7 @@ def update_at(ev: Evaluator, function: Any, owner: Value, index: Value, value: V
     base, axis, array = places
     value = separate(ev, owner, value, looked_up=True)
     if isinstance(array, tuple):
-        ev.call_library("update_points", (Static(function), base, Tup(array), value))
+        ev.call_library("update_points", (Static(function), base, Tup(array), number(axis), value))
     else:
         ev.call_library("update_rows", (Static(function), base, array, number(axis), value))
 

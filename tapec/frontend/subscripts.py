@@ -209,7 +209,7 @@ def gather(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: A
     """Indexing by an integer array or a mask: a copy."""
     base, axis, index = advanced(ev, owner, subs, node)
     if isinstance(index, tuple):
-        return ev.call_library("gather_points", (base, Tup(index)))
+        return ev.call_library("gather_points", (base, Tup(index), number(axis)))
     if is_mask(index):
         return ev.call_library("gather_mask", (base, index, number(axis)))
     taken_apart = isinstance(base, Complex) or base.type.is_float
@@ -236,28 +236,36 @@ def _rows(ev: Evaluator, table: Sym, index: Sym) -> Value:
 def advanced(
     ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any
 ) -> tuple[Sym | Complex, int, Any]:
-    """Split subscripts into a basic view and the array that indexes one of its axes."""
+    """Split subscripts into a basic view, an axis of it, and what indexes the axes from there on.
+
+    That is an array, or a tuple of several of one shape, one for each axis.  Subscripts that are arrays or integers
+    count as one: what they choose stands where they stand, or, if slices lie between them, before all other axes.
+    """
     places = [k for k, sub in enumerate(subs) if is_advanced(sub)]
-    if len(places) > 1:
-        arrays = all(is_advanced(sub) and not is_mask(sub) for sub in subs)
-        assert isinstance(owner.type, Array)
-        if arrays and len(subs) == owner.type.ndim:
-            joint = ev.inline_library(arrays_shape.joint_indices, [Tup(subs)], {}, node)
-            assert isinstance(joint, Tup)
-            return owner, 0, joint.items
-        ev.fail(UnsupportedSyntax, "cannot index by several arrays and slices at once", node)
-    place = places[0]
-    index = subs[place]
-    assert isinstance(index, Sym) and isinstance(index.type, Array)
-    if index.type.is_float:
+    arrays = [subs[k] for k in places]
+    if len(arrays) > 1 and any(map(is_mask, arrays)):
+        ev.fail(UnsupportedSyntax, "a mask beside other arrays in one index", node, hint="use np.flatnonzero(mask)")
+    if any(isinstance(one, Sym) and one.type.is_float for one in arrays):
         ev.fail(TypeMismatch, "an index array must hold integers or booleans", node)
-    ints = [k for k, sub in enumerate(subs) if is_scalar(sub)]
-    if any(not is_scalar(sub) for k in ints for sub in subs[min(k, place) : max(k, place)] if not is_advanced(sub)):
-        ev.fail(UnsupportedSyntax, "an index array apart from an integer subscript moves axes", node)
     full = Slice(None, None, None)
-    width = index.type.ndim if is_mask(index) else 1
-    basic = (*subs[:place], *([full] * width), *subs[place + 1 :])
-    axis = sum(1 for sub in subs[:place] if not is_scalar(sub))
-    if all(isinstance(sub, Slice) and sub == full for sub in basic):
-        return owner, axis, index
-    return viewed(ev, owner, basic, node), axis, index
+    basic: list[Value] = []
+    axes: list[int] = []
+    for sub in subs:
+        width = _axes(sub) if is_advanced(sub) else 0
+        before = sum(not is_scalar(one) for one in basic)
+        axes += range(before, before + width)
+        basic += [full] * width if width else [sub]
+    whole = all(isinstance(sub, Slice) and sub == full for sub in basic)
+    base = owner if whole else viewed(ev, owner, tuple(basic), node)
+    axis = axes[0]
+    grouped = [k for k, sub in enumerate(subs) if is_advanced(sub) or is_scalar(sub)]
+    if grouped != list(range(grouped[0], grouped[-1] + 1)):
+        if axes != list(range(len(axes))):
+            moves = [Tup(tuple(map(number, some))) for some in (axes, range(len(axes)))]
+            base = each(ev, base, lambda part: ev.inline_library(arrays_shape.moveaxis, [part, *moves], {}, node))
+        axis = 0
+    if len(arrays) == 1:
+        return base, axis, arrays[0]
+    joint = ev.inline_library(arrays_shape.joint_indices, [Tup(tuple(arrays))], {}, node)
+    assert isinstance(joint, Tup)
+    return base, axis, joint.items

@@ -148,22 +148,34 @@ def scatter_mask(a, mask, axis, values):  # type: ignore[no-untyped-def]
                 place += 1
 
 
-def gather_points(a, indices):  # type: ignore[no-untyped-def]
-    """`a[i, j, ...]` with one integer array per axis, all of one shape."""
-    first = indices[0]
-    out = np.empty(first.shape, a.dtype)
-    for k in np.ndindex(first.shape):
-        out[k] = a[_point(indices, k)]
+def gather_points(a, indices, axis):  # type: ignore[no-untyped-def]
+    """`a[:, ..., i, j, ...]` with integer arrays of one shape for the axes from `axis` on."""
+    places = indices[0].shape
+    shape = a.shape
+    rest = shape[axis + len(indices) :]
+    out = np.empty(shape[:axis] + places + rest, a.dtype)
+    for before in np.ndindex(shape[:axis]):
+        for k in np.ndindex(places):
+            point = _point(indices, k)
+            for after in np.ndindex(rest):
+                out[before + k + after] = a[before + point + after]
     return out
 
 
-def scatter_points(a, indices, values):  # type: ignore[no-untyped-def]
-    """`a[i, j, ...] = values` with one integer array per axis, all of one shape."""
-    shape = indices[0].shape
-    steps = _steps(shape, values)
-    offset = len(shape) - np.ndim(values)
-    for k in np.ndindex(shape):
-        a[_point(indices, k)] = _pick(values, steps, k[offset:])
+def scatter_points(a, indices, axis, values):  # type: ignore[no-untyped-def]
+    """`a[:, ..., i, j, ...] = values`; repeated indices keep the last value."""
+    places = indices[0].shape
+    shape = a.shape
+    rest = shape[axis + len(indices) :]
+    target = shape[:axis] + places + rest
+    steps = _steps(target, values)
+    offset = len(target) - np.ndim(values)
+    for before in np.ndindex(shape[:axis]):
+        for k in np.ndindex(places):
+            point = _point(indices, k)
+            for after in np.ndindex(rest):
+                full = before + k + after
+                a[before + point + after] = _pick(values, steps, full[offset:])
 
 
 def update_rows(function, a, index, axis, values):  # type: ignore[no-untyped-def]
@@ -180,14 +192,21 @@ def update_rows(function, a, index, axis, values):  # type: ignore[no-untyped-de
                 a[place] = function(a[place], _pick(values, steps, full[offset:]))
 
 
-def update_points(function, a, indices, values):  # type: ignore[no-untyped-def]
-    """`function.at(a, (i, j, ...), values)` with one integer array per axis, all of one shape."""
-    shape = indices[0].shape
-    steps = _steps(shape, values)
-    offset = len(shape) - np.ndim(values)
-    for k in np.ndindex(shape):
-        place = _point(indices, k)
-        a[place] = function(a[place], _pick(values, steps, k[offset:]))
+def update_points(function, a, indices, axis, values):  # type: ignore[no-untyped-def]
+    """`function.at(a, (..., i, j, ...), values)`: repeated indices all count."""
+    places = indices[0].shape
+    shape = a.shape
+    rest = shape[axis + len(indices) :]
+    target = shape[:axis] + places + rest
+    steps = _steps(target, values)
+    offset = len(target) - np.ndim(values)
+    for before in np.ndindex(shape[:axis]):
+        for k in np.ndindex(places):
+            point = _point(indices, k)
+            for after in np.ndindex(rest):
+                full = before + k + after
+                place = before + point + after
+                a[place] = function(a[place], _pick(values, steps, full[offset:]))
 
 
 def _point(indices, k):  # type: ignore[no-untyped-def]

@@ -45,13 +45,8 @@ def array_index_of_floats(x):
 
 
 @refused(MATRIX, PLACES)
-def arrays_and_slices(x, k):
-    return x[k, k][0] + x[None, k, k].sum()
-
-
-@refused(np.ones((2, 3, 4)), PLACES)
-def integer_apart_from_an_array(x, k):
-    return x[0, :, k].sum()
+def mask_beside_an_index_array(x, k):
+    return x[x[:, 0] > 0.0, k].sum()
 
 
 @refused({"a": 1.0, "b": 2.0})

@@ -122,6 +122,38 @@ def stretched_index_arrays(a, rows, columns):
     return b * b, a[rows, columns], a[np.ix_(rows.ravel(), columns.ravel())] ** 2
 
 
+CUBE = arr(2, 3, 4)
+PAIRS = (
+    (CUBE, np.array([0, 1]), np.array([2, 0])),
+    (CUBE, np.array([1]), np.array([2, 0, 2])),
+    (CUBE, np.array([[0], [1]]), np.array([[0, 2]])),
+    (CUBE, np.array([0, 1]), np.array([[2, 0], [1, 1]])),
+)
+
+
+@cases(*PAIRS)
+def index_arrays_beside_slices_and_integers(a, i, j):
+    return (
+        *(a[i, j] ** 2, a[:, i, j] ** 2, a[i, :, j] ** 2, a[..., i, j], a[i, None, j] ** 2),
+        *(a[i, j, 1] ** 2, a[1, i, j], a[i, 1, j], a[-i - 1, j, -1] ** 2, a[i, :, 1] ** 2, a[1, :, i] ** 2),
+        *(a[:, i, 2], a[i, 1:, j], a[i, j, j], a[(i, j)], a[[0, 1], [1, 2]] ** 2, a[:1, 1, i]),
+    )
+
+
+@cases(*PAIRS, compiled="reverse")
+def stores_through_index_arrays_beside_slices(a, i, j):
+    b, c, d = a * 1.0, a * 2.0, a**2
+    b[i, j] = a[j % 2, i] ** 2
+    np.add.at(b, (i, j), 1.5 * a[j % 2, i])
+    c[i, :, j] = a[0, :, 1] ** 2
+    c[i, :, j] += a[1, :, 0]
+    np.add.at(c, (i, slice(None), j), a[1, :, 0])
+    d[:, i, j] *= a[:1, :1, 0]
+    d[1, :, i] = a[0, :, 2] ** 2
+    d[i, 1, j] = a[0, 0, 0] ** 2
+    return b, c, d
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_array_forms(case: Case):
