@@ -24,7 +24,13 @@ def is_wanted() -> bool:
     if asked:
         return asked != "0"
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return sys.stderr.isatty() or type(shell).__name__ == "ZMQInteractiveShell"
+    if type(shell).__name__ == "ZMQInteractiveShell":
+        return True
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        # a program without a console has none, or has closed it
+        return False
 
 
 class _Display:

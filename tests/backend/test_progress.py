@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 
@@ -75,6 +76,15 @@ def test_nobody_is_told_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress.is_wanted() is sys.stderr.isatty()
     monkeypatch.setenv("TAPEC_PROGRESS", "1")
     assert progress.is_wanted()
+
+
+def test_a_program_may_have_no_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TAPEC_PROGRESS", raising=False)
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert not progress.is_wanted()
 
 
 def test_an_error_ends_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
