@@ -131,27 +131,42 @@ PAIRS = (
 )
 
 
+def weighted(a):
+    """A number that tells where each element stands."""
+    return (a * a * np.arange(1.0, 1.0 + a.size).reshape(a.shape)).sum()
+
+
 @cases(*PAIRS)
-def index_arrays_beside_slices_and_integers(a, i, j):
-    return (
-        *(a[i, j] ** 2, a[:, i, j] ** 2, a[i, :, j] ** 2, a[..., i, j], a[i, None, j] ** 2),
-        *(a[i, j, 1] ** 2, a[1, i, j], a[i, 1, j], a[-i - 1, j, -1] ** 2, a[i, :, 1] ** 2, a[1, :, i] ** 2),
-        *(a[:, i, 2], a[i, 1:, j], a[i, j, j], a[(i, j)], a[[0, 1], [1, 2]] ** 2, a[:1, 1, i]),
-    )
+def index_arrays_beside_slices(a, i, j):
+    return weighted(a[i, j]) + weighted(a[:, i, j]) + weighted(a[i, :, j]) + weighted(a[..., i, j])
 
 
-@cases(*PAIRS, compiled="reverse")
-def stores_through_index_arrays_beside_slices(a, i, j):
-    b, c, d = a * 1.0, a * 2.0, a**2
+@cases(*PAIRS)
+def index_arrays_beside_integers(a, i, j):
+    return weighted(a[i, j, 1]) + weighted(a[1, i, j]) + weighted(a[i, 1, j]) + weighted(a[-i - 1, j, -1])
+
+
+@cases(*PAIRS)
+def index_arrays_apart(a, i, j):
+    return weighted(a[i, :, 1]) + weighted(a[1, :, i]) + weighted(a[i, 1:, j]) + weighted(a[i, None, j])
+
+
+@cases(*PAIRS)
+def stores_through_index_arrays(a, i, j):
+    b = a * 1.0
     b[i, j] = a[j % 2, i] ** 2
     np.add.at(b, (i, j), 1.5 * a[j % 2, i])
-    c[i, :, j] = a[0, :, 1] ** 2
-    c[i, :, j] += a[1, :, 0]
-    np.add.at(c, (i, slice(None), j), a[1, :, 0])
-    d[:, i, j] *= a[:1, :1, 0]
-    d[1, :, i] = a[0, :, 2] ** 2
-    d[i, 1, j] = a[0, 0, 0] ** 2
-    return b, c, d
+    b[:, i, j] *= a[:1, :1, 0]
+    return weighted(b)
+
+
+@cases(*PAIRS)
+def stores_through_index_arrays_apart(a, i, j):
+    b = a * 1.0
+    b[i, :, j] = a[0, :, 1] ** 2
+    b[1, :, i] += a[1, :, 0]
+    np.add.at(b, (i, slice(None), j), a[1, :, 0])
+    return weighted(b)
 
 
 @pytest.mark.slow
