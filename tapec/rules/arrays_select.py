@@ -290,7 +290,7 @@ def choose(a, choices):
     return out
 
 
-def piecewise(x, condlist, funclist):
+def piecewise(x, condlist, funclist, *args):
     """Values of functions or constants, each where its condition holds; the last one of more than there are
     conditions where none does."""
     x = np.asarray(x)
@@ -299,19 +299,19 @@ def piecewise(x, condlist, funclist):
         rest = np.ones(x.shape, np.bool_)
         for k in AXES[: len(condlist)]:
             rest = rest & ~np.asarray(condlist[k])
-        _put(out, x, rest, funclist[len(condlist)])
+        _put(out, x, rest, funclist[len(condlist)], args)
     elif len(funclist) != len(condlist):
         raise ValueError("the numbers of conditions and functions do not fit")
     for k in AXES[: len(condlist)]:
-        _put(out, x, np.asarray(condlist[k]), funclist[k])
+        _put(out, x, np.asarray(condlist[k]), funclist[k], args)
     return out
 
 
-def _put(out, x, chosen, function):
+def _put(out, x, chosen, function, args):
     if isinstance(function, (int, float)):
         out[chosen] = function
     elif np.any(chosen):
-        out[chosen] = function(x[chosen])
+        out[chosen] = function(x[chosen], *args)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

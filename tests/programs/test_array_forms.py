@@ -88,6 +88,7 @@ def by_cases(x):
     return (
         np.piecewise(x, [x < 0.0, x > 0.5], [lambda v: -v, 2.0, lambda v: v * v]),
         np.piecewise(x, [x < 0.0], [lambda v: v * v.sum()]),
+        np.piecewise(x, [x < 0.0], [lambda v, k: v * k, 0.5], 3.0),
         np.choose(np.array([0, 1, 2, 1, 1]), (x, 2.0 * x[0], x * x)),
     )
 
