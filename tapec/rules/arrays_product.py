@@ -369,21 +369,34 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     return tuple(slopes)
 
 
+def _check_core(first, second):
+    """Extents that a product sums over are equal: they are not stretched."""
+    if first != second:
+        raise ValueError("operands have a mismatch in their core dimension")
+
+
 def vecdot(x1, x2, /, axis=-1):
     """Products of vectors along an axis."""
     one = np.moveaxis(np.asarray(x1), axis, -1)
     two = np.moveaxis(np.asarray(x2), axis, -1)
+    _check_core(one.shape[-1], two.shape[-1])
     return np.sum(np.conj(one) * two, axis=-1)
 
 
 def matvec(x1, x2, /):
     """Products of matrices and vectors, which stand along the last axes."""
-    return np.sum(np.asarray(x1) * np.asarray(x2)[..., None, :], axis=-1)
+    matrix = np.asarray(x1)
+    vector = np.asarray(x2)
+    _check_core(matrix.shape[-1], vector.shape[-1])
+    return np.sum(matrix * vector[..., None, :], axis=-1)
 
 
 def vecmat(x1, x2, /):
     """Products of vectors and matrices, which stand along the last axes."""
-    return np.sum(np.conj(np.asarray(x1))[..., None] * np.asarray(x2), axis=-2)
+    vector = np.asarray(x1)
+    matrix = np.asarray(x2)
+    _check_core(vector.shape[-1], matrix.shape[-2])
+    return np.sum(np.conj(vector)[..., None] * matrix, axis=-2)
 
 
 def ediff1d(ary, to_end=None, to_begin=None):

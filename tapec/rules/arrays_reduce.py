@@ -201,30 +201,29 @@ def _smallest(a, before, inner, after):
     return extreme(a, before, inner, after, np.minimum)
 
 
+def _extreme_of(a, axis, keepdims, initial, where, lane, pick):
+    """An extreme, also of an initial value if there is one, and of the elements that a condition chooses."""
+    if initial is None:
+        if where is not None:
+            raise ValueError("to use a where mask one has to specify 'initial'")
+        return by_lane(lane, a, axis, keepdims, a.dtype)
+    if where is not None:
+        a = _chosen(a, where, initial)
+    return pick(by_lane(lane, a, axis, keepdims, a.dtype), initial)
+
+
 def max_(a, axis=None, *, keepdims=False, initial=None, where=None):
     """Largest element; elements that tie share the derivative evenly."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
-    if initial is None:
-        if where is not None:
-            raise ValueError("to use a where mask one has to specify 'initial'")
-        return by_lane(_largest, a, axis, keepdims, a.dtype)
-    if where is not None:
-        a = _chosen(a, where, initial)
-    return np.maximum(by_lane(_largest, a, axis, keepdims, a.dtype), initial)
+    return _extreme_of(a, axis, keepdims, initial, where, _largest, np.maximum)
 
 
 def min_(a, axis=None, *, keepdims=False, initial=None, where=None):
     """Smallest element; elements that tie share the derivative evenly."""
     if isinstance(a, (tuple, list)):
         a = np.asarray(a)
-    if initial is None:
-        if where is not None:
-            raise ValueError("to use a where mask one has to specify 'initial'")
-        return by_lane(_smallest, a, axis, keepdims, a.dtype)
-    if where is not None:
-        a = _chosen(a, where, initial)
-    return np.minimum(by_lane(_smallest, a, axis, keepdims, a.dtype), initial)
+    return _extreme_of(a, axis, keepdims, initial, where, _smallest, np.minimum)
 
 
 def ptp(a, axis=None, *, keepdims=False):

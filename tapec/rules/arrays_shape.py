@@ -383,8 +383,8 @@ def matrix_transpose(x, /):
     return np.swapaxes(x, x.ndim - 2, x.ndim - 1)
 
 
-def astype(x, dtype, /, *, copy=True):
-    """The array with another dtype."""
+def astype(x, dtype, /):
+    """A copy of the array with another dtype."""
     return x.astype(dtype)
 
 
