@@ -31,6 +31,7 @@ class Span:
 
     asked  whether an element, or a row, of an array is asked for here by a subscript of the user's
     open   the axes for which it is not proved that the subscript is in range, once that has been tried
+    tested of an access that is open and tested itself, not where its adjoint is written: a number of its own
     """
 
     file: str
@@ -41,6 +42,7 @@ class Span:
     function: str
     asked: bool = field(default=False, compare=False)
     open: tuple[int, ...] = field(default=(), compare=False)
+    tested: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column + 1}"

@@ -47,13 +47,14 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Stack, Type
 from tapec.transforms.forward import forward
+from tapec.transforms.index_guards import with_guards
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.memory_limit import limited
 from tapec.transforms.overlap_guards import separate_arguments, separate_elements
 from tapec.transforms.recursive_callees import with_lists
 from tapec.transforms.recursive_residuals import CallerLists
 from tapec.transforms.residual_requests import Unhandable
-from tapec.transforms.reverse import Reversed, kept_by_loops, reverse
+from tapec.transforms.reverse import Reversed, kept_by_loops, reverse, targets_of
 from tapec.transforms.scaled_pullback import is_linear, scaled
 from tapec.transforms.split import Split, split
 from tapec_runtime.locking import compiling
@@ -150,6 +151,7 @@ def _build(
         core = prepare(core, constants, listener)
     core = replace(core, strong_zero=options.strong_zero)
     if kind == "jvp":
+        core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
         made = forward(core, sources, constants, name)
         pairs = [(sources.index(p.re), sources.index(p.im)) for p in structure.pairs() if p.re in sources]
         return _tangents(function, made, lowered, structure, options, listener, pairs)

@@ -92,6 +92,8 @@ class IndexRanges:
         """The ways in which a subscript may be out of range; None if that cannot be told before it is read."""
         here = self.scopes.of[stmt.key]
         index, size = self.subscript(sub, stmt), self.size(array, axis)
+        if size is not None and self._is_remainder_by(sub, size):
+            return []
         if index is None or size is None:
             return None
         given = tuple(self.given(stmt))
@@ -159,6 +161,13 @@ class IndexRanges:
     def is_plain(self, sum_: Sum) -> bool:
         """Whether all names of a sum are 64-bit integers with a sign."""
         return all(name in self.unnamed or self.types.get(name) == INT64 for name in sum_.names())
+
+    def _is_remainder_by(self, sub: Expr, size: Sum) -> bool:
+        """Whether a subscript is a remainder by the extent itself, `x[i % n]`: where n is 0, there is none."""
+        match self.made(sub.id) if isinstance(sub, Name) else sub:
+            case Op(fn="%", args=(_, divisor)):
+                return self.integers.sum(divisor) == size
+        return False
 
     def size(self, array: str, axis: int, depth: int = 0) -> Sum | None:
         """The extent of an axis, as a sum; None if it may change."""

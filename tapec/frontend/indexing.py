@@ -52,6 +52,7 @@ from tapec.frontend.values import (
     plain_number,
     static_int,
 )
+from tapec.rules.library import LOOKUPS
 from tapec.syntax.core import Const, Name
 from tapec.syntax.types import Array, Scalar
 
@@ -178,7 +179,7 @@ def _is_one_of(ev: Evaluator, holes: tuple[Sym, ...], places: list[tuple[int, ..
 def asked(ev: Evaluator) -> Iterator[None]:
     """A while in which elements are those that a subscript of the user's names."""
     outer = ev.span
-    if outer is not None and not ev.frame.library:
+    if outer is not None and (not ev.frame.library or ev.frame.function in LOOKUPS):
         ev.span = replace(outer, asked=True)
     try:
         yield

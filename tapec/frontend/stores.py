@@ -12,7 +12,7 @@ from tapec.frontend.broadcasting import array_leaves
 from tapec.frontend.complex_arithmetic import parts
 from tapec.frontend.elementwise import elementwise, materialise, store_at, store_elements
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.indexing import check_place, list_item, list_place, load
+from tapec.frontend.indexing import asked, check_place, list_item, list_place, load
 from tapec.frontend.known import refuse_change
 from tapec.frontend.optional import present
 from tapec.frontend.rings import goes_round
@@ -68,23 +68,34 @@ def store(ev: Evaluator, owner: Value, index: Value, value: Value, node: Any) ->
     subs = expanded(ev, owner, index, node)
     if is_element(owner, subs):
         atoms = tuple(integer(ev, sub, node).atom for sub in subs)
-        store_at(ev, owner, atoms, _number(ev, owner, value, node))
+        value = _number(ev, owner, value, node)
+        with asked(ev):
+            store_at(ev, owner, atoms, value)
         return
     if isinstance(value, Tup | Lst):
         value = ev.as_array(value, node)
     if any(is_advanced(sub) for sub in subs):
-        base, axis, array = advanced(ev, owner, subs, node)
         _refuse_complex(ev, owner, value, node)
-        value = separate(ev, owner, ev.materialise(value), looked_up=True)
-        if isinstance(array, tuple):
-            ev.call_library("scatter_points", (base, Tup(array), number(axis), value))
-        elif is_mask(array):
-            ev.call_library("scatter_mask", (base, array, number(axis), value))
-        else:
-            ev.call_library("scatter", (base, array, number(axis), value))
+        value = ev.materialise(value)
+        with asked(ev):
+            base, axis, array = advanced(ev, owner, subs, node)
+            value = separate(ev, owner, value, looked_up=True)
+            if isinstance(array, tuple):
+                ev.call_library("scatter_points", (base, Tup(array), number(axis), value))
+            elif is_mask(array):
+                ev.call_library("scatter_mask", (base, array, number(axis), value))
+            else:
+                ev.call_library("scatter", (base, array, number(axis), value))
         return
-    target = owner if _is_whole(owner, subs) else viewed(ev, owner, subs, node)
-    write_into(ev, target, value, node)
+    write_into(ev, _target(ev, owner, subs, node), value, node)
+
+
+def _target(ev: Evaluator, owner: Sym | Complex, subs: tuple[Value, ...], node: Any) -> Sym | Complex:
+    """What slices and numbers take of an array, to be stored into."""
+    if _is_whole(owner, subs):
+        return owner
+    with asked(ev):
+        return viewed(ev, owner, subs, node)
 
 
 def _number(ev: Evaluator, target: Sym | Complex, value: Value, node: Any) -> Value:
@@ -164,17 +175,20 @@ def update(ev: Evaluator, owner: Value, index: Value, fn: str, make: Any, node: 
             del block[place - len(parts(old)) : place]
             item = value if fn == "+" else elementwise(ev, "neg", (value,))
             # a real number is added to the real part alone
-            for array, part in zip(parts(owner), parts(item), strict=False):
-                ev.emit(Store(array.atom.id, atoms, part.atom, True, ev.span))
+            with asked(ev):
+                for array, part in zip(parts(owner), parts(item), strict=False):
+                    ev.emit(Store(array.atom.id, atoms, part.atom, True, ev.span))
             return
-        store_at(ev, owner, atoms, _number(ev, owner, ev.binary(fn, old, value, node), node))
+        value = _number(ev, owner, ev.binary(fn, old, value, node), node)
+        with asked(ev):
+            store_at(ev, owner, atoms, value)
         return
     if any(is_advanced(sub) for sub in subs):
-        old_values = gather(ev, owner, subs, node)
+        with asked(ev):
+            old_values = gather(ev, owner, subs, node)
         store(ev, owner, index, ev.binary(fn, old_values, make(), node), node)
         return
-    target = owner if _is_whole(owner, subs) else viewed(ev, owner, subs, node)
-    update_array(ev, target, fn, make(), node)
+    update_array(ev, _target(ev, owner, subs, node), fn, make(), node)
 
 
 def updated(ev: Evaluator, old: Value, fn: str, value: Value, node: Any, ident: str = "t") -> Value:
@@ -216,16 +230,18 @@ def update_at(ev: Evaluator, function: Any, owner: Value, index: Value, value: V
         value = ev.as_array(value, node)
     subs = expanded(ev, owner, index, node)
     _refuse_complex(ev, owner, value, node)
-    places = advanced(ev, owner, subs, node) if any(is_advanced(sub) for sub in subs) else None
+    with asked(ev):
+        places = advanced(ev, owner, subs, node) if any(is_advanced(sub) for sub in subs) else None
     if places is None or is_mask(places[2]):
         store(ev, owner, index, ev.call_object(function, [ev.load(owner, index, node), value], {}, node), node)
         return
     base, axis, array = places
     value = separate(ev, owner, value, looked_up=True)
-    if isinstance(array, tuple):
-        ev.call_library("update_points", (Static(function), base, Tup(array), number(axis), value))
-    else:
-        ev.call_library("update_rows", (Static(function), base, array, number(axis), value))
+    with asked(ev):
+        if isinstance(array, tuple):
+            ev.call_library("update_points", (Static(function), base, Tup(array), number(axis), value))
+        else:
+            ev.call_library("update_rows", (Static(function), base, array, number(axis), value))
 
 
 def _same_kind(value: Value, element: Value) -> bool:

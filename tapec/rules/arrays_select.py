@@ -35,12 +35,16 @@ def take_along_axis(arr, indices, axis=-1):
     if axis is None:
         return np.ravel(arr)[indices]
     place = within(axis, arr.ndim)
-    for k in AXES[: arr.ndim]:
-        if k != place and arr.shape[k] != indices.shape[k]:
-            raise ValueError("the array and the indices must have the same extents except along the axis")
-    out = np.empty(indices.shape, arr.dtype)
-    for i in np.ndindex(indices.shape):
-        out[i] = arr[i[:place] + (indices[i],) + i[place + 1 :]]
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    rest = np.broadcast_shapes(
+        arr.shape[:place] + (1,) + arr.shape[place + 1 :], indices.shape[:place] + (1,) + indices.shape[place + 1 :]
+    )
+    everywhere = np.broadcast_to(arr, rest[:place] + (arr.shape[place],) + rest[place + 1 :])
+    chosen = np.broadcast_to(indices, rest[:place] + (indices.shape[place],) + rest[place + 1 :])
+    out = np.empty(chosen.shape, arr.dtype)
+    for i in np.ndindex(chosen.shape):
+        out[i] = everywhere[i[:place] + (chosen[i],) + i[place + 1 :]]
     return out
 
 
@@ -107,7 +111,7 @@ def insert(arr, obj, values):
     count = places.size
     wrapped = np.empty(count, np.int64)
     for k in range(count):
-        if places[k] < -n or places[k] > n:
+        if count == 1 and (places[k] < -n or places[k] > n):
             raise IndexError("index is out of bounds")
         wrapped[k] = places[k] + n if places[k] < 0 else places[k]
     order = np.argsort(wrapped, kind="mergesort")
@@ -118,6 +122,8 @@ def insert(arr, obj, values):
     used = np.full(n + count, False)
     for k in range(count):
         at = wrapped[order[k]] + k
+        if at < -n - count or at >= n + count:
+            raise IndexError("index is out of bounds")
         out[at] = new[order[k] * step]
         used[at] = True
     taken = 0

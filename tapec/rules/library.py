@@ -78,6 +78,10 @@ LIBRARY: Mapping[object, Callable[..., Any]] = MappingProxyType(
 
 
 
+# those of NumPy whose subscripts are the caller's, and may be out of range; others look at what they are given
+LOOKUPS = frozenset((arrays_select.take, arrays_select.take_along_axis))
+
+
 def library_function(obj: Any) -> Callable[..., Any] | None:
     """The plain Python function of a function; None if it has none here."""
     extensions = sys.modules.get("numba.np.extensions")

@@ -1,15 +1,16 @@
-"""Raise IndexError where an adjoint would be written outside its array.
+"""Raise IndexError where a derivative would write outside an array.
 
     for i in range(n):                  if n > x.shape[0]:
         s += x[i] * w[k[i]]      ->         raise tapec_runtime.IndexOutOfRange("`x`", 0, n - 1, x.shape[0], ...)
                                         for i in range(n):
                                             s += x[i] * w[k[i]]
 
-Compiled code reads foreign memory where a subscript is out of range; the derivative of a load adds to an element, and
-would write there.  A subscript that is proved to be in range needs nothing.  Where one test before all loops says
-exactly whether a subscript will be out of range (`index_ranges`), it is made there, as early as what it asks is known,
-so that no pass finds it between two loops.  Other loads are marked as `open`: once the code is fast, their adjoints are
-tested where they are written (`optimise.simplify.index_tests`).
+Compiled code reads and writes foreign memory where a subscript is out of range; the derivative of a load adds to an
+element, and would write there, too.  A subscript that is proved to be in range needs nothing.  Where one test before
+all loops says exactly whether a subscript will be out of range (`index_ranges`), it is made there, as early as what it
+asks is known, so that no pass finds it between two loops.  Other subscripts, of stores and of loads whose adjoints are
+written, are marked as `open`: once the code is fast, what is written is tested where it is written
+(`optimise.simplify.index_tests`).
 
 Asked are elements and rows that a subscript of the user's names; those that lowering takes are in range.
 """
@@ -38,6 +39,7 @@ from tapec.syntax.core import (
     Op,
     Raise,
     Stmt,
+    Store,
     distinct,
     map_blocks,
     walk,
@@ -54,10 +56,11 @@ _WIDTH = 72
 _SUFFIX = re.compile(r"(_\d+|_bar|_dot|_parts)+$")
 
 
-def with_guards(function: Function, sources: Iterable[str], targets: set[str]) -> Function:
+def with_guards(function: Function, sources: Iterable[str], targets: set[str], reads: bool = False) -> Function:
     """The function with tests of its subscripts, as far as they can be made before all loops; see the module.
 
     sources, targets  by which, and of what, a derivative is wanted
+    reads             whether loads are tested themselves, since no adjoint of them is written: in forward mode
     """
     if not any(map(_is_asked, walk(function.body))):
         return function
@@ -66,15 +69,18 @@ def with_guards(function: Function, sources: Iterable[str], targets: set[str]) -
     ranges = IndexRanges(function)
     guards = Guards(ranges, early=True)
     axes: dict[int, tuple[int, ...]] = {}
+    tested = _stored(function, reads)
     for stmt, array, subs in accesses(function):
-        if not _is_asked(stmt) or array not in active:
+        if not _is_asked(stmt):
             continue
+        is_written = array in active or stmt.key in tested
         for axis, sub in enumerate(subs):
             if not ranges.is_number(sub):
                 continue
             found = ranges.earliest(stmt, array, axis, sub)
             if found is None or any(ranges.scopes.of[one.before.key].loops() for one in found):
-                axes[stmt.key] = (*axes.get(stmt.key, ()), axis)
+                if is_written:
+                    axes[stmt.key] = (*axes.get(stmt.key, ()), axis)
                 continue
             for one in found:
                 guards.add(one, array, axis, stmt.span)
@@ -82,11 +88,28 @@ def with_guards(function: Function, sources: Iterable[str], targets: set[str]) -
     tests = guards.statements(Emitter(types, set(types)))
     extents = tuple(guards.extents.values())
     body = _without(inserted(function.body, tests), {stmt.key for stmt in extents})
-    return replace(function, body=(*extents, *_marked(body, axes)), types=types)
+    return replace(function, body=(*extents, *_marked(body, axes, tested)), types=types)
 
 
 def _is_asked(stmt: Stmt) -> bool:
-    return isinstance(stmt, Assign) and stmt.span is not None and stmt.span.asked
+    return isinstance(stmt, Assign | Store) and stmt.span is not None and stmt.span.asked
+
+
+def _stored(function: Function, reads: bool) -> dict[int, int]:
+    """The stores, and what takes views that are stored into, and if asked the loads, by key; each has a number."""
+    found: list[int] = []
+    written: set[str] = set()
+    for stmt in reversed([*walk(function.body)]):
+        match stmt:
+            case Store(array=array):
+                written.add(array)
+                found.append(stmt.key)
+            case Assign(target=target, value=Op(fn="view", args=(Name(id=base), *_))) if target in written:
+                written.add(base)
+                found.append(stmt.key)
+            case Assign(value=Op(fn="load" | "view")) if reads:
+                found.append(stmt.key)
+    return {key: number for number, key in enumerate(found, 1)}
 
 
 @dataclass(frozen=True)
@@ -263,14 +286,15 @@ class _Order:
         return max([self.stops[place], *behind])
 
 
-def _marked(block: Block, axes: Mapping[int, tuple[int, ...]]) -> Block:
-    """A block whose loads, by key, have open axes; no axes of others are."""
+def _marked(block: Block, axes: Mapping[int, tuple[int, ...]], tested: Mapping[int, int]) -> Block:
+    """A block whose accesses, by key, have open axes, and numbers if they are tested; no axes of others are."""
     out: list[Stmt] = []
     for stmt in block:
         if _is_asked(stmt):
-            assert isinstance(stmt, Assign) and stmt.span is not None
-            stmt = replace(stmt, span=replace(stmt.span, open=axes.get(stmt.key, ())))
-        out.append(map_blocks(stmt, lambda inner: _marked(inner, axes)))
+            assert isinstance(stmt, Assign | Store) and stmt.span is not None
+            span = replace(stmt.span, open=axes.get(stmt.key, ()), tested=tested.get(stmt.key, 0))
+            stmt = replace(stmt, span=span)
+        out.append(map_blocks(stmt, lambda inner: _marked(inner, axes, tested)))
     return tuple(out)
 
 

@@ -1,4 +1,5 @@
-"""A subscript out of range is an IndexError wherever a derivative would write there: Python says where that is."""
+"""A subscript out of range is an IndexError wherever a derivative would write there, and where one test before all
+loops can tell: Python says where that is."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import pytest
 
 import tapec
 from tapec_runtime import IndexOutOfRange
+from tests.oracles import interpreted
 from tests.sampling import sampled
 from tools import fuzz_subscripts
 
@@ -165,6 +167,99 @@ def changing_places(x, steps, n):
     return now.sum()
 
 
+def stored(x, i):
+    y = np.zeros(3)
+    y[i] = x[0] * x[1]
+    return y.sum()
+
+
+def stored_in_a_loop(x, n):
+    y = np.zeros(3)
+    for i in range(n):
+        y[i] = x[i] ** 2
+    return y.sum()
+
+
+def stored_column(x, i):
+    y = np.zeros((4, 3))
+    y[:, i] = x
+    return (y * y).sum()
+
+
+def stored_part_of_a_row(x, i):
+    y = np.zeros((3, 4))
+    y[i, 1:] += x[1:]
+    return (y * y).sum()
+
+
+def stored_through_a_row(x, index):
+    y = np.zeros((3, 4))
+    for k in range(len(index)):
+        into = y[index[k]]
+        into[:] = x
+    return (y * y).sum()
+
+
+def stored_where_nobody_reads(x, index):
+    y = np.zeros(3)
+    for k in range(len(index)):
+        y[index[k]] = x[k]
+    return x.sum() + 0.0 * y[0]
+
+
+def stored_by_index_arrays(x, index):
+    y = np.zeros((3, 4))
+    y[index] = x
+    return (y * y).sum()
+
+
+def added_at(x, index):
+    y = np.zeros((3, 4))
+    np.add.at(y, index, x)
+    return (y * y).sum()
+
+
+def counted_up(x, index):
+    seen = np.zeros(4)
+    for k in range(len(index)):
+        seen[index[k]] += 1.0
+    return (x * seen).sum()
+
+
+def swapped(x, index):
+    y = x.copy()
+    y[index[0]], y[index[1]] = y[index[1]], y[index[0]]
+    return y[0] ** 2
+
+
+def round_a_ring(x, steps):
+    y = np.zeros(3)
+    for i in range(steps):
+        y[i % 3] += x[i % len(x)] ** 2
+    return (y * y).sum()
+
+
+def shorter_weights(x, w):
+    return sum([x[i] * w[i] for i in range(len(x))])
+
+
+def of_a_constant(x, i):
+    w = np.ones((3, 4))
+    return (x * w[i]).sum()
+
+
+def taken(x, index):
+    return (np.take(x, index) ** 2).sum()
+
+
+def taken_rows(a, index):
+    return (np.take(a, index, axis=0) ** 2).sum()
+
+
+def taken_along_an_axis(x, index):
+    return (np.take_along_axis(x, index, 0) ** 2).sum()
+
+
 YES, NO = np.array([True, False, True, False, False]), np.array([True, False, True, False, True])
 CALLS = [
     (element, (X, 3)), (element, (X, 4)), (element, (X, -4)), (element, (X, -5)), (element, (X[:0], 0)),
@@ -180,15 +275,32 @@ CALLS = [
     (looked_up, (X, np.array([1, 3]))), (looked_up, (X, np.array([1, 4]))), (in_a_function, (X, 4)),
     (in_a_function, (X, 5)), (in_a_comprehension, (X, 4)), (in_a_comprehension, (X, 6)), (divided, (X, 8)),
     (divided, (X, 9)), (recursive, (X, 3)), (recursive, (X, 4)), (changing_places, (X, 2, 4)),
-    (changing_places, (X, 0, 9)), (changing_places, (X, 2, 5)),
+    (changing_places, (X, 0, 9)), (changing_places, (X, 2, 5)), (stored, (X, 2)), (stored, (X, 3)), (stored, (X, -4)),
+    (stored_in_a_loop, (X, 3)), (stored_in_a_loop, (X, 4)), (stored_column, (X, -3)), (stored_column, (X, 3)),
+    (stored_part_of_a_row, (X, 2)), (stored_part_of_a_row, (X, -4)), (stored_through_a_row, (X, np.array([0, -3]))),
+    (stored_through_a_row, (X, np.array([0, 3]))), (stored_where_nobody_reads, (X, np.array([0, 2]))),
+    (stored_where_nobody_reads, (X, np.array([0, 3]))), (stored_by_index_arrays, (X, np.array([0, 2]))),
+    (stored_by_index_arrays, (X, np.array([0, -4]))), (added_at, (X, np.array([1, 1]))),
+    (added_at, (X, np.array([1, 3]))), (counted_up, (X, np.array([1, 1]))), (counted_up, (X, np.array([1, 4]))),
+    (swapped, (X, np.array([0, 3]))), (swapped, (X, np.array([0, 4]))), (round_a_ring, (X, 9)),
+    (shorter_weights, (X, X)), (shorter_weights, (X, X[:3])), (of_a_constant, (X, 2)), (of_a_constant, (X, 3)),
+    (taken, (X, np.array([0, 3]))), (taken, (X, np.array([0, 4]))), (taken_rows, (A, np.array([0, -3]))),
+    (taken_rows, (A, np.array([0, 3]))), (taken_along_an_axis, (X, np.array([0, 3]))),
+    (taken_along_an_axis, (X, np.array([0, -5]))),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", sampled(dict.fromkeys(f for f, _ in CALLS), 4), ids=lambda f: f.__name__)
 def test_python_says_where(f):
     counts = Counter()
-    assert not fuzz_subscripts.check(f, [given for g, given in CALLS if g is f], counts, wrt=0)
+    calls = [given for g, given in CALLS if g is f]
+    assert not fuzz_subscripts.check(f, calls, counts, wrt=0)
     assert counts.total()
+    with interpreted():
+        for given in calls:
+            tangents = (np.ones_like(given[0]), *(None for _ in given[1:]))
+            found = fuzz_subscripts.outcome(lambda *args, t=tangents: tapec.jvp(f, args, t)[0], given)
+            assert (found is IndexError) == (fuzz_subscripts.outcome(f, given) is IndexError), given
 
 
 @pytest.mark.parametrize("options", [{"opt_level": 0}, {"opt_level": 1}, {"parallel": True}], ids=str)
@@ -242,6 +354,7 @@ def test_one_test_before_all_loops():
 def test_what_is_proved_is_not_tested():
     assert "IndexOutOfRange" not in tapec.emit(asked_before, signature="f8[:],i8")
     assert "IndexOutOfRange" not in tapec.emit(refused_before, signature="f8[:],i8")
+    assert "IndexOutOfRange" not in tapec.emit(round_a_ring, signature="f8[:],i8")
 
 
 @pytest.mark.parametrize("seed", sampled(range(6), 3))
@@ -249,8 +362,15 @@ def test_random_programs(seed: int, tmp_path: Path):
     assert not fuzz_subscripts.checked(seed, tmp_path, Counter())
 
 
+@pytest.mark.parametrize("seed", sampled(range(6), 3))
+def test_random_array_subscripts(seed: int, tmp_path: Path):
+    assert not fuzz_subscripts.checked(seed, tmp_path, Counter(), "arrays")
+
+
 @pytest.mark.slow
-def test_many_random_programs():
-    command = [sys.executable, "-m", "tools.fuzz_subscripts", "--seed", "100", "--count", "60"]
+@pytest.mark.parametrize(("grammar", "count"), [("elements", 50), ("arrays", 25)])
+def test_many_random_programs(grammar: str, count: int):
+    command = [sys.executable, "-m", "tools.fuzz_subscripts", "--seed", "100", "--count", str(count)]
+    command += ["--grammar", grammar]
     done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
     assert done.returncode == 0, done.stdout

@@ -163,7 +163,7 @@ def test_elements_that_may_vanish_hold_costly_values_only():
 @pytest.mark.parametrize(
     ("f", "again"),
     [
-        (overwritten, "x[i, j] / t_6 * t_7"),
+        (overwritten, "x[i, j] / t_7 * t_8"),
         (met_again, "x[i, 0] / t_4 * t_6"),
         (left, "q = x[i, 0] / t_4"),
         (places, "q = x[i, 0] / t_3"),

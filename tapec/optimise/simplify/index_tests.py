@@ -5,7 +5,9 @@
                                             raise tapec_runtime.IndexOutOfRange("`x`", 0, t, x_bar.shape[0], ...)
                                         x_bar[t] += w[i]
 
-They come from loads that `transforms.index_guards` has marked as open.  Done last: no pass has to know of tests in
+They come from accesses that `transforms.index_guards` has marked as open: stores are tested themselves, and in forward
+mode loads.  Where such an access has been dropped, since nobody asks for what it stores or loads, the loads of its
+adjoint or tangent are tested.  Done last: no pass has to know of tests in
 loops.  A test stands before the outermost loop for which it says exactly whether a subscript is out of range, and
 otherwise before the statement that writes.  A loop on threads notes what is out of range, and does not write it; the
 error is raised behind it.
@@ -34,8 +36,9 @@ from tapec.syntax.core import (
     distinct,
     map_blocks,
     walk,
+    zero_of,
 )
-from tapec.syntax.types import INT64, Array
+from tapec.syntax.types import INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.index_guards import Guards, error, inserted
 
@@ -46,8 +49,13 @@ def add_index_tests(function: Function, _constants: frozenset[str] = frozenset()
         return function
     function = replace(function, body=distinct(function.body))
     worker = _Tests(function)
+    kept = {
+        stmt.span.tested
+        for stmt, array, _ in accesses(function)
+        if stmt.span is not None and stmt.span.tested and not is_adjoint(array)
+    }
     for stmt, array, subs in accesses(function):
-        if is_open(stmt):
+        if is_open(stmt) or _is_left(stmt, array, kept):
             worker.access(stmt, array, subs)
     tests = worker.guards.statements(worker.emitter)
     for key, more in worker.directly.items():
@@ -57,15 +65,27 @@ def add_index_tests(function: Function, _constants: frozenset[str] = frozenset()
 
 
 def is_open(stmt: Stmt) -> bool:
-    """Whether a statement writes an element of an adjoint, or takes a row of it, by a subscript that is open.
+    """Whether a statement writes an element, or takes a row that is written, by a subscript that is open.
 
-    Values of a load are stored in its place, too: their subscripts are in range, which is proved for most.
+    So does, in forward mode, one that loads an element.  Values of a load are stored in its place, too: their
+    subscripts are in range, which is proved for most.
     """
     match stmt:
         case Store(span=span):
             return span is not None and bool(span.open)
         case Assign(value=Op(fn="view", args=(Name(id=array), *_)), span=span):
-            return span is not None and bool(span.open) and is_adjoint(array)
+            return span is not None and bool(span.open) and (bool(span.tested) or is_adjoint(array))
+        case Assign(value=Op(fn="load", args=(Name(id=array), *_)), span=span):
+            return span is not None and bool(span.open and span.tested) and not is_adjoint(array)
+    return False
+
+
+def _is_left(stmt: Stmt, array: str, kept: set[int]) -> bool:
+    """Whether a statement loads an adjoint or tangent for an access that, by its number, has been dropped."""
+    match stmt:
+        case Assign(value=Op(fn="load"), span=span):
+            dropped = span is not None and span.open and span.tested and span.tested not in kept
+            return bool(dropped) and is_adjoint(array)
     return False
 
 
@@ -144,6 +164,8 @@ class _Tests:
             behind = self.behind.get(stmt.key, ())
             new = map_blocks(stmt, self.noted)
             for tests, test, noted in self.wrong.get(stmt.key, ()):
+                if isinstance(stmt, Assign) and isinstance(kind := self.types[stmt.target], Scalar):
+                    noted = (*noted, replace(stmt, value=zero_of(kind)))
                 new = If(test, noted, (new,), new.span)
                 out += tests
             out += [*(begin for begin, _ in behind), new, *(one for _, last in behind for one in last)]

@@ -143,7 +143,7 @@ class _Threads:
             return self.refuse("it is short")
         if not self.iterations.free_of_effects(loop.body):
             return self.refuse("an iteration may raise, leave the loop, print, or call what does not run on threads")
-        if any(isinstance(stmt, Assign) and is_open(stmt) for stmt in walk(loop.body)):
+        if any(map(_takes_tested_row, walk(loop.body))):
             return self.refuse("it is tested whether a row is there, and no error comes out of threads")
         if any(map(_asks_python, walk(loop.body))):
             return self.refuse("it calls functions that compiled code asks Python for")
@@ -340,6 +340,11 @@ class _Threads:
 def _asks_python(stmt: Stmt) -> bool:
     """Whether a statement calls a function of SciPy's, or one that is called as it is."""
     return any(op.fn.startswith(SCIPY) or isinstance(op.fn, Opaque) for op in operations(stmt))
+
+
+def _takes_tested_row(stmt: Stmt) -> bool:
+    """Whether a statement takes a row of which it is tested whether it is there."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn == "view" and is_open(stmt)
 
 
 def _along(stmt: Stmt, var: str) -> str | None:

@@ -2,17 +2,22 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def dot_loop_value_and_grad(x, y):
     """The value of `dot_loop` and its gradient with respect to `x`."""
     # forward sweep
+    n = y.shape[0]
+    n_1 = x.shape[0]
+    # s += x[i] * y[i]
+    if n_1 > n:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, n_1 - 1, n, "s += x[i] * y[i]")
     # for i in range(x.size):
     s = 0.0
-    n = x.shape[0]
-    x_bar = np.empty(n)
-    for i in range(n):
+    x_bar = np.empty(n_1)
+    for i in range(n_1):
         # s += x[i] * y[i]
         t = y[i]
         x_bar[i] = t

@@ -61,42 +61,46 @@ def hologram_jvp(phase, field, phase_dot):
     else:
         out = phase
         out_dot = phase_dot
-    n = out.shape[0]
-    n_1 = max(n, 0)
-    t_kept = np.empty(n_1)
-    t_kept_1 = np.empty(n_1)
-    for i in range(n):
-        t_2 = 0.0 + out[i]
-        t_kept_1[i] = t_2
-        t_kept[i] = t_2
-    for i in range(n):
+    # return np.sum(np.abs(wave) ** 2) + wave[0].imag
+    t_2 = out.shape[0]
+    if t_2 <= 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, 0, t_2, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
+    # wave = np.exp(1j * phase) * field + 1.0
+    n = max(t_2, 0)
+    t_kept = np.empty(n)
+    t_kept_1 = np.empty(n)
+    for i in range(t_2):
+        t_3 = 0.0 + out[i]
+        t_kept_1[i] = t_3
+        t_kept[i] = t_3
+    for i in range(t_2):
         t_kept_1[i] = tapec_runtime.cos(t_kept_1[i])
-    for i in range(n):
+    for i in range(t_2):
         t_kept[i] = tapec_runtime.sin(t_kept[i])
-    wave_re = np.empty(n)
-    wave_re_dot = np.empty(n)
-    wave_im = np.empty(n)
-    wave_im_dot = np.empty(n)
-    for i in tapec_runtime.independent(range(n)):
-        t_3 = t_kept[i]
-        t_4 = out_dot[i]
-        t_5 = t_kept_1[i]
-        t_6 = field_re[i]
-        t_7 = field_im[i]
-        t_8 = -(t_3 * t_4)
-        t_9 = t_5 * t_4
-        wave_re_dot[i] = t_6 * t_8 - t_7 * t_9
-        wave_re[i] = t_5 * t_6 - t_3 * t_7 + 1.0
-        wave_im_dot[i] = t_7 * t_8 + t_6 * t_9
-        wave_im[i] = 0.0 + (t_5 * t_7 + t_3 * t_6)
+    wave_re = np.empty(t_2)
+    wave_re_dot = np.empty(t_2)
+    wave_im = np.empty(t_2)
+    wave_im_dot = np.empty(t_2)
+    for i in tapec_runtime.independent(range(t_2)):
+        t_4 = t_kept[i]
+        t_5 = out_dot[i]
+        t_6 = t_kept_1[i]
+        t_7 = field_re[i]
+        t_8 = field_im[i]
+        t_9 = -(t_4 * t_5)
+        t_10 = t_6 * t_5
+        wave_re_dot[i] = t_7 * t_9 - t_8 * t_10
+        wave_re[i] = t_6 * t_7 - t_4 * t_8 + 1.0
+        wave_im_dot[i] = t_8 * t_9 + t_7 * t_10
+        wave_im[i] = 0.0 + (t_6 * t_8 + t_4 * t_7)
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     total = 0.0
     total_dot = 0.0
-    for i in range(n):
-        t_10 = wave_re[i]
-        t_11 = wave_im[i]
-        t_12 = t_10 * wave_re_dot[i]
-        t_13 = t_11 * wave_im_dot[i]
-        total += t_10 * t_10 + t_11 * t_11
-        total_dot += t_12 + t_12 + (t_13 + t_13)
+    for i in range(t_2):
+        t_11 = wave_re[i]
+        t_12 = wave_im[i]
+        t_13 = t_11 * wave_re_dot[i]
+        t_14 = t_12 * wave_im_dot[i]
+        total += t_11 * t_11 + t_12 * t_12
+        total_dot += t_13 + t_13 + (t_14 + t_14)
     return total + wave_im[0], total_dot + wave_im_dot[0]

@@ -2,11 +2,15 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def option_tree_jvp(spot, strike, steps, spot_dot):
     """The value of `option_tree` and its tangent, for given tangents of its arguments."""
+    # return values[0]
+    if steps < 0:
+        raise tapec_runtime.IndexOutOfRange("`values`", 0, 0, steps + 1, "return values[0]")
     # values = np.empty(steps + 1)
     values_dot = np.empty(steps + 1)
     values = np.empty(steps + 1)

@@ -14,8 +14,15 @@ import tapec_runtime
 def softmax_entropy_jvp(z, label, z_dot):
     """The value of `softmax_entropy` and its tangent, for given tangents of its arguments."""
     tapec_runtime.wide_vectors()
-    top = z[0]
+    # for i in range(1, z.size):
     z_n0 = z.shape[0]
+    # top = z[0]
+    if z_n0 <= 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, z_n0, "top = z[0]")
+    # return math.log(total) + top - z[label]
+    if label >= z_n0 or label + z_n0 < 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, z_n0, "return math.log(total) + top - z[label]")
+    top = z[0]
     # for i in range(1, z.size):
     for i in range(1, z_n0):
         if z[i] > top:

@@ -13,17 +13,25 @@ import tapec_runtime
 def triangular_map_jvp(w, x, w_dot):
     """The value of `triangular_map` and its tangent, for given tangents of its arguments."""
     tapec_runtime.wide_vectors()
+    d = x.shape[1]
+    n = w.shape[0]
     x_n0 = x.shape[0]
+    # image[r] += w[r, c] * x[i, c]
+    t = x_n0 > 0
+    if d > n and t:
+        raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, n, "image[r] += w[r, c] * x[i, c]")
+    n_1 = w.shape[1]
+    if d > n_1 and t:
+        raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, n_1, "image[r] += w[r, c] * x[i, c]")
     # for i in range(n):
-    n = min(x_n0, 64)
+    n_2 = min(x_n0, 64)
     total = 0.0
     total_dot = 0.0
-    d = x.shape[1]
     image_dot_sum_lanes = np.empty(64)
     image_sum_lanes = np.empty(64)
     x_lanes = np.empty((d, 64))
-    image = np.empty((d, n))
-    image_dot = np.empty((d, n))
+    image = np.empty((d, n_2))
+    image_dot = np.empty((d, n_2))
     for i_first in range(0, x_n0, 64):
         lanes = min(x_n0 - i_first, 64)
         # image[r] += w[r, c] * x[i, c]
@@ -33,7 +41,7 @@ def triangular_map_jvp(w, x, w_dot):
                 x_lanes[j, lane] = x[i, j]
         # image = np.empty(d)
         for i in range(d):
-            for i_1 in range(n):
+            for i_1 in range(n_2):
                 image_dot[i, i_1] = 0.0
         for r in range(d):
             # image[r] = 0.0
@@ -43,39 +51,39 @@ def triangular_map_jvp(w, x, w_dot):
                 image_dot_sum_lanes[lane] = 0.0
                 image_sum_lanes[lane] = 0.0
             # for c in range(r + 1):
-            n_1 = max(r + 1, 0) // 4 * 4
-            for c in range(0, n_1, 4):
+            n_3 = max(r + 1, 0) // 4 * 4
+            for c in range(0, n_3, 4):
                 # image[r] += w[r, c] * x[i, c]
-                t = w[r, c]
-                t_1 = w_dot[r, c]
+                t_1 = w[r, c]
+                t_2 = w_dot[r, c]
                 c_1 = c + 1
-                t_2 = w[r, c_1]
-                t_3 = w_dot[r, c_1]
+                t_3 = w[r, c_1]
+                t_4 = w_dot[r, c_1]
                 c_2 = c + 2
-                t_4 = w[r, c_2]
-                t_5 = w_dot[r, c_2]
+                t_5 = w[r, c_2]
+                t_6 = w_dot[r, c_2]
                 c_3 = c + 3
-                t_6 = w[r, c_3]
-                t_7 = w_dot[r, c_3]
+                t_7 = w[r, c_3]
+                t_8 = w_dot[r, c_3]
                 for lane in tapec_runtime.independent(range(lanes)):
-                    t_8 = x_lanes[c, lane]
-                    t_9 = x_lanes[c_1, lane]
-                    t_10 = t_9 * t_3
-                    image_dot_sum = image_dot_sum_lanes[lane] + t_8 * t_1 + t_10
-                    image_sum = image_sum_lanes[lane] + t * t_8 + t_2 * t_9
-                    t_11 = x_lanes[c_2, lane]
-                    t_12 = x_lanes[c_3, lane]
-                    image_dot_sum_lanes[lane] = image_dot_sum + t_11 * t_5 + t_12 * t_7
-                    image_sum_lanes[lane] = image_sum + t_4 * t_11 + t_6 * t_12
+                    t_9 = x_lanes[c, lane]
+                    t_10 = x_lanes[c_1, lane]
+                    t_11 = t_10 * t_4
+                    image_dot_sum = image_dot_sum_lanes[lane] + t_9 * t_2 + t_11
+                    image_sum = image_sum_lanes[lane] + t_1 * t_9 + t_3 * t_10
+                    t_12 = x_lanes[c_2, lane]
+                    t_13 = x_lanes[c_3, lane]
+                    image_dot_sum_lanes[lane] = image_dot_sum + t_12 * t_6 + t_13 * t_8
+                    image_sum_lanes[lane] = image_sum + t_5 * t_12 + t_7 * t_13
             # for c in range(r + 1):
-            for c in range(n_1, r + 1):
+            for c in range(n_3, r + 1):
                 # image[r] += w[r, c] * x[i, c]
-                t_13 = w[r, c]
-                t_14 = w_dot[r, c]
+                t_14 = w[r, c]
+                t_15 = w_dot[r, c]
                 for lane in tapec_runtime.independent(range(lanes)):
-                    t_15 = x_lanes[c, lane]
-                    image_dot_sum_lanes[lane] += t_15 * t_14
-                    image_sum_lanes[lane] += t_13 * t_15
+                    t_16 = x_lanes[c, lane]
+                    image_dot_sum_lanes[lane] += t_16 * t_15
+                    image_sum_lanes[lane] += t_14 * t_16
             # for c in range(r + 1):
             if 0 < r + 1:
                 # image[r] += w[r, c] * x[i, c]
@@ -85,9 +93,9 @@ def triangular_map_jvp(w, x, w_dot):
         for r in range(d):
             # total += np.log1p(image[r] * image[r])
             for lane in range(lanes):
-                t_16 = image[r, lane]
-                t_17 = t_16 * t_16
-                t_18 = t_16 * image_dot[r, lane]
-                total += tapec_runtime.log1p(t_17)
-                total_dot += (t_18 + t_18) / (1.0 + t_17 + 5e-324)
+                t_17 = image[r, lane]
+                t_18 = t_17 * t_17
+                t_19 = t_17 * image_dot[r, lane]
+                total += tapec_runtime.log1p(t_18)
+                total_dot += (t_19 + t_19) / (1.0 + t_18 + 5e-324)
     return total, total_dot

@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+import tapec_runtime
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -15,7 +16,12 @@ def views_jvp(x, x_dot):
         t_dot[i] = x_dot[i]
         t[i] = x[i]
     # for i in range(inner.size):
-    for i in range(max(x_n0 - 2, 0)):
+    inner_n0 = max(x_n0 - 2, 0)
+    # inner[i] = inner[i] * y[i]
+    if inner_n0 >= x_n0 and inner_n0 > 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, inner_n0, x_n0, "inner[i] = inner[i] * y[i]")
+    # for i in range(inner.size):
+    for i in range(inner_n0):
         # inner[i] = inner[i] * y[i]
         t_1 = t[i + 1]
         t_2 = t[i]

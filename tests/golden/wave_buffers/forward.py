@@ -27,11 +27,29 @@ def wave_buffers_jvp(u, v, steps, u_dot):
         # for i in range(1, now.size - 1):
         for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
+            n = now.shape[0]
+            if i >= n or i < -n:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, n, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             t = 2.0 * now[i]
             t_1 = 2.0 * now_dot[i]
+            n_1 = old.shape[0]
+            if i >= n_1 or i < -n_1:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            n_2 = now.shape[0]
+            if i - 1 >= n_2 or i - 1 < -n_2:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i - 1, n_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            n_3 = now.shape[0]
+            if i + 1 >= n_3 or i + 1 < -n_3:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i + 1, n_3, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             t_2 = 0.2 * (now[i - 1] - t + now[i + 1])
             t_3 = 0.2 * (now_dot[i - 1] - t_1 + now_dot[i + 1])
+            n_4 = old_dot.shape[0]
+            if i >= n_4 or i < -n_4:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_4, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old_dot[i] = t_1 - old_dot[i] + t_3
+            n_5 = old.shape[0]
+            if i >= n_5 or i < -n_5:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_5, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old[i] = t - old[i] + t_2
         now_1 = now
         now = old
