@@ -118,6 +118,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     """The derivative; `given` is the derivative that is differentiated, if it is one."""
     load(*CALLS)
     from tapec.backend.carrier import signature_function
+    from tapec.backend.description import docstring
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
@@ -135,7 +136,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
 
     # the direction of a Hessian-vector product follows the arguments
     extra = "v" if kind == "hvp" else ""
-    carrier = signature_function(function, function.__name__, function.__doc__ or "", extra)
+    carrier = signature_function(function, function.__name__, docstring(function, kind, wrt), extra)
     recipe = (_make, function, wrt, kind, options) if given is None else (derivative, given, wrt, kind, options)
     made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own, options))
     made.__tapec_lower__ = _Inline(function, wrt, kind)
