@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import re
 import subprocess
 import sys
 import zipfile
@@ -107,3 +108,30 @@ def test_the_readme_of_the_runtime_is_its_description(wheels):
     found = metadata(wheels["tapec_runtime"])
     assert found["Name"] == "tapec-runtime"
     assert str(found.get_payload()).strip() == (RUNTIME / "README.md").read_text(encoding="utf-8").strip()
+
+
+def test_what_names_the_version_names_this_one():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = (ROOT / ".conda" / "recipe.yaml").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {__version__}\n" in citation
+    assert f'\n  version: "{__version__}"\n' in recipe
+    assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == __version__
+
+
+def test_the_conda_recipe_requires_what_the_wheels_require():
+    recipe = (ROOT / ".conda" / "recipe.yaml").read_text(encoding="utf-8")
+    of_runtime, of_tapec = re.findall(r"^      run:\n((?:        - .*\n)+)", recipe, re.MULTILINE)
+    for text, folder in ((of_runtime, RUNTIME), (of_tapec, ROOT)):
+        required = {line.strip("- ").replace(" ", "") for line in text.splitlines() if "${{" not in line}
+        assert required - {"python>=3.11"} == set(setup(folder)["options"]["install_requires"].split())
+
+
+PAGES = [path.relative_to(ROOT).as_posix() for folder in (ROOT, ROOT / "docs") for path in sorted(folder.glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_files_lead_somewhere(page):
+    path = ROOT / page
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
