@@ -95,7 +95,7 @@ def test_released_wheels_share_no_file(wheels):
 @pytest.mark.slow
 def test_the_wheels_hold_every_file_of_the_tree(wheels):
     held = {**files(wheels["tapec"]), **files(wheels["tapec_runtime"])}
-    kinds = {".py", ".typed", ".c", ".h", ".css", ".js"}
+    kinds = {".py", ".cmake", ".c", ".h", ".css", ".js"}
     for root in (ROOT / "tapec", RUNTIME / "tapec_runtime"):
         for path in root.rglob("*"):
             if path.suffix in kinds or path.name == "py.typed":
