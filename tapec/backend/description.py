@@ -21,7 +21,7 @@ KINDS = {
 
 
 def docstring(function: types.FunctionType, kind: str, wrt: Any) -> str:
-    """The docstring of a derivative: what it computes, and the docstring of the function.
+    """The docstring of a derivative: what it computes, and the docstring of the function; of other kinds that alone.
 
     >>> def energy(u, stiffness):
     ...     '''Energy of a chain of springs.'''
@@ -30,9 +30,11 @@ def docstring(function: types.FunctionType, kind: str, wrt: Any) -> str:
     <BLANKLINE>
     energy: Energy of a chain of springs.
     """
+    doc = function.__doc__ or ""
+    if kind not in KINDS:
+        return doc
     sources = ", ".join(f"`{label}`" for label in _labels(function, wrt))
     what = KINDS[kind].format(f"`{function.__name__}`", sources)
-    doc = function.__doc__
     return f"{what}\n\n{function.__name__}: {inspect.cleandoc(doc)}" if doc else what
 
 
