@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import functools
 import pickle
 import pydoc
@@ -10,6 +11,7 @@ import pytest
 from numba import njit
 
 import tapec
+from tapec.backend import description
 
 
 @njit
@@ -79,3 +81,8 @@ def test_a_function_without_docstring():
 
 def test_help_of_the_derivative_of_a_method():
     assert "The gradient of `loss` with respect to `x`." in helped(tapec.grad(Model().loss))
+
+
+def test_the_examples_of_the_docstrings():
+    result = doctest.testmod(description)
+    assert result.attempted > 0 and result.failed == 0
