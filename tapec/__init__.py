@@ -53,6 +53,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return ["__version__", *__all__]
+
+
 def __getattr__(name: str) -> Any:
     # its module needs Numba, which takes longer to import than the rest together
     if name != "checkpointed":

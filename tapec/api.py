@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tapec.bound import Bound, BoundDerivative, VectorLast, takes_all_by_position, unbound
+from tapec.callables import DerivativeFunction, P, R, Sources
 from tapec.captured import CapturedDerivative, lifted
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
@@ -23,7 +24,13 @@ if TYPE_CHECKING:
     from tapec.journal import Listener
 
 
-def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
+@overload
+def grad(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> DerivativeFunction[P, Any]: ...
+@overload
+def grad(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], DerivativeFunction[P, Any]]: ...
+def grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The gradient of a function that returns one float.
 
     f        a Python function, lambda, closure, Numba dispatcher, method, partial function or object that is called;
@@ -53,7 +60,15 @@ def grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Ke
     return derivative(f, wrt, "grad", chosen(options))
 
 
-def value_and_grad(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
+@overload
+def value_and_grad(
+    f: Callable[P, R], wrt: Sources = 0, **options: Unpack[Keywords]
+) -> DerivativeFunction[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, R]], DerivativeFunction[P, tuple[R, Any]]]: ...
+def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The value and the gradient of a function that returns one float, in one pass.
 
     Parameters as for `grad`; the result is a tuple (value, gradient).
@@ -118,6 +133,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     """The derivative; `given` is the derivative that is differentiated, if it is one."""
     load(*CALLS)
     from tapec.backend.carrier import signature_function
+    from tapec.backend.description import docstring
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
 
@@ -135,7 +151,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
 
     # the direction of a Hessian-vector product follows the arguments
     extra = "v" if kind == "hvp" else ""
-    carrier = signature_function(function, function.__name__, function.__doc__ or "", extra)
+    carrier = signature_function(function, function.__name__, docstring(function, kind, wrt), extra)
     recipe = (_make, function, wrt, kind, options) if given is None else (derivative, given, wrt, kind, options)
     made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own, options))
     made.__tapec_lower__ = _Inline(function, wrt, kind)

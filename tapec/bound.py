@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tapec.backend.carrier import of_count, written
+from tapec.backend.description import docstring, shown
 from tapec.errors import UsageError
 
 Names = Mapping[str, inspect.Parameter]
@@ -277,11 +278,12 @@ class VectorLast:
 
     def __init__(self, function: types.FunctionType, make: Callable[[Any], Any], recipe: tuple[Any, ...]) -> None:
         self.function, self._make, self._recipe = function, make, recipe
+        self._wrt = recipe[2]
         self._any_number = bool(function.__code__.co_flags & inspect.CO_VARARGS)
         self._made: dict[int, Any] = {}
         self._signature = inspect.signature(function, follow_wrapped=False)
         self._count = len(self._signature.parameters)
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__name__, self.__doc__ = function.__name__, docstring(function, self.kind, self._wrt)
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
         self._of(self._count)
 
@@ -334,7 +336,7 @@ class VectorLast:
         return reduced(self, self._recipe)
 
     def __repr__(self) -> str:
-        return f"<tapec derivative {self.__name__}>"
+        return shown(self.function, self.kind, self._wrt)
 
 
 class BoundDerivative:
@@ -386,4 +388,4 @@ class BoundDerivative:
         return reduced(self, self._recipe)
 
     def __repr__(self) -> str:
-        return f"<tapec derivative {self.__name__}>"
+        return repr(self.derivative)

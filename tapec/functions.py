@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
+from tapec.callables import P, R, TapeFunction
 from tapec.errors import UsageError
 from tapec.on_demand import load
 from tapec.options import Keywords, Options, chosen, no_limit
 
 
+@overload
+def function(f: Callable[P, R], **options: Unpack[Keywords]) -> TapeFunction[P, R]: ...
+@overload
+def function(f: None = None, **options: Unpack[Keywords]) -> Callable[[Callable[P, R]], TapeFunction[P, R]]: ...
 def function(f: Callable[..., Any] | None = None, **options: Unpack[Keywords]) -> Any:
     """Compile a function whose body may hold tapes.
 
@@ -44,7 +49,7 @@ def _compiled(f: Callable[..., Any], options: Options | None) -> Any:
     return compiled_function(f, options)
 
 
-def custom_gradient(f: Callable[..., Any]) -> Any:
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
     """Give a function its own derivative.
 
     f        returns its value and a function from the value's adjoint to the arguments' adjoints:
@@ -65,10 +70,11 @@ def custom_gradient(f: Callable[..., Any]) -> Any:
     load("tapec.tape.custom_gradient")
     from tapec.tape.custom_gradient import with_gradient
 
-    return with_gradient(f)
+    made: Callable[P, R] = with_gradient(f)
+    return made
 
 
-def opaque(f: Callable[..., Any], result: Any = None) -> Any:
+def opaque(f: Callable[P, R], result: Any = None) -> Callable[P, R]:
     """Have differentiated code call a function as it is, whatever it is: its source is not read.
 
     f        a function of numbers and arrays by position, which returns one number or array: of a C library (ctypes),

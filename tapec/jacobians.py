@@ -6,16 +6,28 @@ Names, argument order and shapes are those that JAX users know; `wrt` is JAX's `
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack, overload
 
 from tapec.api import derivative, maker
+from tapec.callables import DerivativeFunction, P, Sources
 from tapec.errors import UsageError
 from tapec.options import Keywords, chosen
 
+Mode = Literal["auto", "forward", "reverse"]
 _MODES = {"auto": "jacobian", "forward": "jacfwd", "reverse": "jacrev"}
 
 
-def jacobian(f: Callable[..., Any] | None = None, wrt: Any = 0, mode: str = "auto", **options: Unpack[Keywords]) -> Any:
+@overload
+def jacobian(
+    f: Callable[P, Any], wrt: Sources = 0, mode: Mode = "auto", **options: Unpack[Keywords]
+) -> DerivativeFunction[P, Any]: ...
+@overload
+def jacobian(
+    f: None = None, wrt: Sources = 0, mode: Mode = "auto", **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], DerivativeFunction[P, Any]]: ...
+def jacobian(
+    f: Callable[..., Any] | None = None, wrt: Sources = 0, mode: Mode = "auto", **options: Unpack[Keywords]
+) -> Any:
     """The derivatives of every element of a function's result by every element of its arguments.
 
     f        a Python function, lambda, closure or Numba dispatcher that returns a float, a float
@@ -45,7 +57,13 @@ def jacobian(f: Callable[..., Any] | None = None, wrt: Any = 0, mode: str = "aut
     return derivative(f, wrt, _MODES[mode], chosen(options))
 
 
-def jacfwd(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
+@overload
+def jacfwd(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> DerivativeFunction[P, Any]: ...
+@overload
+def jacfwd(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], DerivativeFunction[P, Any]]: ...
+def jacfwd(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """`jacobian` by columns: cheap for few inputs.
 
     >>> jacfwd(lambda t: np.array([t, t * t]))(3.0)
@@ -54,7 +72,13 @@ def jacfwd(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[
     return derivative(f, wrt, "jacfwd", chosen(options))
 
 
-def jacrev(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
+@overload
+def jacrev(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> DerivativeFunction[P, Any]: ...
+@overload
+def jacrev(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], DerivativeFunction[P, Any]]: ...
+def jacrev(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """`jacobian` by rows: cheap for few outputs.
 
     >>> jacrev(lambda x: (np.sum(x), np.sum(x * x)))(np.array([1.0, 2.0]))
@@ -63,7 +87,13 @@ def jacrev(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[
     return derivative(f, wrt, "jacrev", chosen(options))
 
 
-def hessian(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
+@overload
+def hessian(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> DerivativeFunction[P, Any]: ...
+@overload
+def hessian(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], DerivativeFunction[P, Any]]: ...
+def hessian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The second derivatives of a function: the Jacobian, by columns, of its gradient.
 
     f        as for `jacobian`; mostly a function that returns one float
@@ -83,7 +113,13 @@ def hessian(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack
     return derivative(f, wrt, "hessian", chosen(options))
 
 
-def hvp(f: Callable[..., Any] | None = None, wrt: Any = 0, **options: Unpack[Keywords]) -> Any:
+@overload
+def hvp(f: Callable[..., Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> DerivativeFunction[..., Any]: ...
+@overload
+def hvp(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[..., Any]], DerivativeFunction[..., Any]]: ...
+def hvp(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The product of a Hessian and a vector, for about twice the price of a gradient.
 
     f        a function that returns one float

@@ -14,6 +14,7 @@ import numpy as np
 
 from tapec.backend.carrier import written
 from tapec.bound import Bound
+from tapec.callables import R
 from tapec.captured import by_what_is_held
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters, undecorated
@@ -116,7 +117,7 @@ def _is_float(leaf: Any) -> bool:
     return leaf.dtype.kind in "fc" if isinstance(leaf, np.ndarray) else np.asarray(leaf).dtype.kind in "fc"
 
 
-def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[Any, Any]:
+def jvp(f: Callable[..., R], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[R, R]:
     """The value of `f` and its derivative in a direction (forward mode).
 
     primals   a tuple of arguments
@@ -212,8 +213,8 @@ def _shaped(seed: Any, like: Any, what: str) -> Any:
 
 
 def vjp(
-    f: Callable[..., Any], *primals: Any, **options: Unpack[Keywords]
-) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    f: Callable[..., R], *primals: Any, **options: Unpack[Keywords]
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
     """The value of `f` and the function that pulls a cotangent back (reverse mode).
 
     primals  the arguments; those of float type are differentiated, at their values on entry

@@ -562,7 +562,7 @@ def test_a_hessian_vector_product_that_lacks_its_vector():
             tapec.hvp(f)()
     made = tapec.hvp(kept)
     made(2.0, 1.0)
-    assert "kept_hvp" in made.source() and repr(made) == "<tapec derivative kept>"
+    assert "kept_hvp" in made.source() and repr(made) == "<tapec hvp of kept with respect to x>"
 
 
 def inner_product(x):

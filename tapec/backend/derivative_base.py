@@ -16,6 +16,7 @@ from numba.core.dispatcher import OmittedArg
 
 from tapec.backend import known_arguments, named_tuple_classes, packing, staleness, structured
 from tapec.backend.argument_types import argument_types
+from tapec.backend.description import KINDS, shown
 from tapec.backend.fingerprint import Request
 from tapec.backend.program import Program, resolve_wrt
 from tapec.errors import TapecError, UnsupportedType
@@ -85,7 +86,10 @@ class Remade:
         return self.for_known(known)(*args)
 
     def __repr__(self) -> str:
-        return f"<tapec derivative {self.__name__}>"
+        request = self._request
+        if request is None or request.kind not in KINDS:
+            return f"<tapec derivative {self.__name__}>"
+        return shown(request.function, request.kind, request.wrt)
 
     def __tapec_key__(self) -> tuple[Any, ...]:
         """What tells this derivative from others, for the cache."""

@@ -73,10 +73,11 @@ class Derivative(Remade, Dispatcher):
         recipe        a function and its arguments that make this derivative again
         request       what to ask the cache for; None for one that is not kept
         """
-        super().__init__(signature_of)
-        self._build_program = build
+        # Numba names the type of a dispatcher by its `repr`
         self._recipe = recipe
         self._request = request
+        super().__init__(signature_of)
+        self._build_program = build
         # Numba withdraws the code of a dispatcher that is collected
         self._kernels: list[Any] = []
         self._texts: dict[tuple[Any, ...], str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 
 _KINDS = ("source", "library", "extension")
 _PROJECT = "pyproject.toml"
+
+
+def _cmake_folder(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Print where tapecConfig.cmake is."""
+    if asked:
+        click.echo(files("tapec.build").joinpath("cmake"))
+        context.exit()
 
 
 @click.command(
@@ -59,6 +67,14 @@ _PROJECT = "pyproject.toml"
     help="Folder for the result; default: the project's source folder, or the working folder.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; show which generated source is out of date, and fail then.")
+@click.option(
+    "--cmake-dir",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_cmake_folder,
+    help="Print the folder for CMake's tapec_DIR, in which find_package(tapec) looks, and exit.",
+)
 @compiler_options
 @guarded
 def build(target: str | None, project: Path | None, output: Path | None, check: bool, **asked: Any) -> None:
@@ -81,10 +97,10 @@ def build(target: str | None, project: Path | None, output: Path | None, check: 
             click.echo(f"building {one.kind} {one.name}", err=True)
 
     try:
-        files = run(made, folder, tell)
+        written = run(made, folder, tell)
     except OSError as error:
         raise WrongInput(f"cannot write {error.filename}: {error.strerror}") from error
-    for path in files:
+    for path in written:
         click.echo(path)
 
 

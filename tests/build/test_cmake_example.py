@@ -10,30 +10,38 @@ from pathlib import Path
 
 import pytest
 
+import tapec
+
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(
     not all(map(shutil.which, ("cmake", "ctest", "make", "c++"))), reason="no CMake, or no C++ compiler"
 )
 
+TAPEC = f"-DTAPEC_COMMAND={sys.executable};-m;tapec", f"-Dtapec_DIR={ROOT / 'tapec' / 'build' / 'cmake'}"
+
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory) -> Path:
     """The example's build folder, all programs built."""
     folder = tmp_path_factory.mktemp("cmake")
-    run("cmake", "-S", ROOT / "examples" / "aot_cmake", "-B", folder, f"-DTAPEC={sys.executable};-m;tapec")
+    run("cmake", "-S", ROOT / "examples" / "aot_cmake", "-B", folder, *TAPEC)
     run("cmake", "--build", folder)
     return folder
 
 
-def run(*command: object, **variables: str) -> str:
+def started(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "runtime")])
-    done = subprocess.run(
+    return subprocess.run(
         [str(part) for part in command],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": path, "TAPEC_CACHE": "0", **variables},
     )
+
+
+def run(*command: object, **variables: str) -> str:
+    done = started(*command, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -56,3 +64,46 @@ def test_pkg_config_finds_the_library(build, tmp_path):
     source = ROOT / "examples" / "aot_cmake" / "fit.c"
     run("cc", source, *flags, "-lm", f"-Wl,-rpath,{found}", "-o", tmp_path / "fit")
     assert run(tmp_path / "fit") == "2.000 0.300 5.000\n"
+
+
+def found(folder: Path, version: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """What CMake says to a project that asks for a version of tapec."""
+    lines = "cmake_minimum_required(VERSION 3.20)", "project(asking NONE)", f"find_package(tapec {version} REQUIRED)"
+    (folder / "CMakeLists.txt").write_text("\n".join(lines), encoding="utf-8")
+    return started("cmake", "-S", folder, "-B", folder / "made", *(options or TAPEC))
+
+
+@pytest.mark.parametrize("version", ["", "0", "0.2", "0.2.0", "0.2.0 EXACT"])
+def test_cmake_finds_versions_that_are_compatible(tmp_path, version):
+    done = found(tmp_path, version)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.3", "0.2.99", "1.0"])
+def test_cmake_refuses_others(tmp_path, version):
+    done = found(tmp_path, version)
+    assert done.returncode != 0 and f"version: {tapec.__version__}" in done.stderr
+
+
+def test_cmake_says_that_there_is_no_command(tmp_path):
+    # a system without programs, as far as find_program looks
+    away = "-DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=0", "-DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=0"
+    done = found(tmp_path, "0.2", TAPEC[1], *away, f"-DCMAKE_MAKE_PROGRAM={shutil.which('make')}")
+    assert done.returncode != 0 and "set TAPEC_COMMAND" in done.stderr
+
+
+def test_the_folder_that_the_command_prints_has_the_package_file():
+    printed = run(sys.executable, "-m", "tapec", "build", "--cmake-dir").strip()
+    assert f"-Dtapec_DIR={printed}" == TAPEC[1] and Path(printed, "tapecConfig.cmake").is_file()
+
+
+@pytest.mark.slow
+def test_an_edited_function_is_built_again(tmp_path):
+    project = shutil.copytree(ROOT / "examples" / "aot_cmake", tmp_path / "project")
+    run("cmake", "-S", project, "-B", tmp_path / "made", *TAPEC)
+    library = tmp_path / "made" / "derivatives" / "lib" / "liboscillation.so"
+    before = library.read_bytes()
+    model = project / "model.py"
+    model.write_text(model.read_text(encoding="utf-8").replace("total += 0.5 *", "total += 0.25 *"), encoding="utf-8")
+    run("cmake", "--build", tmp_path / "made")
+    assert library.read_bytes() != before

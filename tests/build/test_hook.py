@@ -18,6 +18,7 @@ from setuptools import Distribution, Extension
 from setuptools.errors import SetupError
 
 from tapec.build.hook import finalize
+from tapec.version import __version__
 from tests.build.test_extension import ready
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,9 +66,9 @@ def environment(tmp_path_factory):
     site = tmp_path_factory.mktemp("site")
     config = configparser.RawConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
-    info = site / "tapec-0.1.0.dist-info"
+    info = site / f"tapec-{__version__}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tapec\nVersion: 0.1.0\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: tapec\nVersion: {__version__}\n")
     points = config["options.entry_points"]["setuptools.finalize_distribution_options"].strip()
     (info / "entry_points.txt").write_text(f"[setuptools.finalize_distribution_options]\n{points}\n")
     path = os.pathsep.join(map(str, (site, ROOT, ROOT / "runtime")))

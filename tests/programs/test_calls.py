@@ -193,7 +193,7 @@ def test_wrt_by_name_position_and_tuple():
 def test_gradient_keeps_name_and_docstring():
     gradient = tapec.grad(Model.loss)
     assert gradient.__name__ == "loss"
-    assert gradient.__doc__ == "The loss."
+    assert gradient.__doc__ == "The gradient of `loss` with respect to `x`.\n\nloss: The loss."
 
 
 def test_gradient_is_callable_from_compiled_code():
