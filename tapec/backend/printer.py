@@ -74,6 +74,9 @@ def _text(expr: Expr) -> tuple[str, int]:
     if fn in ("stop_gradient", "known") or isinstance(fn, Custom):
         # the value is that of the operand, with its own binding strength
         return _text(args[0])
+    if fn == "strong":
+        first = args[0]
+        return _text(Op("ifelse", (Op("!=", (first, Const(0.0))), Op("*", args), first)))
     if fn in _PREFIX and len(args) == 1:
         strength = _STRENGTH[fn]
         return _PREFIX[fn] + _at(args[0], strength), strength

@@ -408,7 +408,7 @@ class Evaluator:
 
     def _promoted(self, fn: str, sym: Sym, type_: Type) -> Sym:
         """Spell out a promotion that NumPy scalars would make differently from Numba."""
-        if fn in ("ifelse", "not", "and", "or", "stop_gradient", "known") or fn.startswith("cast."):
+        if fn in ("ifelse", "not", "and", "or", "stop_gradient", "known", "strong") or fn.startswith("cast."):
             return sym
         if not (isinstance(type_, Scalar) and isinstance(sym.type, Scalar)):
             return sym

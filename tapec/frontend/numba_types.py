@@ -194,6 +194,8 @@ def operation_type(fn: str, args: tuple[Type, ...]) -> Scalar | None:
         found: Type | None = unify(args[1], args[2])
     elif fn in ("stop_gradient", "known"):
         found = args[0]
+    elif fn == "strong":
+        return operation_type("*", args)
     elif fn == "dim":
         found = Scalar("int64")
     else:

@@ -196,7 +196,7 @@ def _lower(ev: Evaluator, callee: Callee, frame: Frame, env: dict[str, Value], b
         )
     callee.structure = result
     callee.results = [leaf.type for leaf in found]
-    callee.function = Function(callee.name, tuple(params), block, sub.types)
+    callee.function = Function(callee.name, tuple(params), block, sub.types, again=True)
     callee.roots = sub.roots
     ev.boundscheck |= sub.boundscheck
     ev.constants.update(sub.constants)

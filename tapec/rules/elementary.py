@@ -139,6 +139,7 @@ CHOOSING = table(
     rule("nan_to_num(x)", "dx if isfinite(x) else 0", note="0 where a value is replaced"),
     rule("nextafter(x, z)", "dx", also="math.nextafter", note="the next number follows x"),
     rule("known(x, z)", "dz", note="what z is known to be: its value is x, its derivative that of z"),
+    rule("strong(x, z)", "strong(dx, z) + strong(x, dz)", note="x*z, but 0 where x is 0, whatever z is"),
     rule("cast.float64(x)", "dx", also="cast.float32", note="rounding counts as exact"),
 )
 

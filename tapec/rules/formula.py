@@ -103,7 +103,7 @@ def function_key(name: str) -> str:
         return name
     if name in HOMES:
         return f"{HOMES[name]}.{name}"
-    if hasattr(builtins, name) or name in ("stop_gradient", "known"):
+    if hasattr(builtins, name) or name in ("stop_gradient", "known", "strong"):
         return name
     return f"np.{name}"
 
@@ -177,7 +177,7 @@ def _degree(expr: Expr, names: frozenset[str]) -> int | None:
             return _common(expr, [_degree(arg, names) for arg in args], names)
         case Op(fn="ifelse", args=(test, *sides)) if _degree(test, names) != 1:
             return _common(expr, [_degree(side, names) for side in sides], names)
-        case Op(fn="*", args=args):
+        case Op(fn="*" | "strong", args=args):
             degrees = [_degree(arg, names) for arg in args]
             if None in degrees:
                 return None
@@ -218,7 +218,7 @@ _IDENTITIES = """
     a if True else b = a       a if False else b = b     a if c else a = a         not not a = a
     True and a = a             False and a = False       a and True = a            a and False = False
     True or a = True           False or a = a            a or True = True          a or False = a
-    ldexp(0, a) = 0
+    ldexp(0, a) = 0            strong(0, a) = 0          strong(a, 0) = 0          strong(1, a) = a
 """
 
 _CONSTANT_FOLDING: dict[str, Callable[..., int | float | bool]] = {

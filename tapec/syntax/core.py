@@ -227,7 +227,8 @@ class Function:
 
     `shared` lists parameters that may share memory with one another; others do not.  One that is `wide` runs on the
     widest vectors of the processor; LLVM is told so.  `few` are extents of parameters that are known to be small.
-    Of one with a `strong_zero`, adjoints of zero contribute zero where a partial derivative is infinite, too.
+    Of one with a `strong_zero`, adjoints of zero contribute zero where a partial derivative is infinite, too.  The
+    derivative of one that is differentiated `again` is itself differentiated.
     """
 
     name: str
@@ -239,6 +240,7 @@ class Function:
     wide: bool = False
     few: tuple[Expr, ...] = ()
     strong_zero: bool = True
+    again: bool = False
 
     @property
     def leaving(self) -> Return:

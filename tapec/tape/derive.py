@@ -91,11 +91,12 @@ class DerivedProgram:
     adjoints: tuple[tuple[int, ...] | None, ...]
 
 
-def derive(request: GradientRequest, prepare: Prepare | None = None) -> DerivedProgram:
+def derive(request: GradientRequest, prepare: Prepare | None = None, again: bool = False) -> DerivedProgram:
     """Differentiate; a source that no path of derivatives reaches is unconnected.
 
     prepare  what rewrites the program before, so that its derivative is faster: its statements, and the names of
              what is no input, are then others than those of the block
+    again    whether the derivative is differentiated in turn
     """
     types = dict(request.types)
     emitter = Emitter(types, set(types))
@@ -120,7 +121,7 @@ def derive(request: GradientRequest, prepare: Prepare | None = None) -> DerivedP
     zeros = tuple((zero, name) for name, zero in cuts.items())
     outside = (*inputs_of(block), *(name for name in wanted if name not in defined and name in types))
     inputs = tuple(name for name in dict.fromkeys(outside) if name not in cuts.values())
-    function = Function("stretch", (*inputs, *cuts.values()), block, types)
+    function = Function("stretch", (*inputs, *cuts.values()), block, types, again=again)
     useful = Activity(function, aliases(function), set(), _floats(targets, types))
     connected = {
         name: cuts.get(name, name)

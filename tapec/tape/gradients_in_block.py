@@ -107,7 +107,7 @@ def answer(
         ev.live.claims += claims_of(region, ev, request, [names for _, names in ev.live.versions.values()], node)
     check_parts(request, ev.where(node))
     # beside the block its numbers are read, not computed again: those must keep their names
-    derivative = derive(request, ev.prepare if region.alone else None)
+    derivative = derive(request, ev.prepare if region.alone else None, again=not region.alone)
     given_weights = seeds(ev, targets, chosen, derivative, node)
     values, adjoints = _written(ev, derivative, given_weights, () if region.alone else block)
     # an intermediate step of a decided program is what it is; elsewhere the run tells

@@ -46,6 +46,7 @@ def blocks_of(
     kind: str, function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
 ) -> Function:
     """The function that returns the first derivatives of `function`, or its second ones, as blocks."""
+    function = replace(function, again=function.again or kind == "hessian")
     first = jacobian(function, sources, constants, JACOBIANS[kind], fuse=fuse)
     if kind != "hessian":
         return first
@@ -60,6 +61,7 @@ def directed(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], fuse: bool = False
 ) -> Function:
     """The function that also takes a vector `x_dot` for each source, and returns the Hessian's products with it."""
+    function = replace(function, again=True)
     gradient = reverse(function, sources, constants, unit_seed=True, fuse=fuse).function(function.name)
     made = pushed(to_ssa(gradient, constants), sources, constants)
     return replace(made, body=(*made.body[:-1], Return(made.results[1::2])))
@@ -148,7 +150,7 @@ class _Jacobian:
         else:
             blocks = self.common(self.rows() if self.mode == "auto" else None, columns)
         body = (*out.out, Return((*(self.values if values else ()), *blocks), self.span))
-        return Function(self.function.name, params, body, out.types, self.function.doc)
+        return replace(self.function, params=params, body=body, types=out.types, shared=(), few=())
 
     # one run of each kind
 

@@ -290,7 +290,7 @@ def _function(ev: Evaluator, block: Block, parameters: Parameters, results: tupl
     body = (*block, Return(results))
     inside = written_in(block)
     outside = {name for stmt in walk(body) for name in reads(stmt)} - inside - set(parameters.names)
-    return Function("inner", (*parameters.names, *sorted(outside)), body, ev.types)
+    return Function("inner", (*parameters.names, *sorted(outside)), body, ev.types, again=True)
 
 
 def _pick(ev: Evaluator, one: Any, args: list[Value], kwargs: dict[str, Value], callee: Value, node: Any) -> Value:

@@ -238,7 +238,7 @@ class Reversal(Assembly):
         self.sweep.checkpointed = self.scheduled
         self.sweep.old = old
         self.sweep.divide_once = self.fuse
-        self.sweep.strong_zero = self.function.strong_zero
+        self.sweep.strong_zero, self.sweep.again = self.function.strong_zero, self.function.again
         self.sweep.squares = sums_of_squares(program)
         self.sweep.asked = self.asked
         swept = self.sweep.run(program.body, self.scopes.root)

@@ -79,7 +79,7 @@ def to_ssa(
     if bound is not None:
         env |= worker.begin(bound, out)
     worker.block(body, env, out)
-    return Function(function.name, function.params, _closed(out), worker.types, function.doc)
+    return replace(function, body=_closed(out), types=worker.types, shared=(), wide=False, few=())
 
 
 def _stacks_first(block: Block) -> Block:

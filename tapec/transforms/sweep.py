@@ -42,7 +42,7 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.custom_rule import Custom
-from tapec.syntax.types import Array, Scalar, Stack
+from tapec.syntax.types import FLOAT64, Array, Scalar, Stack
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.primitives import lower_rule
 from tapec.transforms.reciprocals import with_reciprocals
@@ -129,6 +129,8 @@ class Sweep:
         self.divide_once = False
         # whether adjoints of zero contribute zero, whatever they are multiplied by
         self.strong_zero = True
+        # whether the adjoints are differentiated in turn
+        self.again = False
         self.squares: frozenset[str] = frozenset()
         # by function whose values go on lists that it is handed
         self.asked: Mapping[str, Asks] = {}
@@ -310,7 +312,9 @@ class Sweep:
     def zero_kept(self, fn: str, args: tuple[Expr, ...], bar: str, result: Name, contribution: Expr) -> Expr:
         """A contribution that is zero for an adjoint of zero, also where the partial derivative may be infinite.
 
-        The root of a sum of squares contributes zero where that is zero.
+        The root of a sum of squares contributes zero where that is zero.  If the contribution is differentiated in
+        turn, it is a product whose derivative goes on by the partial derivative where the adjoint is zero: a branch
+        that is zero would have the derivative zero.
         """
         if not self.strong_zero or not (fn in POLES or fn.startswith(SCIPY)) or _is_finite(fn, args):
             return contribution
@@ -321,6 +325,9 @@ class Sweep:
             # zero at the tip of a cone, as the derivative of `abs` is; there is no second derivative
             tip = Op("known", (zero, Op("np.divide", (result, zero))))
             return Op("ifelse", (Op("!=", (result, zero)), contribution, tip))
+        if self.again:
+            one = Const(1.0) if type_ == FLOAT64 else Op(f"cast.{type_.dtype}", (Const(1.0),))
+            return Op("strong", (Name(bar), fold(substitute(contribution, {bar: one}))))
         return Op("ifelse", (Op("!=", (Name(bar), zero)), contribution, zero))
 
     def custom(self, stmt: Assign, value: Op, fn: Custom, out: Emitter) -> None:

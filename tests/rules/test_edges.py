@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import runpy
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import tapec
 from tapec.rules import RULES
+from tapec.transforms.sweep import POLES
 from tests.rules.evaluation import adjoints, along, primal
 from tests.rules.references import REFERENCES
 
@@ -267,3 +270,65 @@ def test_a_gradient_of_a_gradient_does_not_see_the_tip():
     x = np.array([0.3, -0.4])
     found = tapec.grad(lambda x: np.sum(tapec.grad(turn)(x)))(x)
     np.testing.assert_allclose(found, tapec.hvp(turn)(x, np.ones(2)), rtol=1e-12)
+
+
+def _residual(fn: str) -> str:
+    """The square of how far a function of two numbers is from what it is at the first one's 0.5, or 1.5."""
+    if fn in ("/", "**"):
+        call, at = f"(1.5 {fn} {{}})", 0.5
+    elif fn in BINARY:
+        call, at = f"{fn}({{}}, 2.5)", 0.5
+    else:
+        call, at = f"{fn}({{}})", 1.5 if fn.endswith("acosh") or fn.endswith("arccosh") else 0.5
+    return f"def f(x):\n    return ({call.format('x')} - {call.format(at)}) ** 2\n\n\nAT = {at}\n"
+
+
+BINARY = frozenset({"np.power", "np.float_power", "np.pow", "math.pow", "np.divide", "np.true_divide", "pow"})
+
+
+@pytest.mark.generated
+@pytest.mark.parametrize("fn", sorted(POLES))
+def test_second_derivatives_where_the_first_adjoint_is_zero(fn: str, tmp_path: Path):
+    """A residual of zero: the second derivative is twice the square of the function's own."""
+    path = tmp_path / "residual.py"
+    path.write_text(f"import math\n\nimport numpy as np\n\n\n{_residual(fn)}")
+    if not all(hasattr(np, name.removeprefix("np.")) for name in [fn] if name.startswith("np.")):
+        pytest.skip("this NumPy has no such function")
+    module = runpy.run_path(str(path))
+    f, at = module["f"], module["AT"]
+    # forward mode twice knows no adjoints
+    wanted = tapec.jvp(lambda x: tapec.jvp(f, (x,), (1.0,))[1], (at,), (1.0,))[1]
+    assert wanted > 0.1
+    for found in (tapec.hvp(f)(at, 1.0), tapec.hessian(f)(at), tapec.grad(tapec.grad(f))(at)):
+        assert found == pytest.approx(wanted, rel=1e-12)
+    masked = tapec.grad(tapec.grad(lambda x: f(x) if x > at else 0.0 * x))(at)
+    assert masked == 0.0
+
+
+def squares_in_a_recursion(x, n):
+    return 0.0 if n == 0 else np.log(x[n - 1]) ** 2 + squares_in_a_recursion(x, n - 1)
+
+
+@pytest.mark.generated
+def test_a_residual_of_zero_has_a_curvature():
+    x = np.array([1.0, 2.0, 0.5])
+    curvature = np.diag((2.0 - 2.0 * np.log(x)) / x**2)
+    for f in (lambda x: np.sum(np.log(x) ** 2), lambda x: squares_in_a_recursion(x, 3)):
+        np.testing.assert_allclose(tapec.hessian(f)(x), curvature, rtol=1e-12)
+        np.testing.assert_allclose(tapec.jacrev(tapec.grad(f))(x), curvature, rtol=1e-12)
+        v = tapec.Variable(x)
+        with tapec.GradientTape(persistent=True) as outer:
+            with tapec.GradientTape() as inner:
+                y = f(v)
+            g = inner.gradient(y, v)
+        np.testing.assert_allclose(outer.jacobian(g, v), curvature, rtol=1e-12)
+    cube = lambda x: math.log(x) ** 3  # noqa: E731
+    assert tapec.grad(tapec.grad(tapec.grad(cube)))(1.0) == 6.0 == tapec.grad(lambda x: tapec.hvp(cube)(x, 1.0))(1.0)
+
+
+@pytest.mark.generated
+def test_where_a_second_derivative_is_masked_it_is_zero():
+    f = lambda x: np.where(x > 1.0, np.sqrt(np.maximum(x - 1.0, 0.0)), 0.0).sum()  # noqa: E731
+    x = np.array([0.5, 1.0, 5.0])
+    for second in (tapec.hessian(f)(x), tapec.jacrev(tapec.grad(f))(x)):
+        np.testing.assert_allclose(second, np.diag([0.0, 0.0, -1.0 / 32.0]), rtol=1e-12)
