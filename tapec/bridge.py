@@ -1,0 +1,95 @@
+"""What the bridges to other libraries share: values, and products that are differentiated again.
+
+Libraries ask for a product with a Jacobian, then for derivatives of that product.  So a product is a function with
+source here, which is differentiated as any other, to any order.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tapec.backend.carrier import from_text
+from tapec.errors import UsageError
+from tapec.options import Options
+from tapec.products import jvp, vjp, vjp_by
+
+
+def value(f: Callable[..., Any], arguments: tuple[Any, ...], options: Options) -> Any:
+    """The value of a function, by compiled code, and no derivative."""
+    return vjp_by(f, (), arguments, options)[0]
+
+
+def pullback_function(f: Callable[..., Any], wrt: Sequence[int], count: int, cotangents: int | None) -> Any:
+    """The product of a cotangent and the Jacobian, as a function.
+
+    f           a function of `count` arguments by position
+    wrt         positions of the arguments whose adjoints are wanted
+    cotangents  the length of the tuple that `f` returns; None where it returns a number or an array
+    returns     a function of the cotangents, then the arguments, which returns a tuple of adjoints
+    """
+    seeds = [f"cotangent_{k}" for k in range(1 if cotangents is None else cotangents)]
+    given = [f"argument_{k}" for k in range(count)]
+    whole = seeds[0] if cotangents is None else f"({', '.join(seeds)},)"
+    text = (
+        f"def pullback({', '.join((*seeds, *given))}):\n"
+        f"    _, pull = vjp({', '.join(('f', *given))})\n"
+        f"    adjoints = pull({whole})\n"
+        f"    return ({', '.join(f'adjoints[{k}]' for k in wrt)},)\n"
+    )
+    return from_text("pullback", text, {"f": f, "vjp": vjp, "__name__": __name__})
+
+
+def pushforward_function(f: Callable[..., Any], wrt: Sequence[int], count: int) -> Any:
+    """The product of the Jacobian and a tangent, as a function.
+
+    f, count  as for `pullback_function`
+    wrt       positions of the arguments that move
+    returns   a function of the tangents, then the arguments, which returns a tangent of what `f` returns
+    """
+    seeds = {k: f"tangent_{k}" for k in wrt}
+    given = [f"argument_{k}" for k in range(count)]
+    tangents = "".join(f"{seeds.get(k)}, " for k in range(count))
+    text = (
+        f"def pushforward({', '.join((*seeds.values(), *given))}):\n"
+        f"    _, tangent = jvp(f, ({''.join(f'{one}, ' for one in given)}), ({tangents}))\n"
+        f"    return tangent\n"
+    )
+    return from_text("pushforward", text, {"f": f, "jvp": jvp, "__name__": __name__})
+
+
+def by_position(
+    f: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call by position, and those that can be given by name alone."""
+    if not named:
+        return arguments, {}
+    bound = inspect.signature(f).bind(*arguments, **named)
+    return bound.args, bound.kwargs
+
+
+def positions(f: Callable[..., Any], wrt: Any) -> Collection[int] | None:
+    """The positions that `wrt` names: a position, a name or a tuple of those; None for None."""
+    if wrt is None:
+        return None
+    names = list(inspect.signature(f).parameters)
+    found = []
+    for one in wrt if isinstance(wrt, tuple | list) else (wrt,):
+        if isinstance(one, str) and one not in names:
+            raise UsageError(f"there is no parameter `{one}`", hint=f"parameters are: {', '.join(names)}")
+        found.append(names.index(one) if isinstance(one, str) else one + len(names) if one < 0 else one)
+    return frozenset(found)
+
+
+def number(array: np.ndarray[Any, Any]) -> Any:
+    """A 0-dimensional array as a number of its dtype, other arrays as they are."""
+    if array.ndim:
+        return array
+    return array.item() if array.dtype in _PYTHON else array[()]
+
+
+# dtypes whose numbers are Python's own
+_PYTHON = (np.dtype(float), np.dtype(complex), np.dtype(np.int64), np.dtype(bool))
