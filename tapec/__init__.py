@@ -55,7 +55,7 @@ __all__ = [
 
 
 # bridges to other libraries, which are imported with those
-_BRIDGES = frozenset({"torch"})
+_BRIDGES = frozenset({"dask", "jax", "labelled", "pytensor", "scipy", "sklearn", "torch"})
 
 
 def __getattr__(name: str) -> Any:

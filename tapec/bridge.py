@@ -23,6 +23,17 @@ def value(f: Callable[..., Any], arguments: tuple[Any, ...], options: Options) -
     return vjp_by(f, (), arguments, options)[0]
 
 
+def with_results(f: Callable[..., Any], count: int, places: Sequence[int]) -> Any:
+    """A function of `count` arguments that returns a tuple, with those of its results alone that stand at `places`."""
+    given = ", ".join(f"argument_{k}" for k in range(count))
+    text = (
+        f"def results({given}):\n"
+        f"    found = f({given})\n"
+        f"    return ({''.join(f'found[{k}], ' for k in places)})\n"
+    )
+    return from_text("results", text, {"f": f, "__name__": __name__})
+
+
 def pullback_function(f: Callable[..., Any], wrt: Sequence[int], count: int, cotangents: int | None) -> Any:
     """The product of a cotangent and the Jacobian, as a function.
 

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tapec.bridge import by_position, number, positions, pullback_function, pushforward_function, value
+from tapec.bridge import by_position, number, positions, pullback_function, pushforward_function, value, with_results
 from tapec.options import Keywords, chosen
 from tapec.products import vjp_by
 
@@ -53,7 +53,7 @@ def wrap(f: Callable[..., Any], wrt: Any = None, **options: Unpack[Keywords]) ->
 
 
 class TensorFunction:
-    """What `wrap` returns."""
+    """What `wrap` returns for PyTorch."""
 
     def __init__(self, f: Callable[..., Any], wrt: Any = None, **options: Unpack[Keywords]) -> None:
         self.f, self.wrt, self.options = f, wrt, options
@@ -78,20 +78,22 @@ class TensorFunction:
     def _source(self, position: int, tensor: Tensor) -> Tensor:
         return tensor if self._by is None or position in self._by else tensor.detach()
 
-    def pullback(self, wrt: tuple[int, ...], count: int, cotangents: int | None) -> TensorFunction:
-        """The product with cotangents from the left, for `count` arguments."""
-        key = "pullback", wrt, count, cotangents
-        if key not in self._products:
-            made = pullback_function(self.f, wrt, count, cotangents)
-            self._products[key] = TensorFunction(made, **self.options)
-        return self._products[key]
+    def pullback(self, wrt: tuple[int, ...], call: _Call) -> TensorFunction:
+        """The product with cotangents from the left, of the results of float type."""
+        cotangents = None if call.count is None else len(call.floats)
+        return self._product(pullback_function, wrt, call, cotangents)
 
-    def pushforward(self, wrt: tuple[int, ...], count: int) -> TensorFunction:
-        """The product with tangents from the right, for `count` arguments."""
-        key = "pushforward", wrt, count
+    def pushforward(self, wrt: tuple[int, ...], call: _Call) -> TensorFunction:
+        """The product with tangents from the right, of the results of float type."""
+        return self._product(pushforward_function, wrt, call)
+
+    def _product(self, make: Callable[..., Any], wrt: tuple[int, ...], call: _Call, *more: Any) -> TensorFunction:
+        key = make, wrt, len(call.others), call.floats, call.count
         if key not in self._products:
-            made = pushforward_function(self.f, wrt, count)
-            self._products[key] = TensorFunction(made, **self.options)
+            f = self.f
+            if call.count is not None and len(call.floats) < call.count:
+                f = with_results(f, len(call.others), call.floats)
+            self._products[key] = TensorFunction(make(f, wrt, len(call.others), *more), **self.options)
         return self._products[key]
 
     def __reduce__(self) -> Any:
@@ -107,6 +109,8 @@ class _Call:
     places  the positions of the tensors
     wrt     those of the tensors that require a gradient
     count   how many results `f` returns as a tuple; None for a single one
+    floats  the positions of those of floating-point or complex type
+    pull    the product with cotangents of all results, once it is known
     """
 
     def __init__(self, function: TensorFunction, arguments: tuple[Any, ...], places: tuple[int, ...]) -> None:
@@ -114,6 +118,7 @@ class _Call:
         self.wrt = tuple(k for k in places if torch.is_grad_enabled() and arguments[k].requires_grad)
         self.others = tuple(None if k in places else one for k, one in enumerate(arguments))
         self.count: int | None = None
+        self.floats: tuple[int, ...] = ()
         self.pull: Any = None
 
     def filled(self, tensors: Any) -> tuple[Any, ...]:
@@ -134,13 +139,18 @@ class _Call:
         several = isinstance(found, tuple | list)
         self.count = len(found) if several else None
         shared = [one for one in arguments if isinstance(one, np.ndarray)]
-        return tuple(_output(one, shared) for one in (found if several else (found,)))
+        return self.noted(tuple(_output(one, shared) for one in (found if several else (found,))))
+
+    def noted(self, results: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The results, of which it is noted what carries a derivative."""
+        self.floats = tuple(k for k, one in enumerate(results) if _carries_derivative(one))
+        return results
 
     def adjoints(self, wrt: tuple[int, ...], cotangents: tuple[Tensor, ...], tensors: tuple[Tensor, ...]) -> Any:
         """The adjoints of the arguments at `wrt`, as tensors that are differentiable if they have to be."""
         if self.pull is None or torch.is_grad_enabled():
-            function = self.function.pullback(wrt, len(self.others), self.count)
-            return function(*cotangents, *self.filled(tensors))
+            function = self.function.pullback(wrt, self)
+            return function(*(cotangents[k] for k in self.floats), *self.filled(tensors))
         seeds = tuple(map(_input, cotangents))
         found = self.pull(seeds[0] if self.count is None else seeds)
         return tuple(_output(found[k], []) for k in wrt)
@@ -171,9 +181,11 @@ class _Apply(torch.autograd.Function):
     def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Any:
         call, tensors = ctx.call, ctx.saved_tensors
         moving = {k: one for k, one in zip(call.places, tangents, strict=True) if one is not None}
-        function = call.function.pushforward(tuple(moving), len(call.others))
-        found = function(*moving.values(), *call.filled(tensors))
-        return found if call.count is not None else (found,)
+        rates = call.function.pushforward(tuple(moving), call)(*moving.values(), *call.filled(tensors))
+        if call.count is None:
+            return (rates,)
+        found = dict(zip(call.floats, rates, strict=True))
+        return tuple(map(found.get, range(call.count)))
 
     @staticmethod
     def vmap(info: Any, axes: tuple[Any, ...], call: _Call, *tensors: Tensor) -> Any:
@@ -185,7 +197,7 @@ class _Apply(torch.autograd.Function):
             call.count = len(found) if isinstance(found, tuple) else None
         if not rows:
             raise ValueError("torch.vmap over an axis of length 0: the shape of the results is not known")
-        return tuple(torch.stack(column) for column in zip(*rows, strict=True)), (0,) * len(rows[0])
+        return call.noted(tuple(map(torch.stack, zip(*rows, strict=True)))), (0,) * len(rows[0])
 
 
 def _carries_derivative(tensor: Tensor) -> bool:
