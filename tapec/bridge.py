@@ -14,13 +14,38 @@ import numpy as np
 
 from tapec.backend.carrier import from_text
 from tapec.errors import UsageError
+from tapec.on_demand import CALLS, load
 from tapec.options import Options
 from tapec.products import jvp, vjp, vjp_by
+from tapec.syntax.types import Array, Scalar
 
 
 def value(f: Callable[..., Any], arguments: tuple[Any, ...], options: Options) -> Any:
     """The value of a function, by compiled code, and no derivative."""
     return vjp_by(f, (), arguments, options)[0]
+
+
+def result_types(f: Callable[..., Any], numba_types: Sequence[Any]) -> tuple[list[tuple[str, int]], bool]:
+    """What a function returns for arguments of these types: dtypes and ranks, and whether they are a tuple.
+
+    raises  TypeError  for results that are not numbers, arrays or a tuple of those;  TapecError
+    """
+    load(*CALLS, "tapec.frontend.lower", "tapec.backend.signature")
+    from tapec.backend.signature import arguments
+    from tapec.frontend.lower import lower
+
+    names = [f"argument_{k}" for k in range(len(numba_types))]
+    text = f"def called({', '.join(names)}):\n    return f({', '.join(names)})\n"
+    called = from_text("called", text, {"f": f, "__name__": __name__})
+    structure = lower(called, arguments(tuple(numba_types), names)).result
+    several = isinstance(structure, tuple) and structure[0] in ("tuple", "list")
+    found = []
+    for one in structure[2] if several else (structure,):
+        type_ = one[1] if isinstance(one, tuple) and one[0] not in ("tuple", "list") else None
+        if not isinstance(type_, Array | Scalar):
+            raise TypeError("the function returns something else than real numbers, arrays or a tuple of those")
+        found.append((type_.dtype, type_.ndim) if isinstance(type_, Array) else (str(type_), 0))
+    return found, several
 
 
 def with_results(f: Callable[..., Any], count: int, places: Sequence[int]) -> Any:
