@@ -30,7 +30,7 @@ from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.op import Op
 
 from tapec.bridge import number, positions, pullback_function, pushforward_function, result_types, value, with_results
-from tapec.options import Keywords, chosen
+from tapec.options import Keywords, Options, chosen
 
 
 def wrap(f: Callable[..., Any], wrt: Any = None, **options: Unpack[Keywords]) -> DerivativeOp:
@@ -48,7 +48,7 @@ def wrap(f: Callable[..., Any], wrt: Any = None, **options: Unpack[Keywords]) ->
              TapecError  (see tapec.errors) when it is called with new types, also where `f` writes into an input, or,
              for derivatives, when they are taken
     """
-    return DerivativeOp(f, wrt, tuple(sorted(options.items())))
+    return DerivativeOp(f, wrt, chosen(options))
 
 
 class DerivativeOp(Op):
@@ -59,9 +59,9 @@ class DerivativeOp(Op):
 
     __props__ = ("f", "wrt", "options")
 
-    def __init__(self, f: Callable[..., Any], wrt: Any, options: tuple[Any, ...], recipe: Any = None) -> None:
+    def __init__(self, f: Callable[..., Any], wrt: Any, options: Options, recipe: Any = None) -> None:
         self.f, self.wrt, self.options = f, tuple(wrt) if isinstance(wrt, list) else wrt, options
-        self._chosen, self._by, self._recipe = chosen(dict(options)), positions(f, wrt), recipe
+        self._by, self._recipe = positions(f, wrt), recipe
         self._products: dict[Any, DerivativeOp] = {}
 
     def make_node(self, *inputs: Any) -> Any:
@@ -74,7 +74,7 @@ class DerivativeOp(Op):
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
         """Compute the results for arrays."""
         arrays = [np.asarray(one) for one in inputs]
-        found = value(self.f, tuple(map(_input, arrays)), self._chosen)
+        found = value(self.f, tuple(map(_input, arrays)), self.options)
         results = found if isinstance(found, tuple | list) else (found,)
         for one, cell, output in zip(results, output_storage, node.outputs, strict=True):
             array = np.asarray(one, dtype=output.type.dtype)
