@@ -120,6 +120,17 @@ def positions(f: Callable[..., Any], wrt: Any) -> Collection[int] | None:
     return frozenset(found)
 
 
+def mapped(function: Callable[..., Any], first: Any, *more: Any) -> Any:
+    """A function of the items of lists, tuples and dicts of one structure; of others, the last of them as it is."""
+    if isinstance(first, dict):
+        return {key: function(one, *(other[key] for other in more)) for key, one in first.items()}
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*map(function, first, *more))
+    if isinstance(first, tuple | list):
+        return type(first)(map(function, first, *more))
+    return (first, *more)[-1]
+
+
 def number(array: np.ndarray[Any, Any]) -> Any:
     """A 0-dimensional array as a number of its dtype, other arrays as they are."""
     if array.ndim:

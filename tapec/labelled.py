@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Unpack
 
 from tapec import api
-from tapec.bridge import positions
+from tapec.bridge import mapped, positions
 from tapec.options import Keywords
 
 
@@ -101,7 +101,7 @@ def _plain(argument: Any) -> Any:
         return argument.values
     if _is(argument, "pandas", "Series", "DataFrame", "Index"):
         return argument.to_numpy()
-    return _mapped(_plain, argument)
+    return mapped(_plain, argument)
 
 
 def _labelled(source: Any, gradient: Any) -> Any:
@@ -116,18 +116,7 @@ def _labelled(source: Any, gradient: Any) -> Any:
         return source._constructor(gradient, index=source.index, columns=source.columns).__finalize__(source)
     if _is(source, "pandas", "Index"):
         return gradient
-    return _mapped(_labelled, source, gradient)
-
-
-def _mapped(function: Callable[..., Any], first: Any, *more: Any) -> Any:
-    """A function of the items of lists, tuples and dicts of one structure; of others, the last of them as it is."""
-    if isinstance(first, dict):
-        return {key: function(one, *(other[key] for other in more)) for key, one in first.items()}
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*map(function, first, *more))
-    if isinstance(first, tuple | list):
-        return type(first)(map(function, first, *more))
-    return (first, *more)[-1]
+    return mapped(_labelled, source, gradient)
 
 
 def _check_labels(arguments: list[Any]) -> None:
