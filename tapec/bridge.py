@@ -100,24 +100,42 @@ def pushforward_function(f: Callable[..., Any], wrt: Sequence[int], count: int) 
 def by_position(
     f: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call by position, and those that can be given by name alone."""
-    if not named:
-        return arguments, {}
-    bound = inspect.signature(f).bind(*arguments, **named)
+    """The arguments of a call by position, and those that can be given by name alone.
+
+    raises  TypeError  as the call would: for an argument too many, missing or given twice
+    """
+    signature = _signature(f)
+    if signature is None:
+        return arguments, dict(named)
+    bound = signature.bind(*arguments, **named)
     return bound.args, bound.kwargs
 
 
 def positions(f: Callable[..., Any], wrt: Any) -> Collection[int] | None:
-    """The positions that `wrt` names: a position, a name or a tuple of those; None for None."""
-    if wrt is None:
+    """The positions that `wrt` names: a position, a name or a tuple of those; None for None.
+
+    raises  UsageError  for what names no parameter
+    """
+    signature = _signature(f)
+    if wrt is None or signature is None:
         return None
-    names = list(inspect.signature(f).parameters)
+    names = list(signature.parameters)
+    extra = any(one.kind is one.VAR_POSITIONAL for one in signature.parameters.values())
     found = []
     for one in wrt if isinstance(wrt, tuple | list) else (wrt,):
-        if isinstance(one, str) and one not in names:
+        place = names.index(one) if isinstance(one, str) and one in names else one
+        if not isinstance(place, int) or place < -len(names) or (place >= len(names) and not extra):
             raise UsageError(f"there is no parameter `{one}`", hint=f"parameters are: {', '.join(names)}")
-        found.append(names.index(one) if isinstance(one, str) else one + len(names) if one < 0 else one)
+        found.append(place if place >= 0 else place + len(names))
     return frozenset(found)
+
+
+def _signature(f: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature of a function, None where it has none that Python knows."""
+    try:
+        return inspect.signature(f)
+    except (TypeError, ValueError):
+        return None
 
 
 def mapped(function: Callable[..., Any], first: Any, *more: Any) -> Any:

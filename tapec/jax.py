@@ -284,6 +284,8 @@ def _input(argument: Any) -> Any:
     array = np.asarray(argument)
     if array.dtype.kind == "c":
         raise TypeError("complex arrays are not supported: pass real and imaginary part")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"arrays of {argument.dtype} are not supported: convert them to float32 or float64")
     if array.flags.writeable:
         array = array.view()
         array.flags.writeable = False
@@ -291,8 +293,9 @@ def _input(argument: Any) -> Any:
 
 
 def _output(found: Any) -> np.ndarray[Any, Any]:
+    real = isinstance(found, np.ndarray | np.generic | float | int)
     array = np.asarray(found)
-    if array.dtype.kind not in "fiub":
+    if not real or array.dtype.kind not in "fiub":
         raise TypeError(f"JAX has no array for a result of {type(found)}: return a real number, an array or a tuple")
     return array
 

@@ -249,8 +249,12 @@ def _vjp(
     from tapec.backend.derivative_base import Remade
 
     function = _shared(plain_function(bound.function))
-    own = bound.positions(parameters(function), len(primals))
-    primals = primals if bound.is_free else bound.arguments(parameters(function), primals)
+    names = parameters(function)
+    extra = any(one.kind is one.VAR_POSITIONAL for one in names.values())
+    if bound.is_free and len(primals) > len(names) and not extra:
+        raise TypeError(f"too many arguments: expected {len(names)}, got {len(primals)}")
+    own = bound.positions(names, len(primals))
+    primals = primals if bound.is_free else bound.arguments(names, primals)
     plain = _plain(function, primals)
     wanted = own if by is None else [own[k] for k in sorted(by)]
     wrt = tuple(k for k in wanted if _differentiable(plain[k], k))

@@ -29,7 +29,16 @@ from pytensor.gradient import DisconnectedType, grad_undefined
 from pytensor.graph.basic import Apply, Constant
 from pytensor.graph.op import Op
 
-from tapec.bridge import number, positions, pullback_function, pushforward_function, result_types, value, with_results
+from tapec.bridge import (
+    by_position,
+    number,
+    positions,
+    pullback_function,
+    pushforward_function,
+    result_types,
+    value,
+    with_results,
+)
 from tapec.options import Keywords, Options, chosen
 
 
@@ -66,6 +75,7 @@ class DerivativeOp(Op):
 
     def make_node(self, *inputs: Any) -> Any:
         """The node for these inputs."""
+        by_position(self.f, inputs, {})
         variables = [_variable(one) for one in inputs]
         found, _ = result_types(self.f, [_numba_type(one.type) for one in variables])
         outputs = [pt.tensor(dtype=dtype, shape=(None,) * rank) for dtype, rank in found]

@@ -191,11 +191,25 @@ def test_an_error_while_a_program_runs():
         jax.block_until_ready(jax.jit(f)(-1.0))
 
 
-def test_complex_arrays_are_refused():
+def test_arrays_that_are_refused():
     with pytest.raises(TypeError, match="complex arrays"):
         tapec.jax.wrap(lambda x: x * x)(jnp.ones(2, complex))
-    with pytest.raises(TypeError, match="no array for a result"):
-        tapec.jax.wrap(lambda x: x * 1j)(jnp.ones(2))
+    for result in (lambda x: x * 1j, lambda x: (x, (x, x))):
+        with pytest.raises(TypeError, match="no array for a result"):
+            tapec.jax.wrap(result)(jnp.ones(2))
+    with pytest.raises(TypeError, match="arrays of bfloat16"):
+        tapec.jax.wrap(lambda x: x)(jnp.ones(2, jnp.bfloat16))
+
+
+def test_calls_that_python_refuses():
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        tapec.jax.wrap(energy)(jnp.ones(3), 2.0, 1.0)
+
+
+def test_an_array_that_is_passed_twice():
+    x = jnp.arange(3.0)
+    f = tapec.jax.wrap(lambda a, b: np.sum(a * b * b))
+    np.testing.assert_array_equal(jax.jit(jax.hessian(lambda x: f(x, x)))(x), np.diag(6 * np.arange(3.0)))
 
 
 def test_pickles():

@@ -140,6 +140,8 @@ def test_errors_are_not_hidden():
     x = pt.dvector("x")
     with pytest.raises(TypeMismatch, match="read-only"):
         tapec.pytensor.wrap(writes)(x)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        tapec.pytensor.wrap(writes)(x, x)
     with pytest.raises(UnsupportedFunction):
         tapec.pytensor.wrap(lambda x: np.sum(np.busday_count(x, x)))(x)
     with pytest.raises(ValueError, match="x is positive"):

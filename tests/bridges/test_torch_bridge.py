@@ -139,9 +139,35 @@ def test_wrt(wrt):
     assert k.grad is None and x.grad is not None
 
 
-def test_an_unknown_name():
-    with pytest.raises(UsageError, match="no parameter `z`"):
-        tapec.torch.wrap(energy, wrt="z")
+@pytest.mark.parametrize("wrt", ["z", 2, -3, 0.5, ("x", 2)])
+def test_parameters_that_are_not_there(wrt):
+    with pytest.raises(UsageError, match="no parameter"):
+        tapec.torch.wrap(energy, wrt=wrt)
+
+
+def test_calls_that_python_refuses():
+    f, x = tapec.torch.wrap(energy), leaf(3)
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        f(x, 2.0, x)
+    with pytest.raises(TypeError, match="missing a required argument: 'k'"):
+        f(x)
+    with pytest.raises(UsageError, match="not a function with Python source"):
+        tapec.torch.wrap(torch.sin)(x)
+
+
+def test_arguments_that_share_memory():
+    x = leaf(4)
+    f = tapec.torch.wrap(lambda a, b: np.sum(a * b * b))
+    torch.testing.assert_close(torch.autograd.grad(f(x, x), x)[0], 3 * x.detach() ** 2)
+    ours, theirs = (torch.autograd.grad(y, x)[0] for y in (f(x[1:], x[:-1]), (x[1:] * x[:-1] ** 2).sum()))
+    torch.testing.assert_close(ours, theirs)
+    assert torch.autograd.gradgradcheck(lambda x: f(x, x), (x,))
+
+
+def test_parts_that_are_not_compiled_by_torch():
+    x = leaf(3).detach()
+    f = torch.compiler.disable(tapec.torch.wrap(energy))
+    torch.testing.assert_close(torch.compile(lambda x: f(2 * x, 2.0) + 1, backend="eager")(x), f(2 * x, 2.0) + 1)
 
 
 def test_arguments_by_name_and_callables_of_all_kinds():
