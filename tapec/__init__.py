@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from numpy import complex64, complex128, float32, float64, int32, int64
@@ -57,7 +58,13 @@ def __dir__() -> list[str]:
     return ["__version__", *__all__]
 
 
+# bridges to other libraries, which are imported with those
+_BRIDGES = frozenset({"dask", "jax", "labelled", "pytensor", "scipy", "sklearn", "torch"})
+
+
 def __getattr__(name: str) -> Any:
+    if name in _BRIDGES:
+        return importlib.import_module(f"{__name__}.{name}")
     # its module needs Numba, which takes longer to import than the rest together
     if name != "checkpointed":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

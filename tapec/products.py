@@ -7,7 +7,7 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -232,21 +232,33 @@ def vjp(
     >>> pullback(1.0)
     (3.0, 2.0)
     """
+    return vjp_by(f, None, primals, chosen(options))
+
+
+def vjp_by(
+    f: Callable[..., Any], by: Collection[int] | None, primals: tuple[Any, ...], options: Options
+) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """`vjp` by the arguments at the positions `by` alone, by all of float type for None."""
     load(*CALLS)
-    return by_what_is_held(f, "vjp", lambda bound: _vjp(bound, primals, chosen(options)))
+    return by_what_is_held(f, "vjp", lambda bound: _vjp(bound, by, primals, options))
 
 
 def _vjp(
-    bound: Bound, primals: tuple[Any, ...], options: Options
+    bound: Bound, by: Collection[int] | None, primals: tuple[Any, ...], options: Options
 ) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     from tapec.backend import structured
     from tapec.backend.derivative_base import Remade
 
     function = _shared(plain_function(bound.function))
-    own = bound.positions(parameters(function), len(primals))
-    primals = primals if bound.is_free else bound.arguments(parameters(function), primals)
+    names = parameters(function)
+    extra = any(one.kind is one.VAR_POSITIONAL for one in names.values())
+    if bound.is_free and len(primals) > len(names) and not extra:
+        raise TypeError(f"too many arguments: expected {len(names)}, got {len(primals)}")
+    own = bound.positions(names, len(primals))
+    primals = primals if bound.is_free else bound.arguments(names, primals)
     plain = _plain(function, primals)
-    wrt = tuple(k for k in own if _differentiable(plain[k], k))
+    wanted = own if by is None else [own[k] for k in sorted(by)]
+    wrt = tuple(k for k in wanted if _differentiable(plain[k], k))
     value, pull = _split_reversal(function, wrt, plain, options) or _joint_reversal(function, wrt, plain, options)
     like = _flat(value)
     derivative = bound.function if isinstance(bound.function, Remade) else None

@@ -276,3 +276,8 @@ def test_positions_of_inner_derivatives_count_parameters():
         assert tapec.value_and_grad(last)(5.0) == (25.0 + 125.0, 10.0 + 75.0)
         with pytest.raises(UnsupportedSyntax, match="no argument `y`"):
             tapec.grad(left_out)(5.0)
+
+
+def test_an_argument_too_many_is_an_error():
+    with pytest.raises(TypeError, match="too many arguments: expected 1, got 2"):
+        tapec.vjp(lambda x: x * x, 1.0, 2.0)

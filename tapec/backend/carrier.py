@@ -74,9 +74,14 @@ def written(called: Any, carrier: Any, heads: list[str], passed: list[str], name
     namespace: dict[str, Any] = {call: called, "__name__": carrier.__module__, **names}
     name = carrier.__name__ if carrier.__name__.isidentifier() else "function"
     text = f"def {name}({', '.join(heads)}):\n    return {call}({', '.join((*passed, *named))})\n"
+    made = from_text(name, text, namespace)
+    made.__doc__ = carrier.__doc__
+    return made
+
+
+def from_text(name: str, text: str, namespace: dict[str, Any]) -> Any:
+    """The function that a text defines under a name; its source is found as that of other functions is."""
     file = f"<call of {name} {next(_serial)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), namespace)
-    made = namespace[name]
-    made.__doc__ = carrier.__doc__
-    return made
+    return namespace[name]
