@@ -1,0 +1,158 @@
+"""Build the documentation site, and run every Python example of its pages.
+
+    python -m tools.site [-o FOLDER] [--jobs N] [--pages-only]
+
+The pages of docs/ are copied to a folder; the scripts of examples/gallery are run there and become pages with
+what they print and draw; MkDocs makes static files of all, and takes every broken link for an error.  Needs
+`pip install .[docs]`.  The exit code is 1 if an example, a script or a link fails, or if a page that is written
+from the compiler's tables or docstrings is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import click
+
+from tools.site import gallery
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+CONFIGURATION = Path(__file__).with_name("mkdocs.yml")
+WRITTEN = ("coverage", "language", "reference")
+# links from a page of docs/ to an example, which is a page of the site
+EXAMPLE = re.compile(r"\]\((?P<up>(?:\.\./)+)examples/(?P<name>[\w/]+)(?:\.py)?\)")
+
+
+def pages(docs: Path = DOCS) -> list[Path]:
+    """README.md and the pages of docs/."""
+    return [ROOT / "README.md", *sorted(docs.rglob("*.md"))]
+
+
+def linked(text: str) -> str:
+    """A page whose links to examples lead to pages of the site.
+
+    >>> linked("[orbit](../examples/gallery/orbit.py) and [C](../../examples/aot_cmake)")
+    '[orbit](gallery/orbit.md) and [C](../examples/aot_cmake.md)'
+    """
+
+    def there(found: re.Match[str]) -> str:
+        up, name = found["up"][3:], found["name"]
+        return f"]({up}{name if name.startswith('gallery/') else f'examples/{name}'}.md)"
+
+    return EXAMPLE.sub(there, text)
+
+
+def stage(folder: Path, docs: Path = DOCS) -> None:
+    """Copy the pages and pictures of docs/, and make pages of the examples that are folders."""
+    for file in sorted(docs.rglob("*")):
+        there = folder / file.relative_to(docs)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        if file.suffix == ".md":
+            there.write_text(linked(file.read_text(encoding="utf-8")), encoding="utf-8")
+        elif file.suffix == ".svg":
+            shutil.copyfile(file, there)
+    shutil.copyfile(CONFIGURATION.with_name("site.css"), folder / "site.css")
+    (folder / "examples").mkdir()
+    for example in sorted((ROOT / "examples").iterdir()):
+        if (example / "README.md").exists():
+            (folder / "examples" / f"{example.name}.md").write_text(gallery.folder_page(example), encoding="utf-8")
+
+
+def navigation(folder: Path) -> str:
+    """The configuration with the pages that are found: of the gallery, of examples and of design notes."""
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    for name in ("gallery", "examples", "design"):
+        found = sorted((folder / name).glob("*.md"))
+        # the page that lists the others comes first
+        found.sort(key=lambda file: file.name != "index.md")
+        inside = "".join(f"\n          - {name}/{file.name}" for file in found)
+        text, count = re.subn(rf"(- [\w ]+:) {name}$", rf"\1{inside}", text, flags=re.MULTILINE)
+        assert count == 1, name
+    return text
+
+
+def _command(*arguments: str) -> str:
+    """What went wrong with a command; empty if nothing did."""
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def _drawn(script: gallery.Script, folder: Path) -> str:
+    try:
+        printed = gallery.run(script, folder)
+    except gallery.ScriptFailed as error:
+        return str(error)
+    (folder / f"{script.file.stem}.md").write_text(gallery.page(script, printed), encoding="utf-8")
+    return ""
+
+
+def checks(folder: Path, pages_only: bool) -> Iterator[tuple[str, Callable[[], str]]]:
+    """What has to hold before the site is built; each answers with what went wrong."""
+    (folder / "gallery").mkdir(exist_ok=True)
+    for script in gallery.scripts():
+        yield script.file.name, lambda script=script: _drawn(script, folder / "gallery")  # type: ignore[misc]
+    for name in WRITTEN:
+        yield name, lambda name=name: _command("-m", f"tools.{name}", "--check")  # type: ignore[misc]
+    if not pages_only:
+        for page in pages():
+            if "```python" in page.read_text(encoding="utf-8"):
+                yield page.name, lambda page=page: _command("-m", "tools.site.snippets", str(page))  # type: ignore[misc]
+
+
+def failures(found: Iterator[tuple[str, Callable[[], str]]], jobs: int) -> list[str]:
+    """Run all checks, some at a time; what went wrong."""
+    with ThreadPoolExecutor(jobs) as pool:
+        running: list[tuple[str, Future[tuple[str, float]]]] = [
+            (name, pool.submit(_timed, check)) for name, check in found
+        ]
+        wrong = []
+        for name, future in running:
+            message, seconds = future.result()
+            click.echo(f"{'ok' if not message else 'failed':8}{name}, {seconds:.1f} s")
+            if message:
+                wrong.append(f"{name}: {message}")
+    return wrong
+
+
+def _timed(check: Callable[[], str]) -> tuple[str, float]:
+    begin = time.perf_counter()
+    return check(), time.perf_counter() - begin
+
+
+def build(folder: Path, output: Path) -> str:
+    """Have MkDocs make the files; what went wrong."""
+    configuration = folder.parent / "mkdocs.yml"
+    text = navigation(folder) + f"docs_dir: {folder}\nsite_dir: {output.resolve()}\n"
+    configuration.write_text(text, encoding="utf-8")
+    return _command("-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(configuration))
+
+
+@click.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("site"), help="Where the files go.")
+@click.option("--jobs", default=2, show_default=True, help="Examples that run at a time.")
+@click.option("--pages-only", is_flag=True, help="Build without running the examples of pages.")
+def main(output: Path, jobs: int, pages_only: bool) -> None:
+    """Build the documentation site, and run every Python example of its pages."""
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work) / "pages"
+        folder.mkdir()
+        stage(folder)
+        wrong = failures(checks(folder, pages_only), jobs)
+        if not wrong:
+            wrong = [message for message in [build(folder, output)] if message]
+    if wrong:
+        raise click.ClickException("\n\n".join(wrong))
+    click.echo(f"{output}/index.html")
+
+
+if __name__ == "__main__":
+    main()
