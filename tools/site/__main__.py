@@ -1,6 +1,6 @@
 """Build the documentation site, and run every Python example of its pages.
 
-    python -m tools.site [-o FOLDER] [--jobs N] [--pages-only]
+    python -m tools.site [-o FOLDER] [--jobs N] [--no-gallery]
 
 The pages of docs/ are copied to a folder; the scripts of examples/gallery are run there and become pages with
 what they print and draw; MkDocs makes static files of all, and takes every broken link for an error.  Needs
@@ -10,6 +10,7 @@ from the compiler's tables or docstrings is out of date.
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -27,7 +28,7 @@ from tools.site import gallery
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 CONFIGURATION = Path(__file__).with_name("mkdocs.yml")
-WRITTEN = ("coverage", "language", "reference")
+WRITTEN = ("coverage", "language", "reference", "site.speed")
 # links from a page of docs/ to an example, which is a page of the site
 EXAMPLE = re.compile(r"\]\((?P<up>(?:\.\./)+)examples/(?P<name>[\w/]+)(?:\.py)?\)")
 
@@ -40,19 +41,23 @@ def pages(docs: Path = DOCS) -> list[Path]:
 def linked(text: str) -> str:
     """A page whose links to examples lead to pages of the site.
 
-    >>> linked("[orbit](../examples/gallery/orbit.py) and [C](../../examples/aot_cmake)")
-    '[orbit](gallery/orbit.md) and [C](../examples/aot_cmake.md)'
+    >>> linked("[orbit](../examples/gallery/orbit.py), [all](../examples/gallery), [C](../../examples/aot_cmake)")
+    '[orbit](gallery/orbit.md), [all](gallery/index.md), [C](../examples/aot_cmake.md)'
     """
 
     def there(found: re.Match[str]) -> str:
-        up, name = found["up"][3:], found["name"]
-        return f"]({up}{name if name.startswith('gallery/') else f'examples/{name}'}.md)"
+        name = found["name"]
+        if name == "gallery":
+            name = "gallery/index"
+        elif not name.startswith("gallery/"):
+            name = f"examples/{name}"
+        return f"]({found['up'][3:]}{name}.md)"
 
     return EXAMPLE.sub(there, text)
 
 
 def stage(folder: Path, docs: Path = DOCS) -> None:
-    """Copy the pages and pictures of docs/, and make pages of the examples that are folders."""
+    """Copy the pages and pictures of docs/, and make the gallery's first page and pages of examples."""
     for file in sorted(docs.rglob("*")):
         there = folder / file.relative_to(docs)
         there.parent.mkdir(parents=True, exist_ok=True)
@@ -61,9 +66,11 @@ def stage(folder: Path, docs: Path = DOCS) -> None:
         elif file.suffix == ".svg":
             shutil.copyfile(file, there)
     shutil.copyfile(CONFIGURATION.with_name("site.css"), folder / "site.css")
+    (folder / "gallery").mkdir()
+    (folder / "gallery" / "index.md").write_text(gallery.first_page(gallery.scripts()), encoding="utf-8")
     (folder / "examples").mkdir()
     for example in sorted((ROOT / "examples").iterdir()):
-        if (example / "README.md").exists():
+        if example != gallery.GALLERY and (example / "README.md").exists():
             (folder / "examples" / f"{example.name}.md").write_text(gallery.folder_page(example), encoding="utf-8")
 
 
@@ -95,17 +102,19 @@ def _drawn(script: gallery.Script, folder: Path) -> str:
     return ""
 
 
-def checks(folder: Path, pages_only: bool) -> Iterator[tuple[str, Callable[[], str]]]:
+def checks(folder: Path, with_gallery: bool) -> Iterator[tuple[str, Callable[[], str]]]:
     """What has to hold before the site is built; each answers with what went wrong."""
-    (folder / "gallery").mkdir(exist_ok=True)
     for script in gallery.scripts():
-        yield script.file.name, lambda script=script: _drawn(script, folder / "gallery")  # type: ignore[misc]
+        if with_gallery:
+            yield script.file.name, functools.partial(_drawn, script, folder / "gallery")
+        else:
+            gallery.leave_out(script, folder / "gallery")
     for name in WRITTEN:
-        yield name, lambda name=name: _command("-m", f"tools.{name}", "--check")  # type: ignore[misc]
-    if not pages_only:
-        for page in pages():
-            if "```python" in page.read_text(encoding="utf-8"):
-                yield page.name, lambda page=page: _command("-m", "tools.site.snippets", str(page))  # type: ignore[misc]
+        yield f"tools.{name}", functools.partial(_command, "-m", f"tools.{name}", "--check")
+    for page in pages():
+        if "```python" in page.read_text(encoding="utf-8"):
+            name = page.relative_to(ROOT).as_posix()
+            yield name, functools.partial(_command, "-m", "tools.site.snippets", name)
 
 
 def failures(found: Iterator[tuple[str, Callable[[], str]]], jobs: int) -> list[str]:
@@ -139,14 +148,14 @@ def build(folder: Path, output: Path) -> str:
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("site"), help="Where the files go.")
 @click.option("--jobs", default=2, show_default=True, help="Examples that run at a time.")
-@click.option("--pages-only", is_flag=True, help="Build without running the examples of pages.")
-def main(output: Path, jobs: int, pages_only: bool) -> None:
+@click.option("--no-gallery", is_flag=True, help="Leave out what the scripts of the gallery print and draw.")
+def main(output: Path, jobs: int, no_gallery: bool) -> None:
     """Build the documentation site, and run every Python example of its pages."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "pages"
         folder.mkdir()
         stage(folder)
-        wrong = failures(checks(folder, pages_only), jobs)
+        wrong = failures(checks(folder, not no_gallery), jobs)
         if not wrong:
             wrong = [message for message in [build(folder, output)] if message]
     if wrong:

@@ -82,6 +82,22 @@ It prints
 """
 
 
+def first_page(found: list[Script]) -> str:
+    """The README of the gallery, and a picture of each script."""
+    readme = (GALLERY / "README.md").read_text(encoding="utf-8")
+    cards = []
+    for one in found:
+        page = f"{one.file.stem}.md"
+        cards.append(f"[![{one.title}]({one.file.stem}.svg)]({page})\n[{one.title}]({page})\n")
+    return readme + '\n<div class="gallery" markdown>\n\n' + "\n".join(cards) + "\n</div>\n"
+
+
+def leave_out(script: Script, folder: Path) -> None:
+    """The page of a script that does not run, with an empty picture."""
+    (folder / f"{script.file.stem}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>', encoding="utf-8")
+    (folder / f"{script.file.stem}.md").write_text(page(script, ""), encoding="utf-8")
+
+
 def folder_page(folder: Path) -> str:
     """The page of an example that is a folder: its README, then its files."""
     readme = (folder / "README.md").read_text(encoding="utf-8")

@@ -3,7 +3,8 @@
     python -m tools.site.snippets PAGE.md ... [--write]
 
 The ```python blocks of a page are one script, run from top to bottom, with the line numbers of the page.
-A ```text block with the title "prints" holds what the block above it prints; `...` stands for any text.
+A ```text or ```python block with the title "prints" holds what the block above it prints, where `...` stands
+for any text.
 A page with the comment `<!-- every example is a file of its own -->` has a script `model.py` per block;
 there, a block with the title "raises" holds the error that ends the example.
 With --write those blocks are replaced by what was printed.
@@ -15,6 +16,7 @@ import builtins
 import contextlib
 import doctest
 import io
+import os
 import re
 import runpy
 import tempfile
@@ -27,7 +29,6 @@ import click
 
 ALONE = "<!-- every example is a file of its own -->"
 FENCE = re.compile(r"^```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def examples(text: str) -> list[Example]:
     blocks = list(FENCE.finditer(text))
     found = []
     for block, following in zip(blocks, [*blocks[1:], None], strict=True):
-        if block["language"] != "python":
+        if block["language"] != "python" or block["info"].strip():
             continue
         has_output = following is not None and re.fullmatch(r' title="(prints|raises)"', following["info"])
         line = text.count("\n", 0, block.start("text")) + 1
@@ -70,18 +71,23 @@ def printed(text: str, name: str = "page") -> list[str]:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         if ALONE in text:
             return [_alone(example, Path(folder)) for example in examples(text)]
-        return _together(examples(text), Path(folder) / f"{name}.py")
+        return _together(examples(text), Path(folder) / f"{name}_page.py")
 
 
 def _alone(example: Example, folder: Path) -> str:
     file = folder / "model.py"
     file.write_text(example.code, encoding="utf-8")
     out = io.StringIO()
+    environment = dict(os.environ)
     with contextlib.redirect_stdout(out):
         try:
             runpy.run_path(str(file), run_name="model")
         except Exception as error:
             out.write("".join(traceback.format_exception_only(error)))
+        finally:
+            # an example may set a variable
+            os.environ.clear()
+            os.environ.update(environment)
     return out.getvalue().replace(f"{folder}/", "")
 
 
@@ -106,6 +112,10 @@ def _together(found: list[Example], file: Path) -> list[str]:
     return [out.getvalue() for out in outputs]
 
 
+def _fits(wanted: str, got: str) -> bool:
+    return doctest.OutputChecker().check_output(wanted.rstrip(), got.rstrip(), doctest.ELLIPSIS)
+
+
 def differences(text: str, name: str = "page") -> list[str]:
     """A message for each example whose output is not what the page says.
 
@@ -114,7 +124,7 @@ def differences(text: str, name: str = "page") -> list[str]:
     """
     found = []
     for example, got in zip(examples(text), printed(text, name), strict=True):
-        if example.wanted is None or doctest.OutputChecker().check_output(example.wanted, got, FLAGS):
+        if example.wanted is None or _fits(example.wanted, got):
             continue
         found.append(f"line {example.line}: the page says\n{example.wanted}but the example prints\n{got}")
     return found
@@ -123,7 +133,7 @@ def differences(text: str, name: str = "page") -> list[str]:
 def rewritten(text: str, name: str = "page") -> str:
     """The page with the outputs as they are; those with `...` that fit stay."""
     for example, got in reversed(list(zip(examples(text), printed(text, name), strict=True))):
-        if example.wanted is None or doctest.OutputChecker().check_output(example.wanted, got, FLAGS):
+        if example.wanted is None or _fits(example.wanted, got):
             continue
         end = example.place + len(example.wanted)
         text = text[: example.place] + got.rstrip() + "\n" + text[end:]
