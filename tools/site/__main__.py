@@ -1,6 +1,6 @@
 """Build the documentation site, and run every Python example of its pages.
 
-    python -m tools.site [-o FOLDER] [--jobs N] [--no-gallery]
+    python -m tools.site [-o FOLDER] [--jobs N] [--no-gallery] [--build-only]
 
 The pages of docs/ are copied to a folder; the scripts of examples/gallery are run there and become pages with
 what they print and draw; MkDocs makes static files of all, and takes every broken link for an error.  Needs
@@ -32,16 +32,20 @@ WRITTEN = ("coverage", "language", "reference", "site.speed")
 # links from a page of docs/ to an example, which is a page of the site
 EXAMPLE = re.compile(r"\]\((?P<up>(?:\.\./)+)examples/(?P<name>[\w/]+)(?:\.py)?\)")
 
+BAR = re.compile(r"`[^`\n]*\\\|[^`\n]*`")
+
 
 def pages(docs: Path = DOCS) -> list[Path]:
     """README.md and the pages of docs/."""
     return [ROOT / "README.md", *sorted(docs.rglob("*.md"))]
 
 
-def linked(text: str) -> str:
-    """A page whose links to examples lead to pages of the site.
+def adapted(text: str) -> str:
+    """A page as MkDocs takes it: links to examples lead to pages of the site, and code in tables has bars as they are.
 
-    >>> linked("[orbit](../examples/gallery/orbit.py), [all](../examples/gallery), [C](../../examples/aot_cmake)")
+    >>> adapted("| `p \\\\| q` | a dict |")
+    '| `p | q` | a dict |'
+    >>> adapted("[orbit](../examples/gallery/orbit.py), [all](../examples/gallery), [C](../../examples/aot_cmake)")
     '[orbit](gallery/orbit.md), [all](gallery/index.md), [C](../examples/aot_cmake.md)'
     """
 
@@ -53,7 +57,7 @@ def linked(text: str) -> str:
             name = f"examples/{name}"
         return f"]({found['up'][3:]}{name}.md)"
 
-    return EXAMPLE.sub(there, text)
+    return BAR.sub(lambda code: code[0].replace("\\|", "|"), EXAMPLE.sub(there, text))
 
 
 def stage(folder: Path, docs: Path = DOCS) -> None:
@@ -62,7 +66,7 @@ def stage(folder: Path, docs: Path = DOCS) -> None:
         there = folder / file.relative_to(docs)
         there.parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".md":
-            there.write_text(linked(file.read_text(encoding="utf-8")), encoding="utf-8")
+            there.write_text(adapted(file.read_text(encoding="utf-8")), encoding="utf-8")
         elif file.suffix == ".svg":
             shutil.copyfile(file, there)
     shutil.copyfile(CONFIGURATION.with_name("site.css"), folder / "site.css")
@@ -102,13 +106,15 @@ def _drawn(script: gallery.Script, folder: Path) -> str:
     return ""
 
 
-def checks(folder: Path, with_gallery: bool) -> Iterator[tuple[str, Callable[[], str]]]:
+def checks(folder: Path, with_gallery: bool, build_only: bool) -> Iterator[tuple[str, Callable[[], str]]]:
     """What has to hold before the site is built; each answers with what went wrong."""
     for script in gallery.scripts():
         if with_gallery:
             yield script.file.name, functools.partial(_drawn, script, folder / "gallery")
         else:
             gallery.leave_out(script, folder / "gallery")
+    if build_only:
+        return
     for name in WRITTEN:
         yield f"tools.{name}", functools.partial(_command, "-m", f"tools.{name}", "--check")
     for page in pages():
@@ -142,20 +148,22 @@ def build(folder: Path, output: Path) -> str:
     configuration = folder.parent / "mkdocs.yml"
     text = navigation(folder) + f"docs_dir: {folder}\nsite_dir: {output.resolve()}\n"
     configuration.write_text(text, encoding="utf-8")
-    return _command("-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(configuration))
+    # not --quiet: it keeps warnings from --strict
+    return _command("-m", "mkdocs", "build", "--strict", "--config-file", str(configuration))
 
 
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("site"), help="Where the files go.")
 @click.option("--jobs", default=2, show_default=True, help="Examples that run at a time.")
 @click.option("--no-gallery", is_flag=True, help="Leave out what the scripts of the gallery print and draw.")
-def main(output: Path, jobs: int, no_gallery: bool) -> None:
+@click.option("--build-only", is_flag=True, help="Check links alone, for a look at pages while they are written.")
+def main(output: Path, jobs: int, no_gallery: bool, build_only: bool) -> None:
     """Build the documentation site, and run every Python example of its pages."""
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "pages"
         folder.mkdir()
         stage(folder)
-        wrong = failures(checks(folder, not no_gallery), jobs)
+        wrong = failures(checks(folder, not (no_gallery or build_only), build_only), jobs)
         if not wrong:
             wrong = [message for message in [build(folder, output)] if message]
     if wrong:
