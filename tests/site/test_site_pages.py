@@ -75,6 +75,14 @@ def test_messages_and_generated_source_are_what_tapec_gives(name: str):
     assert snippets.differences((DOCS / f"{name}.md").read_text(encoding="utf-8"), name) == []
 
 
+def test_every_module_that_the_page_of_the_pipeline_names_is_there():
+    text = (DOCS / "internals.md").read_text(encoding="utf-8")
+    folders = [DOCS.parent / name for name in ("tapec", "runtime", "tests", "tools")]
+    files = {file.as_posix() for folder in folders for file in folder.rglob("*.py")}
+    named = set(re.findall(r"`([\w/]+\.py)`", text))
+    assert {name for name in named if not any(file.endswith(f"/{name}") for file in files)} == set()
+
+
 def test_scripts_of_the_gallery_are_short_and_say_what_they_do():
     found = gallery.scripts()
     assert len(found) >= 6
