@@ -54,6 +54,6 @@ assert np.max(np.abs(fit.jac)) < 1e-4
 plt.figure(figsize=(7, 3.2), layout="constrained")
 plt.plot(np.arange(1900, 1921), seen, "o", label=["hare", "lynx"])
 plt.plot(np.arange(1900, 1921), populations(fit.x, 21, 100), "k", lw=1)
-plt.ylabel("thousands of pelts")
+plt.gca().set(ylabel="thousands of pelts", xticks=range(1900, 1921, 5))
 plt.legend()
 plt.savefig("lynx_and_hare.svg")

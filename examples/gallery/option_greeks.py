@@ -53,5 +53,6 @@ american = np.array([greeks(s, *market[1:], STRIKE, STEPS, True) for s in spots]
 figure, panels = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 for panel, name, values in zip(panels, ("delta", "rho", "vega"), american.T, strict=False):
     panel.plot(spots, values)
-    panel.set_title(f"{name} of the American put by spot")
+    panel.set_title(name)
+figure.suptitle("American put, by the price of the share")
 figure.savefig("option_greeks.svg")
