@@ -20,7 +20,7 @@ TOO_FEW = "a checkpointed loop needs at least one snapshot: slots must be at lea
 
 @register_jitable
 def checkpointed(iterations: range, slots: int) -> range:
-    """A range whose loop, once differentiated, keeps at most `slots` snapshots of what its iterations hand on.
+    """A range whose loop, once differentiated, keeps at most `slots` snapshots of its loop-carried values.
 
     iterations    the range that a `for` runs over; such a loop has no `break` and no `return`
     slots    snapshots held at once, at least 1; memory is `slots` times the numbers and arrays that the

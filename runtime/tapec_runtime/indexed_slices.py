@@ -45,10 +45,12 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> Any:
+        """NumPy's dtype of the rows."""
         return self.values.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of the array that it stands for."""
         return self.dense_shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -124,18 +124,22 @@ class Variable(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The extents of the value, which never change."""
         return self._value.shape
 
     @property
     def dtype(self) -> Any:
+        """NumPy's dtype of the value, which never changes."""
         return self._value.dtype
 
     @property
     def ndim(self) -> int:
+        """The rank of the value."""
         return self._value.ndim
 
     @property
     def size(self) -> int:
+        """How many numbers the value has."""
         return self._value.size
 
     def assign(self, value: Any) -> Variable:

@@ -1,0 +1,1 @@
+"""The documentation site: pages, gallery and examples as static files."""
