@@ -61,7 +61,7 @@ _UNROLLED = 4000
 @compiling
 def plan_for(frame: types.FrameType, tape: Any) -> Found:
     """A plan that fits the frame's state, the leaves, and the live lists; lowers the block if there is none."""
-    if tape.known_values():
+    if tape.known_values() or tape.watched_variables():
         # entered again: what it tracks is part of the program
         return lower_block(frame, tape)
     # another thread may have been here
@@ -152,6 +152,8 @@ def _attempt(
     ev.prepare = prepare if tape.options.fast else None
     ev.decider = Decisions(ev, live) if shared.decide else None
     region = TapeRegion(tape.persistent, tape.automatic, type(tape))
+    # those of earlier blocks stay watched, whatever they were or are assigned
+    region.variables.update((id(variable), None) for variable in tape.watched_variables())
     live.tapes[id(tape)] = live.own = region
     region.native = True
     live.meet_again()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.values import NONE, Complex, Dct, Func, Instance, Items, Lst, Static, Sym, Tup, Value, describe
 from tapec.options import Keywords
-from tapec.syntax.core import Block, Name, Store, reads, walk, writes, written_in
+from tapec.syntax.core import Assign, Block, Name, Op, Store, reads, walk, writes, written_in
 from tapec.tape.branch_connectivity import depends_on_the_way, straightened
 from tapec.tape.class_lookup import check_constructor
 from tapec.tape.derive import GradientRequest, connections
@@ -128,7 +129,25 @@ class TapeRegion:
         for stmt in walk(inside):
             if isinstance(stmt, Store) and not ev.roots.get(stmt.array, frozenset()) <= defined:
                 ev.fail(LoweringError, "an array is written in place while recording is stopped", node)
+        for name in _chosen(inside, defined):
+            known = name in self.watched or self._is_of_variable(ev, name)
+            if known or (ev.types[name].is_float and self._is_tracked(ev, name, node)):
+                ev.fail(
+                    LoweringError,
+                    "a branch or loop chooses a recorded value while recording is stopped",
+                    node,
+                    reason="behind it, one way leaves the recorded value, and another a constant",
+                    hint="choose it before recording is stopped",
+                )
         self.stop(ev, defined - set(self.watched), node)
+
+    def _is_of_variable(self, ev: Evaluator, name: str) -> bool:
+        """Whether a value is that of a variable whose reads are recorded."""
+        versions = ev.live.versions.values() if isinstance(ev.live, LiveObjects) else ()
+        return any(name in names and self._records(variable) for variable, names in versions)
+
+    def _records(self, variable: Variable) -> bool:
+        return self.automatic and variable.trainable or id(variable) in self.variables
 
     def __tapec_exit__(self, ev: Evaluator, node: Any) -> None:
         self.finish(ev)
@@ -150,7 +169,7 @@ class TapeRegion:
 
     def read(self, variable: Variable, current: Sym | Complex) -> None:
         """A variable was read: watched if it is trainable, or if the block has watched it, whatever it is assigned."""
-        if not self.recording or not (self.automatic and variable.trainable or id(variable) in self.variables):
+        if not self.recording or not self._records(variable):
             return
         self.variables[id(variable)] = None
         for part in parts(current):
@@ -374,6 +393,19 @@ class _Bound:
                 raise Ended(region)
             return NONE
         return answer(region, self.name, ev, args, kwargs, node)
+
+
+def _chosen(block: Block, defined: set[str]) -> list[str]:
+    """The values from before a block that a branch or loop in it may leave under another name."""
+    counts = Counter(name for stmt in walk(block) for name in writes(stmt))
+    found: dict[str, None] = {}
+    for stmt in walk(block):
+        match stmt:
+            case Assign(target=target, value=Name(id=name)) if counts[target] > 1 and name not in defined:
+                found[name] = None
+            case Assign(value=Op(fn="ifelse", args=(_, *sides))):
+                found.update({side.id: None for side in sides if isinstance(side, Name) and side.id not in defined})
+    return [*found]
 
 
 class _Stop:

@@ -31,6 +31,8 @@ GUARDS = frozenset(
         "f'`{fn}` has no derivative with respect to a number'",
         "f'the derivative needs `{expr.fn}` of ({kinds})'",
         "f'the list `{key.label}` holds different types after each branch'",
+        # then the block is read once more, with its branches decided
+        "'a branch or loop chooses a recorded value while recording is stopped'",
         # then the function is lowered without packed lists
         "'a slice of a packed list with such bounds'",
         "'a list holds elements of different types'",

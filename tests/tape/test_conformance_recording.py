@@ -267,6 +267,44 @@ def test_stop_recording_in_a_branch_and_in_a_loop():
     assert tape.gradient(y, x) == 8.0
 
 
+@pytest.mark.parametrize("flag", [0.3, 0.0])
+def test_what_is_chosen_in_a_pause_is_what_it_was_before(flag: float):
+    x, b, s, v = constant(2.0), constant(flag), constant(0.1), Variable(2.0)
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+        with tape.stop_recording():
+            c = x if b > 0.1 else s * 0.7
+            if b > 0.1:
+                d = y
+            else:
+                d = y * 0.5
+            e = v if b > 0.1 else s * 0.7
+        of_source, of_value, of_variable = c * 1.0, d * 1.0, e * 1.0
+    recorded = flag > 0.1
+    assert tape.gradient(of_source, x) == (1.0 if recorded else None)
+    assert tape.gradient(of_value, x) == (4.0 if recorded else None)
+    assert tape.gradient(of_variable, v) == (1.0 if recorded else None)
+
+
+@pytest.mark.parametrize("trainable", [True, False])
+def test_a_watched_variable_stays_watched_in_later_blocks(trainable: bool):
+    v, w = Variable(2.0, trainable=trainable), Variable(3.0)
+    with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+        tape.watch([v])
+        v.assign(5.0)
+    v.assign(4.0)
+    for _ in range(2):
+        with tape:
+            v.assign_add(w * 0.0)
+            y = v * v * w
+        assert tape.gradient(y, [v, w]) == [24.0, None]
+    with tape:
+        tape.reset()
+        y = v * v
+    assert tape.gradient(y, v) is None
+
+
 def test_stop_recording_outside_the_context():
     tape = GradientTape()
     with pytest.raises(RuntimeError):
