@@ -30,6 +30,8 @@ class Options:
     cache   whether what is compiled is kept on disk
     memory  bytes that a gradient may keep for its reverse sweep; loops that would keep more are checkpointed
     parallel  whether loops whose iterations can run in any order run on threads
+    debug   "nan": the first value that is not finite raises NonFiniteValue with the user's line, in either sweep; the
+            level is 1 at most, and nothing runs on threads
     progress  whether a compilation that takes long says so on a terminal; not part of the cache key
     strong_zero  whether an adjoint of zero contributes zero where a partial derivative is infinite, too: 0 * inf is 0
     """
@@ -44,6 +46,7 @@ class Options:
     parallel: bool = False
     strong_zero: bool = True
     progress: bool = True
+    debug: str | None = None
 
     def with_checks(self, asked: bool) -> Options:
         """The options for a program of which a part is compiled with checks of bounds, if that is `asked`."""
@@ -57,7 +60,7 @@ class Options:
     @property
     def threads(self) -> bool:
         """Whether loops may run on threads: from those no IndexError comes out."""
-        return self.parallel and self.level > 0 and not self.boundscheck
+        return self.parallel and self.level > 0 and not self.boundscheck and self.debug is None
 
     @property
     def flags(self) -> dict[str, Any]:
@@ -103,6 +106,7 @@ class Keywords(TypedDict, total=False):
     parallel: bool
     strong_zero: bool
     progress: bool
+    debug: Literal["nan"] | None
 
 
 def chosen(keywords: Keywords) -> Options:
@@ -128,7 +132,13 @@ def chosen(keywords: Keywords) -> Options:
         switches[name] = value
     if switches["strict"]:
         math = "libm"
-    return Options(level=level, math=math, memory=_bytes(keywords.get("memory")), **switches)
+    debug = keywords.get("debug")
+    if debug not in (None, "nan"):
+        raise UsageError(f'debug must be "nan" or None, not {debug!r}')
+    if debug:
+        # a value is tested where the source computes it
+        level = min(level, 1)
+    return Options(level=level, math=math, debug=debug, memory=_bytes(keywords.get("memory")), **switches)
 
 
 def no_limit(options: Options, what: str) -> Options:

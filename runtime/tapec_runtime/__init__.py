@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tapec_runtime.index_errors import IndexOutOfRange
+from tapec_runtime.non_finite import NonFiniteValue
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ __all__ = [
     "AliasedElements",
     "AliasedInside",
     "IndexOutOfRange",
+    "NonFiniteValue",
     "OtherVersion",
     "UnconnectedGradients",
     "Variable",

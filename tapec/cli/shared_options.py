@@ -111,6 +111,7 @@ _COMPILING = in_order(
         default=True,
         help="Whether an adjoint of zero contributes zero where a derivative is infinite.",
     ),
+    click.option("--debug", type=click.Choice(["nan"]), help="Raise where the first nan or infinite value appears."),
 )
 
 

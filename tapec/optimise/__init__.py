@@ -34,6 +34,7 @@ from tapec.optimise.shapes.versions import Equal, Version, Versions, alone, eith
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.exit_blocks import move_exits_behind_loops
 from tapec.optimise.simplify.index_tests import add_index_tests
+from tapec.optimise.simplify.non_finite_tests import add_non_finite_tests
 from tapec.optimise.simplify.stack_layouts import join_stack_layouts
 from tapec.optimise.vectors.first_values_in_threads import initialise_in_threads
 from tapec.optimise.vectors.hidden_sizes import hide_sizes
@@ -131,6 +132,8 @@ def tidy(
     """
     if options.level == 0:
         function = add_index_tests(_run((drop_dead_code,), function, constants))
+        if options.debug:
+            function = add_non_finite_tests(function)
         return move_exits_behind_loops(join_stack_layouts(function))
     if forms is None:
         function = _as_fast(function, constants, options, listener, shapes)
@@ -141,6 +144,8 @@ def tidy(
         alone = forms is None or varying_extents(function) is None
         function = hide_sizes(function) if alone else sequential(function)
     function = add_index_tests(function)
+    if options.debug:
+        function = add_non_finite_tests(function)
     function = join_stack_layouts(_run(READABLE, join_stack_layouts(function), constants, listener))
     return move_exits_behind_loops(initialise_in_threads(function) if has_threads(function) else function)
 

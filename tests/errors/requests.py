@@ -206,6 +206,11 @@ def wrong_math():
 
 
 @misuse
+def wrong_debug():
+    tapec.grad(square, debug="inf")
+
+
+@misuse
 def strict_by_number():
     tapec.grad(square, strict=1)
 
