@@ -12,6 +12,7 @@ from tapec.check import check_grads
 from tapec.explanation import explain
 from tapec.functions import custom_gradient, function, opaque, register
 from tapec.gradient_tape import GradientTape
+from tapec.implicit import fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from tapec.products import jvp, vjp
 from tapec.version import __version__ as __version__
@@ -34,12 +35,14 @@ __all__ = [
     "custom_gradient",
     "emit",
     "explain",
+    "fixed_point",
     "float32",
     "float64",
     "function",
     "grad",
     "hessian",
     "hvp",
+    "implicit_root",
     "int32",
     "int64",
     "jacfwd",

@@ -33,6 +33,7 @@ SUBJECTS = (
     ("Gradients", "grad value_and_grad check_grads"),
     ("Directions and pullbacks", "jvp vjp"),
     ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp"),
+    ("Solutions", "implicit_root fixed_point"),
     ("Generated source", "emit explain"),
     ("Memory", "checkpointed"),
     ("Tapes", "GradientTape Variable constant function IndexedSlices UnconnectedGradients"),

@@ -206,6 +206,31 @@ def wrong_math():
 
 
 @misuse
+def implicit_root_of_nothing():
+    tapec.implicit_root(square, 1.0)
+
+
+@misuse
+def implicit_root_to_no_order():
+    tapec.implicit_root(lambda x, a: x - a, square, order=0)
+
+
+@misuse
+def implicit_root_without_parameters():
+    tapec.implicit_root(square, square)
+
+
+@misuse
+def implicit_root_by_no_parameter():
+    tapec.implicit_root(lambda x, a: x - a, square, wrt=1)
+
+
+@misuse
+def fixed_point_of_nothing():
+    tapec.fixed_point(1.0, square)
+
+
+@misuse
 def wrong_debug():
     tapec.grad(square, debug="inf")
 
