@@ -40,7 +40,10 @@ def subscripts_of(index: Value) -> tuple[Value, ...]:
 
 
 def expanded(ev: Evaluator, owner: Sym | Complex, index: Value, node: Any) -> tuple[Value, ...]:
-    """The subscripts with `...` replaced by full slices, one per axis they cover."""
+    """The subscripts with `...` replaced by full slices, one per axis they cover.
+
+    One that covers no axis stays where it stands between subscripts of which some are arrays: it keeps them apart.
+    """
     assert isinstance(owner.type, Array)
     subs = tuple(ev.materialise(sub) if isinstance(sub, Lazy) else sub for sub in subscripts_of(index))
     subs = tuple(ev.as_array(sub, node) if isinstance(sub, Tup | Lst) else sub for sub in subs)
@@ -51,9 +54,12 @@ def expanded(ev: Evaluator, owner: Sym | Complex, index: Value, node: Any) -> tu
     if missing < 0:
         ev.fail(TypeMismatch, f"{covered} subscripts for an array of rank {owner.type.ndim}", node)
     out: list[Value] = []
-    for sub in subs:
+    for place, sub in enumerate(subs):
         if _is_ellipsis(sub):
-            out += [Slice(None, None, None)] * missing
+            beside = subs[:place], subs[place + 1 :]
+            sides = [any(is_advanced(one) or is_scalar(one) for one in part) for part in beside]
+            apart = not missing and all(sides) and any(map(is_advanced, subs))
+            out += [sub] if apart else [Slice(None, None, None)] * missing
             missing = 0
         else:
             out.append(sub)
@@ -251,6 +257,8 @@ def advanced(
     basic: list[Value] = []
     axes: list[int] = []
     for sub in subs:
+        if _is_ellipsis(sub):
+            continue
         width = _axes(sub) if is_advanced(sub) else 0
         before = sum(not is_scalar(one) for one in basic)
         axes += range(before, before + width)

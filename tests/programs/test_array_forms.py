@@ -170,6 +170,13 @@ def stores_through_index_arrays_apart(a, i, j):
     return weighted(b)
 
 
+@cases(*PAIRS)
+def index_arrays_that_an_ellipsis_keeps_apart(a, i, j):
+    b = a * 1.0
+    b[:, i, ..., j] *= a[1, 0, 0]
+    return weighted(a[:, i, ..., j]) + weighted(a[i, ..., 0, j]) + weighted(a[0, ..., i, j]) + weighted(b)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", cases, ids=str)
 def test_array_forms(case: Case):
