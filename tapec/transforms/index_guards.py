@@ -46,7 +46,7 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.linear import Sum
-from tapec.syntax.types import INT64
+from tapec.syntax.types import INT64, Array
 from tapec.transforms.emitter import Emitter
 
 ERROR = "tapec_runtime.IndexOutOfRange"
@@ -71,7 +71,7 @@ def with_guards(function: Function, sources: Iterable[str], targets: set[str], r
     axes: dict[int, tuple[int, ...]] = {}
     tested = _stored(function, reads)
     for stmt, array, subs in accesses(function):
-        if not _is_asked(stmt):
+        if not _is_asked(stmt) or not isinstance(function.types[array], Array):
             continue
         is_written = array in active or stmt.key in tested
         for axis, sub in enumerate(subs):

@@ -101,6 +101,7 @@ REFERENCES: dict[str, tuple[Callable[..., Any], list[Point]]] = {
     "x if c else z": (lambda c, x, z: x if c else z, [{"c": c, "x": 0.3, "z": 0.7} for c in (True, False)]),
     "nan_to_num(x)": (lambda x: x, ALL),
     "known(x, z)": (lambda x, z: z, PAIRS),
+    "strong(x, z)": (lambda x, z: x * z, PAIRS),
     "nextafter(x, z)": (lambda x, z: x, PAIRS),
     "cast.float64(x)": (lambda x: x, ALL),
     "erf(x)": (mp.erf, ALL),

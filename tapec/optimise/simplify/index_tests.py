@@ -55,6 +55,9 @@ def add_index_tests(function: Function, _constants: frozenset[str] = frozenset()
         if stmt.span is not None and stmt.span.tested and not is_adjoint(array)
     }
     for stmt, array, subs in accesses(function):
+        if not isinstance(function.types[array], Array):
+            # a list by now, which tells by itself
+            continue
         if is_open(stmt) or _is_left(stmt, array, kept):
             worker.access(stmt, array, subs)
     tests = worker.guards.statements(worker.emitter)
