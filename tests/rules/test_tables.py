@@ -118,7 +118,7 @@ def numba_type(expr: Expr, names: dict[str, Scalar]) -> Scalar:
         return BOOL
     if expr.fn == "ifelse":
         return FLOAT64 if FLOAT64 in args[1:] else args[1]
-    found = result_type(callable_of(expr.fn), tuple(args))
+    found = result_type(callable_of("*" if expr.fn == "strong" else expr.fn), tuple(args))
     assert found is not None, f"Numba refuses {show(expr)} for {args}"
     return {"bool": BOOL, "int64": INT64, "int32": INT64}.get(str(found), FLOAT64)
 
