@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from tapec.api import grad
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
-from tapec.functions import opaque
+from tapec.functions import custom_gradient, opaque
+from tapec.jacobians import jacfwd
 from tapec.products import plain_function
 from tapec_runtime.variables import Variable
 
@@ -101,8 +103,6 @@ def _differentiable(
     residual: Callable[..., Any], below: Any, names: list[str], chosen: tuple[int, ...], level: int
 ) -> Any:
     """The solution with a gradient, whose own derivatives are those of `below`, the solution of one order less."""
-    from tapec import custom_gradient
-
     listed = ", ".join(names)
     # the solver's result itself is enough where nothing differentiates the gradient
     again = "x" if level == 0 else f"below({listed})"
@@ -118,10 +118,10 @@ def _differentiable(
         f"    def pullback(x_bar):\n"
         f"        y = {again}\n"
         f"        if np.ndim(y) == 0:\n"
-        f"            weight = x_bar / tapec.grad(residual)(y, {listed})\n"
+        f"            weight = x_bar / grad(residual)(y, {listed})\n"
         f"        else:\n"
-        f"            weight = np.linalg.solve(tapec.jacfwd(residual)(y, {listed}).T, x_bar)\n"
-        f"        adjoints = tapec.grad(weighted, wrt={tuple(k + 1 for k in chosen)})(y, {listed}, weight)\n"
+        f"            weight = np.linalg.solve(jacfwd(residual)(y, {listed}).T, x_bar)\n"
+        f"        adjoints = grad(weighted, wrt={tuple(k + 1 for k in chosen)})(y, {listed}, weight)\n"
         f"        return {adjoints if len(names) > 1 else 'adjoints[0]'}\n"
         f"\n"
         f"    return x, pullback\n"
@@ -131,11 +131,9 @@ def _differentiable(
 
 def _defined(text: str, name: str, **values: Any) -> Any:
     """A function of a text, with source."""
-    import tapec
-
     file = f"<tapec implicit {next(_serial)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space: dict[str, Any] = {**values, "np": np, "tapec": tapec, "__name__": __name__}
+    space: dict[str, Any] = {**values, "np": np, "grad": grad, "jacfwd": jacfwd, "__name__": __name__}
     exec(compile(text, file, "exec"), space)
     return space[name]
 

@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("build",),
     (
         *("api", "bound", "captured", "check", "explanation", "functions", "gradient_tape", "jacobians"),
-        *("loading", "products", "signatures", "structure"),
+        *("implicit", "loading", "products", "signatures", "structure"),
     ),
     ("tape",),
     ("pipeline", "results"),
