@@ -6,8 +6,6 @@ Derivatives, 2nd ed., chapter 15; Christianson, Reverse accumulation and attract
 
 from __future__ import annotations
 
-import itertools
-import linecache
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from tapec.api import grad
+from tapec.backend.carrier import from_text
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.functions import custom_gradient, opaque
 from tapec.jacobians import jacfwd
 from tapec.products import plain_function
 from tapec_runtime.variables import Variable
-
-_serial = itertools.count(1)
 
 
 def implicit_root(
@@ -89,7 +86,7 @@ def fixed_point(
     names = [*parameters(plain_function(step))]
     listed = ", ".join(names)
     text = f"def residual({listed}):\n    return {names[0]} - step({listed})\n"
-    return implicit_root(_defined(text, "residual", step=step), solver, wrt, order)
+    return implicit_root(from_text("residual", text, {"step": step, "__name__": __name__}), solver, wrt, order)
 
 
 def _positions(wrt: int | tuple[int, ...] | None, count: int) -> tuple[int, ...]:
@@ -126,16 +123,8 @@ def _differentiable(
         f"\n"
         f"    return x, pullback\n"
     )
-    return custom_gradient(_defined(text, "root", residual=residual, below=below))
-
-
-def _defined(text: str, name: str, **values: Any) -> Any:
-    """A function of a text, with source."""
-    file = f"<tapec implicit {next(_serial)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space: dict[str, Any] = {**values, "np": np, "grad": grad, "jacfwd": jacfwd, "__name__": __name__}
-    exec(compile(text, file, "exec"), space)
-    return space[name]
+    values = {"residual": residual, "below": below, "np": np, "grad": grad, "jacfwd": jacfwd, "__name__": __name__}
+    return custom_gradient(from_text("root", text, values))
 
 
 class _Remembering:

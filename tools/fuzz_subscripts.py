@@ -181,7 +181,7 @@ class _ArrayWriter:
         lines = ["import numpy as np", "", "", "def f(x, v, w, i, j, k, m, n):", *("    " + line for line in body)]
         return "\n".join([*lines, ""])
 
-    def arguments(self, f: Callable[..., Any]) -> list[tuple[Any, ...]]:
+    def arguments(self) -> list[tuple[Any, ...]]:
         """Arguments of other extents for each call; some do not fit."""
         found: list[tuple[Any, ...]] = []
         draw = np.random.default_rng(self.random.randint(0, 2**30))
@@ -285,7 +285,6 @@ def check(f: Callable[..., Any], calls: list[tuple[Any, ...]], counts: Counter[s
 def checked(seed: int, folder: Path, counts: Counter[str], grammar: str = "elements") -> str:
     """The same for the program of a seed."""
     path = folder / f"{grammar}_{seed}.py"
-    writer = _ArrayWriter(seed)
     path.write_text(program(seed, grammar))
     specification = importlib.util.spec_from_file_location(path.stem, path)
     assert specification is not None and specification.loader is not None
@@ -293,7 +292,7 @@ def checked(seed: int, folder: Path, counts: Counter[str], grammar: str = "eleme
     specification.loader.exec_module(module)
     try:
         if grammar == "arrays":
-            return check_linear(module.f, writer.arguments(module.f), counts)
+            return check_linear(module.f, _ArrayWriter(seed).arguments(), counts)
         return check(module.f, arguments(seed), counts)
     except tapec.errors.TapecError as error:
         if error.span is None:

@@ -40,11 +40,14 @@ def take_along_axis(arr, indices, axis=-1):
     rest = np.broadcast_shapes(
         arr.shape[:place] + (1,) + arr.shape[place + 1 :], indices.shape[:place] + (1,) + indices.shape[place + 1 :]
     )
-    everywhere = np.broadcast_to(arr, rest[:place] + (arr.shape[place],) + rest[place + 1 :])
-    chosen = np.broadcast_to(indices, rest[:place] + (indices.shape[place],) + rest[place + 1 :])
-    out = np.empty(chosen.shape, arr.dtype)
-    for i in np.ndindex(chosen.shape):
-        out[i] = everywhere[i[:place] + (chosen[i],) + i[place + 1 :]]
+    out = np.empty(rest[:place] + (indices.shape[place],) + rest[place + 1 :], arr.dtype)
+    for i in np.ndindex(out.shape):
+        here: tuple[Any, ...] = ()
+        there: tuple[Any, ...] = ()
+        for k in AXES[: arr.ndim]:
+            here = here + (i[k] if k == place or indices.shape[k] > 1 else 0,)
+            there = there + (i[k] if arr.shape[k] > 1 else 0,)
+        out[i] = arr[there[:place] + (indices[here],) + there[place + 1 :]]
     return out
 
 

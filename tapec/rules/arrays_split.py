@@ -23,10 +23,6 @@ def _at(ary, places, axis):
     return parts
 
 
-def _is_places(indices_or_sections):
-    return isinstance(indices_or_sections, (tuple, list)) or np.ndim(indices_or_sections) == 1
-
-
 def _even(ary, sections, axis):
     if sections < 1 or sections > len(AXES):
         raise ValueError("the number of sections must be from 1 to 32")
@@ -45,7 +41,7 @@ def array_split(ary, indices_or_sections, axis=0):
     """Views on parts of nearly equal length, or between given places."""
     ary = np.asarray(ary)
     place = within(axis, ary.ndim)
-    if _is_places(indices_or_sections):
+    if isinstance(indices_or_sections, (tuple, list)):
         return _at(ary, indices_or_sections, place)
     return _even(ary, indices_or_sections, place)
 
@@ -54,7 +50,7 @@ def split(ary, indices_or_sections, axis=0):
     """Views on parts of equal length, or between given places."""
     ary = np.asarray(ary)
     place = within(axis, ary.ndim)
-    if _is_places(indices_or_sections):
+    if isinstance(indices_or_sections, (tuple, list)):
         return _at(ary, indices_or_sections, place)
     if ary.shape[place] % indices_or_sections != 0:
         raise ValueError("array split does not result in an equal division")
