@@ -15,6 +15,7 @@ from tapec.gradient_tape import GradientTape
 from tapec.implicit import fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
 from tapec.products import jvp, vjp
+from tapec.sparse import sparse_hessian, sparse_jacobian
 from tapec.version import __version__ as __version__
 from tapec_runtime.indexed_slices import IndexedSlices
 from tapec_runtime.variables import UnconnectedGradients, Variable, constant, stop_gradient
@@ -51,6 +52,8 @@ __all__ = [
     "jvp",
     "opaque",
     "register",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "value_and_grad",
     "vjp",

@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("build",),
     (
         *("api", "bound", "captured", "check", "explanation", "functions", "gradient_tape", "jacobians"),
-        *("implicit", "loading", "products", "signatures", "structure"),
+        *("implicit", "loading", "products", "signatures", "sparse", "sparsity_pattern", "structure"),
     ),
     ("tape",),
     ("pipeline", "results"),

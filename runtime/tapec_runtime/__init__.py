@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
+    from tapec_runtime.index_sets import noted, noted_all, union, union_of
     from tapec_runtime.looked_up_places import lie_behind
     from tapec_runtime.matrix_products import product, product_in_rows
     from tapec_runtime.opaque_numbers import opaque
@@ -72,6 +73,8 @@ __all__ = [
     "meet",
     "minimum",
     "next_checkpoint",
+    "noted",
+    "noted_all",
     "opaque",
     "overlap",
     "overlaps_itself",
@@ -91,6 +94,8 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
+    "union",
+    "union_of",
     "wide_vectors",
 ]
 
@@ -123,6 +128,8 @@ _LAZY = {
     "meet": "aliasing",
     "minimum": "extremes",
     "next_checkpoint": "checkpoints",
+    "noted": "index_sets",
+    "noted_all": "index_sets",
     "opaque": "opaque_numbers",
     "overlap": "aliasing",
     "overlaps_itself": "aliasing",
@@ -142,6 +149,8 @@ _LAZY = {
     "solved_transposed": "factorisations",
     "tan": "trigonometric",
     "tanh": "hyperbolic",
+    "union": "index_sets",
+    "union_of": "index_sets",
     "wide_vectors": "widths",
 }
 

@@ -1,0 +1,311 @@
+"""Sparse Jacobians and Hessians, whose patterns are found from the program.
+
+The pattern comes from a generated program that carries sets of sources along; columns that share no row are computed
+together, in runs of a second generated program.  Both are made at the first call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from tapec.backend.description import docstring, shown
+from tapec.bound import Bound, unbound
+from tapec.callables import Sources
+from tapec.captured import by_what_is_held
+from tapec.errors import NotDifferentiable, UsageError
+from tapec.frontend.source import parameters
+from tapec.on_demand import CALLS, load
+from tapec.options import Keywords, Options, chosen, no_limit
+from tapec.products import _flat, _new_seeded, _plain, _shared, plain_function
+from tapec_runtime import variables
+
+if TYPE_CHECKING:
+    from tapec.sparsity_pattern import Pattern
+
+# how many times more room there is for sets where there was not enough, and room beside that for each source
+_MORE, _FIRST = 4, 1024
+# a pattern that serves for several ways through a program has at most that many times the elements of the last one
+_WIDER = 2
+
+
+def sparse_jacobian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+    """The Jacobian of a function as a sparse matrix, whose pattern is found from the program.
+
+    f        as for `jacobian`: a function that returns a float, a float array, or tuples of those
+    wrt      position or name of a parameter, or a tuple of those
+    options  as for `grad`, but for memory
+    returns  a function of the same arguments: a `scipy.sparse.csr_array` of shape (m, n), float32 if all sources are,
+             else float64.  Its rows are the elements of the results, one result after the other, each by rows; its
+             columns those of the sources.  See `SparseDerivative`
+    raises   UsageError  without SciPy;  TapecError (see tapec.errors)  as `jacobian`
+
+    An element is in the pattern if the result may depend on the source by a derivative, for all numbers for which the
+    function takes the same branches and subscripts.  Where a call takes others, the pattern is found anew.  Columns
+    that share no row are computed in one run (Curtis, Powell & Reid 1974), long rows in reverse mode.
+
+    >>> import numpy as np
+    >>> def differences(x):
+    ...     return x[1:] ** 2 - x[:-1]
+    >>> jacobian = sparse_jacobian(differences)
+    >>> jacobian(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[-1.,  4.,  0.],
+           [ 0., -1.,  6.]])
+    """
+    return _made(f, wrt, "sparse_jacobian", chosen(options))
+
+
+def sparse_hessian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+    """The Hessian of a function as a sparse matrix, whose pattern is found from the program.
+
+    f        as for `grad`: a function that returns one float
+    wrt      position or name of a parameter, or a tuple of those
+    options  as for `grad`, but for memory
+    returns  a function of the same arguments: a `scipy.sparse.csr_array` of shape (n, n), whose rows and columns are
+             the elements of the sources, one after the other, each by rows.  See `SparseDerivative`
+    raises   UsageError  without SciPy;  TapecError (see tapec.errors)  as `hessian`
+
+    The pattern is that of the Jacobian of the generated gradient, found as for `sparse_jacobian`; columns are computed
+    together by a star colouring (Gebremedhin, Manne & Pothen 2005), in forward over reverse mode.
+
+    >>> import numpy as np
+    >>> def chain(x):
+    ...     return np.sum((x[1:] - x[:-1]) ** 4)
+    >>> sparse_hessian(chain)(np.array([1.0, 2.0, 4.0])).toarray()
+    array([[ 12., -12.,   0.],
+           [-12.,  60., -48.],
+           [  0., -48.,  48.]])
+    """
+    return _made(f, wrt, "sparse_hessian", chosen(options))
+
+
+def _made(f: Any, wrt: Any, kind: str, options: Options) -> Any:
+    if f is None:
+        return functools.partial(_made, wrt=wrt, kind=kind, options=options)
+    return SparseDerivative(f, wrt, kind, no_limit(options, f"tapec.{kind}"))
+
+
+class SparseDerivative:
+    """A sparse Jacobian or Hessian: call it as the function.
+
+    The pattern is kept for arguments of the same shapes.  All matrices of one pattern have the arrays of their indices
+    in common, which are read-only; their values are their own.
+    """
+
+    def __init__(self, f: Any, wrt: Any, kind: str, options: Options) -> None:
+        load(*CALLS)
+        bound = unbound(f)
+        function = plain_function(bound.function)
+        wrt = tuple(wrt) if isinstance(wrt, list) else wrt
+        self._f, self._wrt, self.kind, self._options = f, wrt, kind, options
+        by = bound.wrt(wrt, parameters(function))
+        self._shown = shown(function, kind, by)
+        self.__name__, self.__doc__ = function.__name__, docstring(function, kind, by)
+        self.__qualname__, self.__module__, self.__wrapped__ = function.__qualname__, function.__module__, f
+        self._functions: dict[Any, _Programs] = {}
+        self._strict: SparseDerivative | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The matrix at these arguments."""
+        return self._of(args, kwargs, None)
+
+    def fill(self, matrix: Any, *args: Any, **kwargs: Any) -> Any:
+        """Write the values at other arguments into a matrix that a call has returned.
+
+        returns  the matrix
+        raises   UsageError  if the function now takes other branches or subscripts, so that the pattern is another one
+        """
+        return self._of(args, kwargs, matrix)
+
+    def source(self) -> str:
+        """The generated source of all programs so far."""
+        texts = [one.source() for known in self._functions.values() for one in known.made.values()]
+        return "\n\n".join(filter(None, texts))
+
+    def _of(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
+        return by_what_is_held(self._f, self.kind, lambda bound: self._evaluated(bound, args, kwargs, into))
+
+    def _evaluated(self, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
+        known = self._functions.get(bound.function)
+        if known is None:
+            function = _shared(plain_function(bound.function))
+            known = self._functions[bound.function] = _Programs(function, self.kind, self._options)
+        names = known.names
+        if kwargs or not bound.is_free or len(args) != len(names):
+            args = bound.arguments(names, args, kwargs)
+        call = _Call(known, bound.wrt(self._wrt, names), args)
+        values, pattern = call.values(into)
+        if values is None:
+            return self._strictly()._of(args, {}, into)
+        from tapec.sparsity_pattern import matrix
+
+        return matrix(pattern, values) if into is None else into
+
+    def _strictly(self) -> SparseDerivative:
+        """The derivative whose programs round alike, so that they decide alike."""
+        if self._strict is None:
+            from dataclasses import replace
+
+            self._strict = SparseDerivative(
+                self._f, self._wrt, self.kind, replace(self._options, strict=True, math="libm")
+            )
+        return self._strict
+
+    def __reduce__(self) -> Any:
+        from tapec.backend.derivative_base import reduced
+
+        return reduced(self, (_made, self._f, self._wrt, self.kind, self._options))
+
+    def __repr__(self) -> str:
+        return self._shown
+
+
+class _Programs:
+    """The programs of a function, and the patterns that were found for shapes of arguments."""
+
+    def __init__(self, function: Any, kind: str, options: Options) -> None:
+        self.function, self.kind, self.options = function, kind, options
+        self.names = parameters(function)
+        self.made: dict[Any, Any] = {}
+        self.patterns: dict[Any, Pattern] = {}
+        self.by_rows_alone = False
+
+    def program(self, part: str, wrt: tuple[int, ...], count: int) -> Any:
+        """What computes a part of the derivative: sparsity, columns or rows."""
+        key = part, wrt, count
+        if key not in self.made:
+            kind = f"hessian_{part}" if self.kind == "sparse_hessian" else part
+            seeds = 1 if part == "sparsity" else 2
+            self.made[key] = _new_seeded(self.function, kind, wrt, count, seeds, self.options)
+        return self.made[key]
+
+
+class _Call:
+    """One call of a sparse derivative."""
+
+    def __init__(self, programs: _Programs, wrt: Any, args: tuple[Any, ...]) -> None:
+        from tapec.backend.program import resolve_wrt
+
+        self.programs = programs
+        self.positions = tuple(dict.fromkeys(resolve_wrt(programs.function, wrt)[0]))
+        self.primals = _plain(programs.function, variables.plain(tuple(args)))
+        if self.positions and max(self.positions) >= len(self.primals):
+            raise UsageError(
+                f"`{programs.function.__name__}` was called without argument {max(self.positions)}"
+            )
+        leaves = [leaf for k in self.positions for leaf in _flat(self.primals[k]) if leaf is not None]
+        self.count = sum(np.size(leaf) for leaf in leaves)
+        single = bool(leaves) and all(getattr(leaf, "dtype", None) == np.float32 for leaf in leaves)
+        self.dtype = np.float32 if single else np.float64
+        self.key = self.positions, tuple(map(_kind_of, _flat(self.primals)))
+
+    def run(self, part: str, *given: Any) -> Any:
+        return self.programs.program(part, self.positions, len(self.primals))(*self.primals, *given)
+
+    def values(self, into: Any) -> tuple[Any, Pattern | None]:
+        """The values and their pattern; no values where rounding leads the programs to different decisions."""
+        from tapec_runtime.colourings import gathered
+
+        known = self.programs.patterns
+        pattern = known.get(self.key) or self.found()
+        known[self.key] = pattern
+        whole = self.products(pattern)
+        if whole is None:
+            pattern = known[self.key] = self.renewed(known[self.key])
+            whole = self.products(pattern)
+            if whole is None:
+                if self.programs.options.strict:
+                    raise UsageError(
+                        f"`{self.programs.function.__name__}` takes another way through its program at each run",
+                        hint="what it decides has to follow from its arguments alone",
+                    )
+                return None, None
+            pattern = known[self.key]
+        values = self.target(pattern, into)
+        gathered(whole, pattern.places, values)
+        pattern.spare.append(whole)
+        return values, pattern
+
+    def products(self, pattern: Pattern) -> Any:
+        """What the runs for a pattern compute; None where they take another way than the pattern is for."""
+        whole, by_columns, by_rows = pattern.products()
+        of_columns, of_rows = pattern.colours
+        for part, colours, into in (("columns", of_columns, by_columns), ("rows", of_rows, by_rows)):
+            if into.shape[0] == 0:
+                continue
+            try:
+                trace = self.run(part, colours, into)
+            except NotDifferentiable:
+                if self.programs.by_rows_alone or part == "rows" or self.programs.kind == "sparse_hessian":
+                    raise
+                # a custom gradient has no forward mode
+                self.programs.by_rows_alone = True
+                self.programs.patterns.clear()
+                pattern = self.programs.patterns[self.key] = self.found()
+                return self.products(pattern)
+            if trace not in pattern.traces:
+                return None
+        return whole
+
+    def target(self, pattern: Pattern, into: Any) -> Any:
+        """Where the values go."""
+        if into is None:
+            return np.empty(pattern.columns.size, self.dtype)
+        indices, starts = pattern.indices
+        same = into.shape == pattern.shape and _are_equal(into.indices, indices) and _are_equal(into.indptr, starts)
+        if not same or into.data.dtype != self.dtype:
+            raise UsageError(
+                "the matrix has not the pattern that the derivative has at these arguments",
+                hint="call the derivative for a new matrix",
+            )
+        return into.data
+
+    def found(self) -> Pattern:
+        """The pattern at the arguments."""
+        from tapec.sparsity_pattern import Pattern
+        from tapec_runtime.index_sets import elements, is_full, room_for_sets, room_of
+
+        sets = room_for_sets(self.count, 2 * self.count + _FIRST)
+        found, trace = self.run("sparsity", sets)
+        while is_full(sets):
+            sets = room_for_sets(self.count, _MORE * room_of(sets))
+            found, trace = self.run("sparsity", sets)
+        programs = self.programs
+        return Pattern(
+            *elements(sets, found),
+            self.count,
+            frozenset({trace}),
+            programs.kind == "sparse_hessian",
+            programs.by_rows_alone,
+        )
+
+    def renewed(self, before: Pattern) -> Pattern:
+        """The pattern at arguments for which that of others, `before`, does not hold; it holds for both if that pays."""
+        pattern = self.found()
+        if pattern.shape != before.shape:
+            return pattern
+        if before.holds(pattern.starts, pattern.columns):
+            before.traces |= pattern.traces
+            return before
+        both = before.joined(pattern)
+        return both if both.columns.size <= _WIDER * pattern.columns.size else pattern
+
+
+def _kind_of(leaf: Any) -> Any:
+    """What of an argument a pattern belongs to, apart from its numbers."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.shape, leaf.dtype
+    if isinstance(leaf, bool | int | float | complex | np.generic):
+        return type(leaf)
+    try:
+        hash(leaf)
+    except TypeError:
+        return id(leaf)
+    return leaf
+
+
+def _are_equal(first: Any, second: Any) -> bool:
+    return first is second or np.array_equal(first, second)

@@ -1,0 +1,162 @@
+"""A digest of the decisions that a run takes: whether two runs went the same way.
+
+What a sparsity pattern says holds for one way through a program: for its branches, its numbers of iterations, and the
+elements that its subscripts meet.  Extents of arguments fix most of them.  A decision is *dynamic* where it depends on
+the numbers in arguments.  Those that depend on integers among the arguments alone are the same where these are; the
+others are noted, one by one, where they are known:
+
+    k = np.int64(x[i])                              k = np.int64(x[i])
+                                                    trace = tapec_runtime.noted(trace, k)
+    y[k] = y[k] + x[i]                              y[k] = y[k] + x[i]
+
+A choice of one of two numbers is none: the pattern has the elements of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from tapec.analyses.activity import reach
+from tapec.analyses.aliases import ALLOCATIONS, VIEWS, aliases, is_memory
+from tapec.rules.library import PRIMITIVES
+from tapec.syntax.core import (
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Name,
+    Op,
+    Push,
+    Return,
+    Stmt,
+    Store,
+    changed,
+    ends_in_error,
+    map_blocks,
+    names_in,
+    reads,
+    walk,
+    writes,
+)
+from tapec.syntax.types import INT64, Array, Scalar
+from tapec.transforms.emitter import Emitter
+from tapec.transforms.ssa import to_ssa
+
+# the extents of what these give follow from extents, and from subscripts, which are decisions
+_OF_KNOWN_EXTENTS = ALLOCATIONS | VIEWS | {"copy", "pop", "stack"} | PRIMITIVES.keys()
+
+
+def traced(function: Function, constants: frozenset[str] = frozenset()) -> Function:
+    """The function with one more result: a digest of the decisions that depend on the floats among its arguments."""
+    floats = [param for param in function.params if function.types[param].is_float]
+    wanted = _Decisions(function).dynamic(floats)
+    last = function.leaving
+    if not wanted:
+        return replace(function, body=(*function.body[:-1], replace(last, values=(*last.values, Const(0)))))
+    types = dict(function.types)
+    out = Emitter(types, set(types))
+    trace = out.fresh("trace", INT64)
+
+    def noting(block: Block) -> Block:
+        inner = out.child()
+        for stmt in block:
+            if isinstance(stmt, Return):
+                stmt = replace(stmt, values=(*stmt.values, Name(trace)))
+            inner.add(map_blocks(stmt, noting))
+            for name in writes(stmt):
+                if name in wanted and not isinstance(stmt, For):
+                    inner.assign(trace, Op("tapec_runtime.noted", (Name(trace), inner.cast(Name(name), INT64))))
+        return tuple(inner.out)
+
+    body = (Assign(trace, Const(0)), *noting(function.body))
+    return to_ssa(replace(function, body=body, types=types), constants)
+
+
+def trace_of_integers(function: Function, out: Emitter) -> Name | Const:
+    """A digest of the integers and booleans among the arguments of a function that decide anything."""
+    found = _Decisions(function)
+    trace: Name | Const = Const(0)
+    for param in function.params:
+        type_ = function.types[param]
+        if not isinstance(type_, Scalar | Array) or type_.is_float or not found.dynamic([param]):
+            continue
+        if isinstance(type_, Array):
+            value = Op("tapec_runtime.noted_all", (trace, Name(param)))
+        else:
+            value = Op("tapec_runtime.noted", (trace, out.cast(Name(param), INT64)))
+        trace = out.let("trace", value, INT64)
+    return trace
+
+
+class _Decisions:
+    """The names that decide what a function does, and on what they depend."""
+
+    def __init__(self, function: Function) -> None:
+        self.types = function.types
+        self.classes = aliases(function)
+        stmts = list(walk(function.body))
+        self.strange = {self._key(stmt.target) for stmt in stmts if isinstance(stmt, Assign) and self._is_strange(stmt)}
+        self.names = {
+            name
+            for stmt in stmts
+            for name in self._deciding(stmt)
+            if isinstance(self.types.get(name), Scalar) and not self.types[name].is_float
+        }
+        self.edges: dict[str, list[str]] = {}
+        for stmt in stmts:
+            for source, target in self._flows(stmt):
+                self.edges.setdefault(self._key(source), []).append(self._key(target))
+
+    def dynamic(self, roots: Iterable[str]) -> set[str]:
+        """Of the names that decide those that depend on `roots`, but not by way of others of them alone."""
+        start = {self._key(root) for root in roots}
+        cut = {source: targets for source, targets in self.edges.items() if source not in self.names or source in start}
+        return self.names & reach(start, cut)
+
+    def _key(self, name: str) -> str:
+        return self.classes.find(name) if is_memory(self.types.get(name)) else name
+
+    def _is_strange(self, stmt: Assign) -> bool:
+        """Whether an array's extents may depend on numbers that decide nothing else."""
+        value = stmt.value
+        return is_memory(self.types.get(stmt.target)) and isinstance(value, Op) and value.fn not in _OF_KNOWN_EXTENTS
+
+    def _flows(self, stmt: Stmt) -> Iterator[tuple[str, str]]:
+        """Edges from what a statement reads to what it sets."""
+        match stmt:
+            case For():
+                return  # what bounds the loop decides
+            case Assign(value=Op(fn="dim", args=(Name(id=array), _))) if self._key(array) not in self.strange:
+                return
+            case Store(array=array, index=index, value=value):
+                targets: tuple[str, ...] = (array,)
+                sources = [name for part in (*index, value) for name in names_in(part)]
+            case Push(stack=stack, value=value):
+                targets, sources = (stack,), list(names_in(value))
+            case _:
+                targets, sources = (*writes(stmt), *changed(stmt)), list(reads(stmt))
+        for target in targets:
+            for source in sources:
+                yield source, target
+
+    def _deciding(self, stmt: Stmt) -> Iterator[str]:
+        """The names that decide what a statement does."""
+        match stmt:
+            case If(test=Name(id=test), body=body, orelse=orelse):
+                if not (ends_in_error(body) and not orelse):
+                    yield test
+            case For(start=start, stop=stop, step=step):
+                for bound in (start, stop, step):
+                    yield from names_in(bound)
+            case Store(array=array, index=index) if self.types[array].is_float:
+                for part in index:
+                    yield from names_in(part)
+            case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if self.types[array].is_float:
+                for part in index:
+                    yield from names_in(part)
+            case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS or fn in VIEWS:
+                for part in args:
+                    yield from names_in(part)

@@ -1,0 +1,87 @@
+"""Sparse derivatives against dense ones: a pattern may never miss an element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import tapec
+from tests.oracles import (
+    SINGLE_TOLERANCE,
+    Args,
+    Mismatch,
+    any_single,
+    clone,
+    float_positions,
+    leaves,
+    random_like,
+    shifted,
+)
+
+TOLERANCE = 1e-9
+
+
+def dense(f: Callable[..., Any], args: Args, wrt: tuple[int, ...], derivative: Any, **options: Any) -> np.ndarray:
+    """The Jacobian or Hessian as one matrix: rows for the elements of the results, columns for those of the sources."""
+    blocks = derivative(f, wrt, **options)(*clone(args))
+    sizes = [sum(np.size(leaf) for leaf in leaves(args[k])) for k in wrt]
+    if derivative is tapec.hessian:
+        made = np.zeros((sum(sizes), sum(sizes)))
+        ends = np.cumsum([0, *sizes])
+        for i, line in enumerate(blocks):
+            for j, block in enumerate(line):
+                part = made[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
+                part[...] = np.reshape(np.asarray(block, float), part.shape)
+        return made
+    # each result has a tuple with a block for each source
+    lines = [np.concatenate(list(_matrices(line, wrt, args)), axis=1) for line in _lines(blocks, len(wrt))]
+    return np.concatenate(lines)
+
+
+def _lines(blocks: Any, count: int) -> Iterator[Any]:
+    if len(blocks) == count and not any(isinstance(one, tuple) for one in blocks):
+        yield blocks
+        return
+    for one in blocks:
+        yield from _lines(one, count)
+
+
+def _matrices(line: Any, wrt: tuple[int, ...], args: Args) -> Iterator[np.ndarray]:
+    for position, block in zip(wrt, line, strict=True):
+        found, size = np.asarray(block, float), np.size(args[position])
+        rows = int(np.prod(found.shape[: found.ndim - np.ndim(args[position])]))
+        yield found.reshape(rows, size)
+
+
+def agree(what: str, matrix: Any, wanted: np.ndarray, tolerance: float = TOLERANCE) -> None:
+    """Raise Mismatch unless a sparse matrix has the elements of a dense one, and a pattern with all of them."""
+    found = matrix.toarray()
+    if found.shape != wanted.shape:
+        raise Mismatch(f"{what}: shape {found.shape} against {wanted.shape}")
+    pattern = np.zeros(wanted.shape, bool)
+    for row in range(wanted.shape[0]):
+        pattern[row, matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]] = True
+    missed = (wanted != 0) & ~pattern
+    if missed.any():
+        raise Mismatch(f"{what}: the pattern misses {np.argwhere(missed).tolist()}")
+    kept = np.isfinite(wanted)
+    allowed = tolerance * (1.0 + np.max(np.abs(wanted[kept]), initial=0.0))
+    if not np.all(np.abs(found - wanted)[kept] <= allowed):
+        raise Mismatch(f"{what}: {found!r} against {wanted!r}")
+
+
+def check_sparse(
+    f: Callable[..., Any], args: Args, wrt: tuple[int, ...] | None = None, hessian: bool = False, **options: Any
+) -> None:
+    """Raise Mismatch unless the sparse derivative is the dense one, at `args` and then at others of the same shapes."""
+    wrt = float_positions(args) if wrt is None else wrt
+    tolerance = SINGLE_TOLERANCE if any_single(args) else TOLERANCE
+    sparse = (tapec.sparse_hessian if hessian else tapec.sparse_jacobian)(f, wrt, **options)
+    rng = np.random.default_rng(3)
+    tangents = tuple(random_like(rng, args[position]) for position in wrt)
+    for step in (0.0, 1e-3, 0.3):
+        moved = shifted(args, wrt, tangents, step) if step else args
+        wanted = dense(f, moved, wrt, tapec.hessian if hessian else tapec.jacrev, **options)
+        agree(f"at step {step}", sparse(*clone(moved)), wanted, tolerance)
