@@ -182,12 +182,19 @@ def maker(kind: str) -> Any:
     return lower
 
 
+# the programs of derivatives that are made of several
+PARTS = {
+    "sparse_jacobian": ("sparsity", "columns"),
+    "sparse_hessian": ("hessian_sparsity", "hessian_columns"),
+}
+
+
 def emit(
     f: Callable[..., Any],
     wrt: Any = 0,
     signature: Any = None,
     value: bool = True,
-    mode: Literal["grad", "jvp", "hvp"] = "grad",
+    mode: Literal["grad", "jvp", "hvp", "sparse_jacobian", "sparse_hessian"] = "grad",
     **options: Unpack[Keywords],
 ) -> str:
     """The generated derivative of `f` as the text of a Python module.
@@ -196,7 +203,8 @@ def emit(
                such as "f8[:], i8"; by default the function's annotations
     value      whether the generated gradient returns (value, gradient) or the gradient alone
     mode       "grad"; "jvp": a function of the arguments and a tangent for each of those that `wrt` names;
-               "hvp": a function of the arguments and a vector
+               "hvp": a function of the arguments and a vector; "sparse_jacobian", "sparse_hessian": the program of
+               the pattern, and that of the columns of one colour after the other (see docs/sparsity.md)
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)
@@ -205,13 +213,13 @@ def emit(
     \"\"\"...
     """
     load("tapec.backend.module")
-    from tapec.backend.module import module_text
+    from tapec.backend.module import joined_text, title_of
 
-    if mode not in ("grad", "jvp", "hvp"):
-        raise UsageError(f'mode must be "grad", "jvp" or "hvp", not {mode!r}')
+    if mode not in ("grad", "jvp", "hvp", *PARTS):
+        raise UsageError(f'mode must be "grad", "jvp", "hvp", "sparse_jacobian" or "sparse_hessian", not {mode!r}')
     kind = "value_and_grad" if mode == "grad" and value else mode
-    function, program = generate(f, wrt, signature, kind, **options)
-    return module_text(program, function)
+    made = [generate(f, wrt, signature, part, **options) for part in PARTS.get(kind, (kind,))]
+    return joined_text(tuple(program for _, program in made), title_of(made[0][0]))
 
 
 def generate(

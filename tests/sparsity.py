@@ -25,34 +25,17 @@ TOLERANCE = 1e-9
 
 def dense(f: Callable[..., Any], args: Args, wrt: tuple[int, ...], derivative: Any, **options: Any) -> np.ndarray:
     """The Jacobian or Hessian as one matrix: rows for the elements of the results, columns for those of the sources."""
-    blocks = derivative(f, wrt, **options)(*clone(args))
-    sizes = [sum(np.size(leaf) for leaf in leaves(args[k])) for k in wrt]
-    if derivative is tapec.hessian:
-        made = np.zeros((sum(sizes), sum(sizes)))
-        ends = np.cumsum([0, *sizes])
-        for i, line in enumerate(blocks):
-            for j, block in enumerate(line):
-                part = made[ends[i] : ends[i + 1], ends[j] : ends[j + 1]]
-                part[...] = np.reshape(np.asarray(block, float), part.shape)
-        return made
-    # each result has a tuple with a block for each source
-    lines = [np.concatenate(list(_matrices(line, wrt, args)), axis=1) for line in _lines(blocks, len(wrt))]
-    return np.concatenate(lines)
+    blocks = list(leaves(derivative(f, wrt, **options)(*clone(args))))
+    sources = [leaf for position in wrt for leaf in leaves(args[position])]
+    lines = [blocks[k : k + len(sources)] for k in range(0, len(blocks), len(sources))]
+    return np.concatenate([np.concatenate(list(_matrices(line, sources)), axis=1) for line in lines])
 
 
-def _lines(blocks: Any, count: int) -> Iterator[Any]:
-    if len(blocks) == count and not any(isinstance(one, tuple) for one in blocks):
-        yield blocks
-        return
-    for one in blocks:
-        yield from _lines(one, count)
-
-
-def _matrices(line: Any, wrt: tuple[int, ...], args: Args) -> Iterator[np.ndarray]:
-    for position, block in zip(wrt, line, strict=True):
-        found, size = np.asarray(block, float), np.size(args[position])
-        rows = int(np.prod(found.shape[: found.ndim - np.ndim(args[position])]))
-        yield found.reshape(rows, size)
+def _matrices(line: list[Any], sources: list[Any]) -> Iterator[np.ndarray]:
+    for source, block in zip(sources, line, strict=True):
+        found = np.asarray(block, float)
+        rows = int(np.prod(found.shape[: found.ndim - np.ndim(source)]))
+        yield found.reshape(rows, np.size(source))
 
 
 def agree(what: str, matrix: Any, wanted: np.ndarray, tolerance: float = TOLERANCE) -> None:

@@ -1,4 +1,4 @@
-"""`tapec grad`, `tapec jvp` and `tapec hvp`: the source of a derivative, written or compared with a file."""
+"""`tapec grad`, `jvp`, `hvp`, `sparse-jacobian` and `sparse-hessian`: the source of a derivative, written or compared with a file."""
 
 from __future__ import annotations
 
@@ -100,6 +100,47 @@ def hvp(**asked: Any) -> None:
     _emit("hvp", "hvp", **asked)
 
 
+@click.command(
+    "sparse-jacobian",
+    short_help="Print the programs of the sparse Jacobian of TARGET.",
+    epilog="""\b
+    Examples:
+      tapec sparse-jacobian heat.py:residual --wrt u --sig "f8[::1], f8"
+    """,
+)
+@target_options
+@_output_options
+@compiler_options
+@guarded
+def sparse_jacobian(**asked: Any) -> None:
+    """Print the source of the sparse Jacobian of TARGET: the program of its pattern, and that of its columns.
+
+    The first takes an array for sets after the arguments, and returns the sets of sources that the results depend on.
+    The second takes the colours of the columns and an array for the products, a row for each colour.
+    """
+    _emit("sparse-jacobian", "sparse_jacobian", **asked)
+
+
+@click.command(
+    "sparse-hessian",
+    short_help="Print the programs of the sparse Hessian of TARGET.",
+    epilog="""\b
+    Examples:
+      tapec sparse-hessian chain.py:energy --wrt u --sig "f8[::1], f8[::1]"
+    """,
+)
+@target_options
+@_output_options
+@compiler_options
+@guarded
+def sparse_hessian(**asked: Any) -> None:
+    """Print the source of the sparse Hessian of TARGET: the program of its pattern, and that of its columns.
+
+    They take what those of `tapec sparse-jacobian` take.
+    """
+    _emit("sparse-hessian", "sparse_hessian", **asked)
+
+
 def _emit(
     command: str,
     kind: str,
@@ -112,17 +153,21 @@ def _emit(
 ) -> None:
     if check and output is None:
         raise WrongInput("--check compares with a file: name it by -o")
-    from tapec.api import generate
+    from tapec.api import PARTS, generate
     from tapec.backend.file_header import header
-    from tapec.backend.module import module_text
+    from tapec.backend.module import joined_text, title_of
     from tapec.loading import load
 
     function = load(target)
     with progress(f"differentiating {target}") as listener:
-        made, program = generate(function, sources(wrt), signature_of(function, sig), kind, listener, **options)
+        made = [
+            generate(function, sources(wrt), signature_of(function, sig), part, listener, **options)
+            for part in PARTS.get(kind, (kind,))
+        ]
     given = [("--wrt", wrt, "0"), ("--sig", sig, None), ("--gradient-only", kind == "grad", False)]
     said = spoken_command(command, portable(target), [*given, *compiler_flags(options)])
-    whole = header(said, program.lowered) + module_text(program, made)
+    programs = tuple(program for _, program in made)
+    whole = header(said, programs[0].lowered) + joined_text(programs, title_of(made[0][0]))
     if output is None or not check:
         deliver(whole, output)
     elif not is_current(output, whole):
