@@ -210,20 +210,20 @@ class _Call:
         from tapec_runtime.colourings import gathered
 
         known = self.programs.patterns
-        pattern = known.get(self.key) or self.found()
-        known[self.key] = pattern
-        whole = self.products(pattern)
+        if self.key not in known:
+            known[self.key] = self.found()
+        whole = self.products(known[self.key])
         if whole is None:
-            pattern = known[self.key] = self.renewed(known[self.key])
-            whole = self.products(pattern)
-            if whole is None:
-                if self.programs.options.strict:
-                    raise UsageError(
-                        f"`{self.programs.function.__name__}` takes another way through its program at each run",
-                        hint="what it decides has to follow from its arguments alone",
-                    )
-                return None, None
-            pattern = known[self.key]
+            known[self.key] = self.renewed(known[self.key])
+            whole = self.products(known[self.key])
+        if whole is None and self.programs.options.strict:
+            raise UsageError(
+                f"`{self.programs.function.__name__}` takes another way through its program at each run",
+                hint="what it decides has to follow from its arguments alone",
+            )
+        if whole is None:
+            return None, None
+        pattern = known[self.key]
         values = self.target(pattern, into)
         gathered(whole, pattern.places, values)
         pattern.spare.append(whole)
@@ -232,20 +232,19 @@ class _Call:
     def products(self, pattern: Pattern) -> Any:
         """What the runs for a pattern compute; None where they take another way than the pattern is for."""
         whole, by_columns, by_rows = pattern.products()
-        of_columns, of_rows = pattern.colours
-        for part, colours, into in (("columns", of_columns, by_columns), ("rows", of_rows, by_rows)):
+        for part, colours, into in zip(("columns", "rows"), pattern.colours, (by_columns, by_rows), strict=True):
             if into.shape[0] == 0:
                 continue
             try:
                 trace = self.run(part, colours, into)
             except NotDifferentiable:
-                if self.programs.by_rows_alone or part == "rows" or self.programs.kind == "sparse_hessian":
+                if part == "rows" or self.programs.kind == "sparse_hessian":
                     raise
                 # a custom gradient has no forward mode
                 self.programs.by_rows_alone = True
                 self.programs.patterns.clear()
-                pattern = self.programs.patterns[self.key] = self.found()
-                return self.products(pattern)
+                self.programs.patterns[self.key] = again = self.found()
+                return self.products(again)
             if trace not in pattern.traces:
                 return None
         return whole

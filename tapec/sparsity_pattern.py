@@ -166,5 +166,7 @@ def matrix(pattern: Pattern, values: Any) -> Any:
         raise UsageError("sparse derivatives need SciPy", hint="install it: pip install scipy") from error
     indices, starts = pattern.indices
     made = csr_array((values, indices, starts), shape=pattern.shape)
+    # it has made views of them
+    made.indices, made.indptr = indices, starts
     made.has_canonical_format = True
     return made

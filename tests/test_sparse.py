@@ -11,7 +11,7 @@ import scipy.integrate
 import scipy.optimize
 
 import tapec
-from tapec.errors import NotDifferentiable, UsageError
+from tapec.errors import NotDifferentiable, TypeMismatch, UsageError
 from tests.oracles import arr
 from tests.sparsity import agree, check_sparse, dense
 from tests.typed import interpreted, typed
@@ -331,3 +331,234 @@ def residuals_of_zero(x):
 )
 def test_a_sparse_hessian_is_the_dense_one(f, args):
     check_sparse(f, args, hessian=True)
+
+
+def nonzeros(matrix):
+    return list(zip(*matrix.tocoo().coords, strict=True))
+
+
+def test_a_pattern_has_elements_that_happen_to_be_zero():
+    found = tapec.sparse_jacobian(lambda x: np.array([x[0] * x[1], x[2] ** 2]))(np.zeros(3))
+    assert found.nnz == 3 and found.dtype == np.float64
+
+
+def test_patterns_are_exact_where_the_program_says_so():
+    matrix = tapec.sparse_jacobian(of_blocks, (0, 1))(arr(2, 3), arr(3, 4))
+    assert np.diff(matrix.indptr).tolist() == [6] * 8
+    assert tapec.sparse_jacobian(overwritten)(arr(4)).nnz == 3
+    assert tapec.sparse_jacobian(rounded)(arr(4)).nnz == 4
+    assert tapec.sparse_jacobian(chosen)(arr(6)).nnz == 6
+    assert tapec.sparse_hessian(separable)(arr(9)).nnz == 9
+    assert tapec.sparse_hessian(linear)(arr(9)).nnz == 0
+    # quantities of many sources share the sets of theirs
+    assert tapec.sparse_jacobian(lambda x: x / np.sum(x))(arr(50)).nnz == 2500
+
+
+def test_a_long_row_is_computed_in_reverse_mode():
+    derivative = tapec.sparse_jacobian(long_row)
+    agree("long row", derivative(arr(60)), dense(long_row, (arr(60),), (0,), tapec.jacrev))
+    assert "_columns" in derivative.source() and "_rows" in derivative.source()
+    number = tapec.sparse_jacobian(separable)
+    number(arr(60))
+    assert "_columns" not in number.source()
+
+
+def test_matrices_of_one_pattern_share_indices_that_are_read_only():
+    derivative = tapec.sparse_jacobian(stencil)
+    one, other = derivative(arr(6)), derivative(2.0 * arr(6))
+    assert one.indices is other.indices and one.indptr is other.indptr and one.data is not other.data
+    assert one.has_canonical_format
+    with pytest.raises(ValueError, match="read-only"):
+        one.eliminate_zeros()
+
+
+def test_values_are_written_into_a_matrix_that_is_there():
+    derivative = tapec.sparse_jacobian(branches)
+    x = np.array([0.1, 0.9, 0.2, 1.0])
+    matrix = derivative(x)
+    data = matrix.data
+    assert derivative.fill(matrix, 1.1 * x) is matrix and matrix.data is data
+    agree("filled", matrix, dense(branches, (1.1 * x,), (0,), tapec.jacrev))
+    with pytest.raises(UsageError, match="not the pattern"):
+        derivative.fill(matrix, x[::-1])
+    with pytest.raises(UsageError, match="not the pattern"):
+        derivative.fill(derivative(arr(5)), x)
+
+
+def test_another_way_through_the_program_has_its_own_pattern():
+    derivative = tapec.sparse_jacobian(branches)
+    for x in np.random.default_rng(0).uniform(0.0, 1.6, (6, 5)):
+        agree("branches", derivative(x), dense(branches, (x,), (0,), tapec.jacrev))
+    # once all have been met, the pattern serves for all
+    assert derivative(arr(5)).nnz <= 15
+
+
+def test_subscripts_among_the_arguments_belong_to_a_pattern():
+    derivative = tapec.sparse_jacobian(scattered)
+    for places in ([0, 0, 0], [4, 3, 2], [0, 0, 0], [-1, 1, 1]):
+        args = arr(3), np.array(places)
+        agree(str(places), derivative(*args), dense(scattered, args, (0,), tapec.jacrev))
+    sizes = tapec.sparse_jacobian(of_halves)
+    for n in (6, 2, 8, 0):
+        agree(str(n), sizes(arr(4), n), dense(of_halves, (arr(4), n), (0,), tapec.jacrev))
+
+
+def test_results_of_another_size_have_another_pattern():
+    derivative = tapec.sparse_jacobian(masked)
+    for x in ([1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]):
+        x = np.array(x)
+        agree(str(x), derivative(x), dense(masked, (x,), (0,), tapec.jacrev))
+
+
+def test_numbers_that_are_no_sources_decide_as_well():
+    def turned(x, angle):
+        return x[::-1] * 2.0 if angle > 1.0 else x
+
+    derivative = tapec.sparse_jacobian(turned)
+    for angle in (0.0, 2.0, 0.0):
+        agree(str(angle), derivative(arr(3), angle), dense(turned, (arr(3), angle), (0,), tapec.jacrev))
+
+
+def test_arrays_that_the_function_writes_are_left_as_they_are():
+    x = arr(5)
+    tapec.sparse_jacobian(in_place)(x)
+    assert (x == arr(5)).all()
+
+
+def test_what_a_function_prints_is_printed_once(capfd):
+    def told(x):
+        print("here")
+        return x * x[::-1]
+
+    tapec.sparse_jacobian(told)(arr(4))
+    assert capfd.readouterr().out.split() == ["here"]
+
+
+class Model:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def value(self, x, *, power=2):
+        return self.factor * x**power
+
+
+def test_methods_closures_defaults_and_keywords():
+    model = Model(2.0)
+    derivative = tapec.sparse_jacobian(model.value)
+    assert derivative(arr(3)).data.tolist() == pytest.approx(4.0 * arr(3))
+    model.factor = 3.0
+    assert derivative(arr(3), power=1).data.tolist() == [3.0] * 3
+    for scale in (arr(3), 2.0 * arr(3)):
+        held = tapec.sparse_jacobian(lambda x: x * scale)
+        assert held(np.ones(3)).data.tolist() == scale.tolist()
+
+    def defaults(x, a=2.0, b=None):
+        return x * a if b is None else x * b[::-1]
+
+    plain = tapec.sparse_jacobian(defaults, wrt="x")
+    assert plain(np.ones(2)).data.tolist() == [2.0, 2.0]
+    assert plain(np.ones(2), b=arr(2)).data.tolist() == arr(2)[::-1].tolist()
+    check = tapec.sparse_jacobian(wrt="p")(of_dict)
+    found = check({"x": arr(3), "slope": 2.0, "offset": 0.0})
+    assert found.shape == (3, 5) and found.nnz == 9
+
+
+def test_an_array_that_is_passed_twice():
+    x = arr(4)
+    derivative = tapec.sparse_jacobian(of_blocks, (0, 1))
+    np.testing.assert_allclose(derivative(x, x).toarray(), [[*x, *x]])
+
+
+def test_derivatives_of_derivatives():
+    matrix = tapec.sparse_jacobian(tapec.grad(chain))(arr(5))
+    np.testing.assert_allclose(matrix.toarray(), tapec.hessian(chain)(arr(5)), atol=1e-12)
+
+
+@tapec.custom_gradient
+def clipped(x):
+    return np.minimum(x, 1.0), lambda dy: dy * (x < 2.0)
+
+
+def test_a_custom_gradient_is_pulled_back():
+    def f(x):
+        return clipped(x) * x[0]
+
+    agree("rows", tapec.sparse_jacobian(f)(arr(4)), dense(f, (arr(4),), (0,), tapec.jacrev))
+
+
+def test_it_is_pickled_by_what_it_is_made_of():
+    derivative = pickle.loads(pickle.dumps(tapec.sparse_jacobian(stencil)))
+    assert repr(derivative) == "<tapec sparse_jacobian of stencil with respect to x>"
+    assert derivative(arr(5)).nnz == 9
+
+
+_calls = []
+
+
+def changing():
+    _calls.append(0)
+    return len(_calls)
+
+
+def test_what_decides_otherwise_at_each_run_is_an_error():
+    count = tapec.opaque(changing, "i8")
+
+    def f(x):
+        return x[count() % 3] * x
+
+    with interpreted(), pytest.raises(UsageError, match="takes another way through its program at each run"):
+        tapec.sparse_jacobian(f)(arr(3))
+
+
+@pytest.mark.parametrize(
+    ("make", "args", "error", "message"),
+    [
+        (lambda: tapec.sparse_jacobian(lambda x: np.random.rand() * x), (arr(2),), NotDifferentiable, "np.random.rand"),
+        (lambda: tapec.sparse_jacobian(stencil), (np.arange(3),), NotDifferentiable, "has no derivative"),
+        (lambda: tapec.sparse_jacobian(stencil), (arr(3) * 1j,), TypeMismatch, "complex128"),
+        (lambda: tapec.sparse_jacobian(lambda x: x * x), (1j,), NotDifferentiable, "tapec.sparse_jacobian of"),
+        (lambda: tapec.sparse_jacobian(lambda x: x.size), (arr(3),), NotDifferentiable, "returns int64"),
+        (lambda: tapec.sparse_hessian(stencil), (arr(3),), NotDifferentiable, "must return one number"),
+        (lambda: tapec.sparse_hessian(chain, memory="1MB"), (arr(3),), UsageError, "takes no limit of memory"),
+        (lambda: tapec.sparse_jacobian(stencil, 2), (arr(3),), UsageError, "has no parameter 2"),
+        (lambda: tapec.sparse_jacobian("stencil"), (arr(3),), UsageError, "is not a function"),
+        (lambda: tapec.sparse_jacobian(stencil), (arr(3), 1.0), TypeError, "too many"),
+        (lambda: tapec.sparse_jacobian(stencil), (), TypeError, "misses its argument"),
+    ],
+)
+def test_what_has_no_sparse_derivative(make, args, error, message):
+    with pytest.raises(error, match=message):
+        make()(*args)
+
+
+def heat(t, u, k):
+    change = np.empty(u.size)
+    for i in range(u.size):
+        left = u[i - 1] if i > 0 else 0.0
+        right = u[i + 1] if i < u.size - 1 else 0.0
+        change[i] = k * (left - 2.0 * u[i] + right) - u[i] ** 3
+    return change
+
+
+@pytest.mark.compiled
+def test_scipy_takes_them_as_they_are():
+    u = np.sin(np.linspace(0.0, 3.0, 40))
+    jac = tapec.sparse_jacobian(heat, wrt="u")
+    given, found = (
+        scipy.integrate.solve_ivp(heat, (0.0, 1.0), u, method="BDF", args=(50.0,), jac=one, rtol=1e-6)
+        for one in (tapec.jacobian(heat, wrt="u"), jac)
+    )
+    np.testing.assert_allclose(found.y[:, -1], given.y[:, -1], rtol=1e-5)
+
+    def residual(x, wanted):
+        return heat(0.0, x, 0.1) - wanted
+
+    wanted = heat(0.0, u, 0.1)
+    fit = scipy.optimize.least_squares(residual, 0.9 * u, jac=tapec.sparse_jacobian(residual), args=(wanted,))
+    np.testing.assert_allclose(fit.x, u, atol=1e-6)
+    hess = tapec.sparse_hessian(chain)
+    least = scipy.optimize.minimize(
+        lambda x: chain(x) + 0.0, np.full(8, 0.9), jac=tapec.grad(chain), hess=hess, method="trust-constr"
+    )
+    assert least.fun < 1e-8
+    np.testing.assert_allclose(hess(arr(6)).toarray(), tapec.hessian(chain)(arr(6)), atol=1e-12)

@@ -19,7 +19,8 @@ from numba import njit
 _SMALL = 32
 # the header: sources, sets that there is room for, sets, words of lists, words in use, whether it was full
 _SOURCES, _ROOM, _COUNT, _WORDS, _USED, _FULL, _HEADER = 0, 1, 2, 3, 4, 5, 8
-_MIX = -7046029254386353131  # 2**64 / golden ratio, odd
+# 2**64 / golden ratio, odd, and digits of pi
+_MIX, _ADD = -7046029254386353131, 3141592653589793238
 
 
 def room_for_sets(sources: int, room: int) -> Any:
@@ -77,8 +78,13 @@ def union_of(sets: Any, several: Any) -> int:
 
 @njit(cache=True, error_model="numpy")
 def noted(trace: int, value: int) -> int:
-    """A digest of the decisions in `trace` and one more, of 64 bits; the same for the same ones in the same order."""
-    mixed = (np.int64(trace) ^ np.int64(value)) * np.int64(_MIX)
+    """A digest of the decisions in `trace` and one more, of 64 bits; the same for the same ones in the same order.
+
+    >>> noted(0, 0) == noted(noted(0, 0), 0)
+    False
+    """
+    # not zero times a number: a decision of 0 counts as others do
+    mixed = ((np.int64(trace) ^ np.int64(value)) + np.int64(_ADD)) * np.int64(_MIX)
     return mixed ^ (mixed >> np.int64(29))
 
 
