@@ -282,7 +282,7 @@ class _Call:
         )
 
     def renewed(self, before: Pattern) -> Pattern:
-        """The pattern at arguments for which that of others, `before`, does not hold; it holds for both if that pays."""
+        """The pattern at arguments for which `before` does not hold, together with it if that pays."""
         pattern = self.found()
         if pattern.shape != before.shape:
             return pattern

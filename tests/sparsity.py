@@ -64,7 +64,7 @@ def check_sparse(
     sparse = (tapec.sparse_hessian if hessian else tapec.sparse_jacobian)(f, wrt, **options)
     rng = np.random.default_rng(3)
     tangents = tuple(random_like(rng, args[position]) for position in wrt)
-    for step in (0.0, 1e-3, 0.3):
+    for step in (0.0, 1e-3, 0.3, -0.5):
         moved = shifted(args, wrt, tangents, step) if step else args
         wanted = dense(f, moved, wrt, tapec.hessian if hessian else tapec.jacrev, **options)
         agree(f"at step {step}", sparse(*clone(moved)), wanted, tolerance)

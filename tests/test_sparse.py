@@ -109,6 +109,40 @@ def branches(x):
     return y
 
 
+def above(x, level, places):
+    y = np.zeros(x.size)
+    for i in range(x.size):
+        k = places[i]
+        if x[i] > level:
+            if k > 1:
+                y[i] += x[k] * x[i]
+            else:
+                y[k] = x[i - 5]
+        elif x[i] < 0.5:
+            y[i] = x[i] ** 2
+    return y
+
+
+def switched(x):
+    """A number that a branch sets decides, and so do elements that it stores."""
+    last = 0.0
+    seen = np.zeros(x.size)
+    y = np.empty(x.size)
+    for i in range(x.size):
+        if x[i] > 0.8:
+            last = 1.0
+            seen[i] = 1.0
+        if last > 0.5:
+            k = 0
+        else:
+            k = i
+        y[i] = x[k]
+        if seen[i] > 0.5:
+            for j in range(i):
+                y[i] += x[j]
+    return y
+
+
 def of_computed_place(x):
     y = np.zeros(x.size)
     for i in range(x.size):
@@ -231,6 +265,8 @@ JACOBIANS = [
     (rounded, (arr(4),)),
     (chosen, (arr(6),)),
     (branches, (arr(7),)),
+    (above, (arr(6), 1, np.array([0, 2, 3, 1, 4, 5]))),
+    (switched, (arr(6),)),
     (of_computed_place, (arr(6),)),
     (ordered, (arr(7),)),
     (until_small, (arr(5), 0.1)),
@@ -347,7 +383,7 @@ def test_patterns_are_exact_where_the_program_says_so():
     assert np.diff(matrix.indptr).tolist() == [6] * 8
     assert tapec.sparse_jacobian(overwritten)(arr(4)).nnz == 3
     assert tapec.sparse_jacobian(rounded)(arr(4)).nnz == 4
-    assert tapec.sparse_jacobian(chosen)(arr(6)).nnz == 6
+    assert tapec.sparse_jacobian(chosen)(arr(6)).nnz == 12
     assert tapec.sparse_hessian(separable)(arr(9)).nnz == 9
     assert tapec.sparse_hessian(linear)(arr(9)).nnz == 0
     # quantities of many sources share the sets of theirs

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tapec_runtime.gamma_function import digamma, lgamma
     from tapec_runtime.hyperbolic import cosh, sinh, tanh
     from tapec_runtime.independence import independent
-    from tapec_runtime.index_sets import noted, noted_all, union, union_of
+    from tapec_runtime.index_sets import lies_in, noted, noted_all, set_at, union, union_of
     from tapec_runtime.looked_up_places import lie_behind
     from tapec_runtime.matrix_products import product, product_in_rows
     from tapec_runtime.opaque_numbers import opaque
@@ -67,6 +67,7 @@ __all__ = [
     "independent",
     "lgamma",
     "lie_behind",
+    "lies_in",
     "log",
     "log1p",
     "maximum",
@@ -86,6 +87,7 @@ __all__ = [
     "remainder",
     "searchsorted",
     "searchsorted_right",
+    "set_at",
     "sin",
     "sinc_derivative",
     "sinh",
@@ -122,6 +124,7 @@ _LAZY = {
     "independent": "independence",
     "lgamma": "gamma_function",
     "lie_behind": "looked_up_places",
+    "lies_in": "index_sets",
     "log": "exp_log",
     "log1p": "exp_log",
     "maximum": "extremes",
@@ -142,6 +145,7 @@ _LAZY = {
     "scipy_special": "scipy_special",
     "searchsorted": "sorted_search",
     "searchsorted_right": "sorted_search",
+    "set_at": "index_sets",
     "sin": "trigonometric",
     "sinc_derivative": "special",
     "sinh": "hyperbolic",

@@ -77,6 +77,21 @@ def union_of(sets: Any, several: Any) -> int:
 
 
 @njit(cache=True, error_model="numpy")
+def lies_in(sets: Any, *index: int) -> bool:
+    """Whether an array has an element with these subscripts, which may count from its end."""
+    found = True
+    for axis in range(len(index)):
+        found = found and -sets.shape[axis] <= index[axis] < sets.shape[axis]
+    return found
+
+
+@njit(cache=True, error_model="numpy")
+def set_at(sets: Any, *index: int) -> int:
+    """The set of an element; the empty one where there is no such element."""
+    return sets[index] if lies_in(sets, *index) else 0
+
+
+@njit(cache=True, error_model="numpy")
 def noted(trace: int, value: int) -> int:
     """A digest of the decisions in `trace` and one more, of 64 bits; the same for the same ones in the same order.
 

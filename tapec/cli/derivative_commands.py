@@ -1,4 +1,4 @@
-"""`tapec grad`, `jvp`, `hvp`, `sparse-jacobian` and `sparse-hessian`: the source of a derivative, written or compared with a file."""
+"""`tapec grad`, `jvp`, `hvp` and others: the source of a derivative, written or compared with a file."""
 
 from __future__ import annotations
 

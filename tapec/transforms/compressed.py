@@ -13,12 +13,13 @@ from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable
 from tapec.syntax.core import Atom, Const, For, Function, If, Name, Op, Print, Return, Store, walk
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar
-from tapec.transforms.decisions import trace_of_integers, traced
+from tapec.transforms.decisions import deciding_integers, digest_of, traced
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
 from tapec.transforms.index_guards import with_guards
 from tapec.transforms.index_sets import index_sets
 from tapec.transforms.jacobian import _on_copies
+from tapec.transforms.joined_branches import unmarked
 from tapec.transforms.numbered_elements import count_of, each_element
 from tapec.transforms.reverse import reverse, targets_of
 from tapec.transforms.splice import spliced
@@ -45,48 +46,14 @@ def sparse_program(
         function = to_ssa(gradient, constants)
     function = with_guards(function, sources, targets_of(function, shared=False, outputs=None), reads=True)
     function = traced(_on_copies(function, constants), constants)
-    if kind == "rows":
-        made = by_rows(function, sources, constants, fuse)
+    integers = deciding_integers(function)
+    if kind.endswith("sparsity"):
+        made = index_sets(function, sources, constants, integers)
     else:
-        made = (index_sets if kind.endswith("sparsity") else by_columns)(function, sources, constants)
+        function = replace(function, body=unmarked(function.body))
+        worker = _Compressed(function, constants, integers)
+        made = worker.by_rows(sources, fuse) if kind == "rows" else worker.by_columns(sources)
     return made, made.params[len(function.params) :]
-
-
-def by_columns(function: Function, sources: tuple[str, ...], constants: frozenset[str] = frozenset()) -> Function:
-    """The function of the same parameters, `colours` and `products` that returns a digest of decisions.
-
-    function  as `decisions.traced` makes it
-    colours   (n,), int64: the colour of each element of the sources, counted from 0; others, such as -1, stand still
-    products  (k, m): row c is filled with the tangents of the elements of all float results in the direction of the
-              sum of the elements of colour c; at least one row.  Where the results have other than m elements in all,
-              it is left as it is: the decisions are not those that m belongs to
-    """
-    pushed = forward(function, sources, constants, "direction")
-    dots = pushed.params[len(function.params) :]
-    tangents = tuple(pushed.results[place] for place in _places_of_tangents(function))
-    run = replace(pushed, body=(*pushed.body[:-1], Return((*tangents, pushed.results[-1]))))
-    worker = _Compressed(function, constants)
-    # what is printed is printed once
-    if any(isinstance(stmt, Print) for stmt in walk(function.body)):
-        worker.run_alone()
-    return worker.run(tuple(map(Name, sources)), run, dots)
-
-
-def by_rows(
-    function: Function, sources: tuple[str, ...], constants: frozenset[str] = frozenset(), fuse: bool = False
-) -> Function:
-    """`by_columns`, of the transposed Jacobian: `colours` (m,) are those of the results, `products` (k, n) the adjoints
-    of the sources.
-    """
-    values = _floats(function)
-    last = function.leaving
-    of_floats = replace(function, body=(*function.body[:-1], replace(last, values=(*values, last.values[-1]))))
-    swept = reverse(of_floats, sources, constants, fuse=fuse)
-    run = swept.function("direction", (*swept.adjoints, swept.values[-1]))
-    worker = _Compressed(function, constants)
-    # for the shapes of the results
-    worker.run_alone()
-    return worker.run(values, run, swept.seeds)
 
 
 def _floats(function: Function) -> tuple[Atom, ...]:
@@ -111,16 +78,49 @@ def _places_of_tangents(function: Function) -> list[int]:
 
 
 class _Compressed:
-    """A loop over colours, around a run in the direction of one colour."""
+    """A loop over colours, around a run in the direction of one colour.
 
-    def __init__(self, function: Function, constants: frozenset[str]) -> None:
+    function  as `decisions.traced` makes it, without marks
+    integers  those among its parameters that decide anything
+
+    What is made is a function of the same parameters and of two more, that returns a digest of the decisions:
+
+    colours   int64: the colour of each element that moves, counted from 0; others, such as -1, stand still
+    products  row c is filled with what moves where all elements of colour c move by one; there is at least one row.
+              Where as many elements move as a row does not have, it is left as it is: the decisions are not those
+              that the pattern belongs to
+    """
+
+    def __init__(self, function: Function, constants: frozenset[str], integers: tuple[str, ...]) -> None:
         self.function, self.constants = function, constants
         types = dict(function.types)
         self.out = out = Emitter(types, set(types), function.leaving.span)
         self.colours = Name(out.fresh("colours", Array("int64", 1, "C")))
         self.products = Name(out.fresh("products", Array("float64", 2, "C")))
-        self.digest = trace_of_integers(function, out)
+        self.digest = digest_of(integers, out)
         self.ran = False
+
+    def by_columns(self, sources: tuple[str, ...]) -> Function:
+        """Elements of the sources move, and by their tangents those of the float results."""
+        pushed = forward(self.function, sources, self.constants, "direction")
+        dots = pushed.params[len(self.function.params) :]
+        tangents = tuple(pushed.results[place] for place in _places_of_tangents(self.function))
+        run = replace(pushed, body=(*pushed.body[:-1], Return((*tangents, pushed.results[-1]))))
+        # what is printed is printed once
+        if any(isinstance(stmt, Print) for stmt in walk(self.function.body)):
+            self.run_alone()
+        return self.run(tuple(map(Name, sources)), run, dots)
+
+    def by_rows(self, sources: tuple[str, ...], fuse: bool) -> Function:
+        """Elements of the float results move, and by their adjoints those of the sources."""
+        function, values = self.function, _floats(self.function)
+        last = function.leaving
+        of_floats = replace(function, body=(*function.body[:-1], replace(last, values=(*values, last.values[-1]))))
+        swept = reverse(of_floats, sources, self.constants, fuse=fuse)
+        run = swept.function("direction", (*swept.adjoints, swept.values[-1]))
+        # for the shapes of the results
+        self.run_alone()
+        return self.run(values, run, swept.seeds)
 
     def run_alone(self) -> None:
         """Run the function before all else."""

@@ -9,7 +9,8 @@ others are noted, one by one, where they are known:
                                                     trace = tapec_runtime.noted(trace, k)
     y[k] = y[k] + x[i]                              y[k] = y[k] + x[i]
 
-A choice of one of two numbers is none: the pattern has the elements of both.
+A choice of one of two numbers is none, nor is a branch of which the pattern has what both ways give (see
+`joined_branches`): what matters for it are the integers that both ways read.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tapec.syntax.core import (
     Return,
     Stmt,
     Store,
+    blocks,
     changed,
     ends_in_error,
     map_blocks,
@@ -43,6 +45,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
+from tapec.transforms.joined_branches import Branches, is_joined, marked, outside
 from tapec.transforms.ssa import to_ssa
 
 # the extents of what these give follow from extents, and from subscripts, which are decisions
@@ -50,8 +53,18 @@ _OF_KNOWN_EXTENTS = ALLOCATIONS | VIEWS | {"copy", "pop", "stack"} | PRIMITIVES.
 
 
 def traced(function: Function, constants: frozenset[str] = frozenset()) -> Function:
-    """The function with one more result: a digest of the decisions that depend on the floats among its arguments."""
+    """The function with one more result: a digest of the decisions that depend on the floats among its arguments.
+
+    Branches that a pattern has both ways of are marked.
+    """
     floats = [param for param in function.params if function.types[param].is_float]
+    found, branches = _Decisions(function).dynamic(floats), Branches(function)
+    joined = {
+        stmt.key
+        for stmt in walk(function.body)
+        if isinstance(stmt, If) and isinstance(stmt.test, Name) and stmt.test.id in found and branches.fits(stmt)
+    }
+    function = replace(function, body=marked(function.body, joined))
     wanted = _Decisions(function).dynamic(floats)
     last = function.leaving
     if not wanted:
@@ -75,18 +88,24 @@ def traced(function: Function, constants: frozenset[str] = frozenset()) -> Funct
     return to_ssa(replace(function, body=body, types=types), constants)
 
 
-def trace_of_integers(function: Function, out: Emitter) -> Name | Const:
-    """A digest of the integers and booleans among the arguments of a function that decide anything."""
-    found = _Decisions(function)
+def deciding_integers(function: Function) -> tuple[str, ...]:
+    """The integers and booleans among the parameters of a function with marks that decide anything."""
+    found, types = _Decisions(function), function.types
+    return tuple(
+        param
+        for param in function.params
+        if isinstance(types[param], Scalar | Array) and not types[param].is_float and found.dynamic([param])
+    )
+
+
+def digest_of(integers: tuple[str, ...], out: Emitter) -> Name | Const:
+    """A digest of numbers, and of all elements of arrays."""
     trace: Name | Const = Const(0)
-    for param in function.params:
-        type_ = function.types[param]
-        if not isinstance(type_, Scalar | Array) or type_.is_float or not found.dynamic([param]):
-            continue
-        if isinstance(type_, Array):
-            value = Op("tapec_runtime.noted_all", (trace, Name(param)))
+    for name in integers:
+        if isinstance(out.types[name], Array):
+            value = Op("tapec_runtime.noted_all", (trace, Name(name)))
         else:
-            value = Op("tapec_runtime.noted", (trace, out.cast(Name(param), INT64)))
+            value = Op("tapec_runtime.noted", (trace, out.cast(Name(name), INT64)))
         trace = out.let("trace", value, INT64)
     return trace
 
@@ -97,7 +116,7 @@ class _Decisions:
     def __init__(self, function: Function) -> None:
         self.types = function.types
         self.classes = aliases(function)
-        stmts = list(walk(function.body))
+        stmts = list(_decided(function.body))
         self.strange = {self._key(stmt.target) for stmt in stmts if isinstance(stmt, Assign) and self._is_strange(stmt)}
         self.names = {
             name
@@ -126,6 +145,16 @@ class _Decisions:
 
     def _flows(self, stmt: Stmt) -> Iterator[tuple[str, str]]:
         """Edges from what a statement reads to what it sets."""
+        if is_joined(stmt):
+            # which way it goes is seen in what the ways give
+            inside = list(walk(stmt.body + stmt.orelse))  # type: ignore[union-attr]
+            targets = tuple({name for one in inside for name in (*writes(one), *_stored(one))})
+            tests = [one.test for one in (stmt, *inside) if isinstance(one, If)]
+            for one in inside:
+                yield from self._flows(one) if not isinstance(one, If) else ()
+            for target in targets:
+                yield from ((name, target) for test in tests for name in names_in(test))
+            return
         match stmt:
             case For():
                 return  # what bounds the loop decides
@@ -145,6 +174,8 @@ class _Decisions:
     def _deciding(self, stmt: Stmt) -> Iterator[str]:
         """The names that decide what a statement does."""
         match stmt:
+            case If() if is_joined(stmt):
+                yield from outside(stmt)
             case If(test=Name(id=test), body=body, orelse=orelse):
                 if not (ends_in_error(body) and not orelse):
                     yield test
@@ -160,3 +191,16 @@ class _Decisions:
             case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS or fn in VIEWS:
                 for part in args:
                     yield from names_in(part)
+
+
+def _decided(block: Block) -> Iterator[Stmt]:
+    """The statements of a block and of the blocks inside it, but for those of branches of which both ways count."""
+    for stmt in block:
+        yield stmt
+        if not is_joined(stmt):
+            for inner in blocks(stmt):
+                yield from _decided(inner)
+
+
+def _stored(stmt: Stmt) -> tuple[str, ...]:
+    return (stmt.array,) if isinstance(stmt, Store) else ()

@@ -44,10 +44,11 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.custom_rule import Custom
-from tapec.syntax.types import INT64, Array, Scalar, Stack, Type
-from tapec.transforms.decisions import trace_of_integers
+from tapec.syntax.types import BOOL, INT64, Array, Scalar, Stack, Type
+from tapec.transforms.decisions import digest_of
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian_blocks import extents
+from tapec.transforms.joined_branches import is_joined, unmarked
 from tapec.transforms.numbered_elements import count_of, each_element
 from tapec.transforms.slots import stack_args
 from tapec.transforms.splice import quiet
@@ -58,16 +59,17 @@ _PARTS = 12
 
 
 def index_sets(
-    function: Function, sources: tuple[str, ...], constants: frozenset[str] = frozenset(), name: str | None = None
+    function: Function, sources: tuple[str, ...], constants: frozenset[str], integers: tuple[str, ...]
 ) -> Function:
     """The function of the same parameters and `sets` that returns the sets of its results, and a digest of decisions.
 
     function  as `decisions.traced` makes it
+    integers  those among its parameters that decide anything
     sets      as `tapec_runtime.index_sets.room_for_sets` makes it, for the elements of all sources: those of the first
               one by rows, then those of the next
     returns   the sets of the elements of all float results, in one array of int64; the digest
     """
-    return _IndexSets(function, sources, constants).run(name or f"{function.name}_sparsity")
+    return _IndexSets(function, sources, constants).run(integers)
 
 
 class _IndexSets:
@@ -84,10 +86,12 @@ class _IndexSets:
         self.accumulated = {
             name for stmt in walk(function.body) for name in writes(stmt) if name in reads(stmt)
         }
+        # of numbers that are set in the branch at hand, of which both ways count
+        self.local: dict[str, list[str]] = {}
         # of sets that elementwise operations give, those that they are the unions of
         self.parts: dict[str, tuple[str, ...]] = {}
 
-    def run(self, name: str) -> Function:
+    def run(self, integers: tuple[str, ...]) -> Function:
         out = self.emitter
         self.begin(out)
         self.block(self.function.body[:-1], out)
@@ -103,9 +107,10 @@ class _IndexSets:
             inner.add(Store(found.id, (place,), item))
 
         each_element(out, floats, visit)
-        digest = trace_of_integers(self.function, out)
+        digest = digest_of(integers, out)
         whole = out.let("trace", Op("tapec_runtime.noted", (digest, trace)), INT64)
-        made = Function(name, (*self.function.params, self.room.id), (*out.out, Return((found, whole))), self.types)
+        params, body = (*self.function.params, self.room.id), (*out.out, Return((found, whole)))
+        made = Function(f"{self.function.name}_sparsity", params, body, self.types)
         return to_ssa(made, self.constants)
 
     def begin(self, out: Emitter) -> None:
@@ -125,9 +130,8 @@ class _IndexSets:
 
         each_element(out, [Name(source) for source in self.sources], visit, first=1)
         for other in (*self.function.params, *sorted(self.constants)):
-            if other in self.activity and other not in self.sets:
-                if isinstance(self.types[other], Array):
-                    self.sets[other] = self.zeros_like(f"{other}_set", other, out)
+            if other in self.activity and other not in self.sets and isinstance(self.types[other], Array):
+                self.sets[other] = self.zeros_like(f"{other}_set", other, out)
 
     # sets of names
 
@@ -205,6 +209,12 @@ class _IndexSets:
                 if array in self.activity:
                     self.store(Name(self.name_of(array)), index, self.set_of(value), accumulate, out)
                 out.add(stmt)
+            case If() if is_joined(stmt):
+                self.local = {}
+                for name, sets in self.both_ways(stmt, out).items():
+                    out.assign(self.name_of(name), self.union(sets, out))
+                self.local = {}
+                out.add(replace(stmt, body=unmarked(stmt.body), orelse=unmarked(stmt.orelse)))
             case If(test=test, body=body, orelse=orelse):
                 out.add(If(test, self.inner(body, out), self.inner(orelse, out), stmt.span))
             case For(body=body):
@@ -234,6 +244,55 @@ class _IndexSets:
                             self.widen(array, whole, out)
             case _:
                 out.add(stmt)
+
+    def both_ways(self, stmt: If, out: Emitter) -> dict[str, list[str]]:
+        """The sets of what both ways of a branch give, for each number that both of them set."""
+        first, second = (self.way(block, out) for block in (stmt.body, stmt.orelse))
+        return {name: [*first[name], *second[name]] for name in first if name in second}
+
+    def way(self, block: Block, out: Emitter) -> dict[str, list[str]]:
+        """The sets of the numbers that a way sets; what it stores may be in its elements."""
+        before, found = dict(self.local), {}
+        for stmt in block:
+            out.span = stmt.span
+            match stmt:
+                case Assign(target=target, value=value) if self.types[target].is_float:
+                    if target in self.activity:
+                        found[target] = self.local[target] = self.parts_of(value, out)
+                case Assign(target=target):
+                    if self.types[target] != BOOL:
+                        out.add(stmt)
+                case Store(array=array, index=index, value=value) if array in self.activity:
+                    self.add(Name(self.name_of(array)), index, self.parts_of(value, out), out)
+                case If():
+                    for name, sets in self.both_ways(stmt, out).items():
+                        found[name] = self.local[name] = sets
+        self.local = before
+        return found
+
+    def parts_of(self, value: Expr, out: Emitter) -> list[str]:
+        """The sets whose union is that of an expression in a branch."""
+        if isinstance(value, Name) and value.id in self.local:
+            return self.local[value.id]
+        if isinstance(value, Name | Const):
+            sets = self.set_of(value)
+            return [sets.id] if sets is not None else []
+        if value.fn == "load":
+            sets = self.set_of(value.args[0])
+            if sets is None:
+                return []
+            return [out.let("s", Op("tapec_runtime.set_at", (sets, *value.args[1:])), INT64).id]
+        self.check(value, out)
+        operands = differentiable_operands(value)
+        return list(dict.fromkeys(part for name in operands for part in self.parts_of(Name(name), out)))
+
+    def add(self, sets: Name, index: tuple[Atom, ...], parts: list[str], out: Emitter) -> None:
+        """Add to the set of an element, if it is in range."""
+        test = out.let("inside", Op("tapec_runtime.lies_in", (sets, *index)), BOOL)
+        inner = out.child()
+        before = inner.let("s", Op("load", (sets, *index)), INT64)
+        inner.add(Store(sets.id, index, self.union([before.id, *parts], inner), False, out.span))
+        out.add(If(test, tuple(inner.out), (), out.span))
 
     def store(
         self, sets: Name, index: tuple[Atom, ...], value: Name | None, accumulate: bool, out: Emitter
