@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
 import numpy as np
 
 from tapec.backend.description import docstring, shown
 from tapec.bound import Bound, unbound
-from tapec.callables import Sources
+from tapec.callables import P, Sources
 from tapec.captured import by_what_is_held
 from tapec.errors import NotDifferentiable, UsageError
 from tapec.frontend.source import parameters
@@ -32,6 +32,12 @@ _MORE, _FIRST = 4, 1024
 _WIDER = 2
 
 
+@overload
+def sparse_jacobian(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> SparseDerivative[P]: ...
+@overload
+def sparse_jacobian(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], SparseDerivative[P]]: ...
 def sparse_jacobian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The Jacobian of a function as a sparse matrix, whose pattern is found from the program.
 
@@ -40,12 +46,14 @@ def sparse_jacobian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opt
     options  as for `grad`, but for memory
     returns  a function of the same arguments: a `scipy.sparse.csr_array` of shape (m, n), float32 if all sources are,
              else float64.  Its rows are the elements of the results, one result after the other, each by rows; its
-             columns those of the sources.  See `SparseDerivative`
+             columns those of the sources
     raises   UsageError  without SciPy;  TapecError (see tapec.errors)  as `jacobian`
 
     An element is in the pattern if the result may depend on the source by a derivative, for all numbers for which the
     function takes the same branches and subscripts.  Where a call takes others, the pattern is found anew.  Columns
     that share no row are computed in one run (Curtis, Powell & Reid 1974), long rows in reverse mode.
+    Matrices of one pattern have the arrays of their indices in common, which are read-only; `jacobian.fill(matrix,
+    *args)` writes the values at other arguments into one.
 
     >>> import numpy as np
     >>> def differences(x):
@@ -58,6 +66,12 @@ def sparse_jacobian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opt
     return _made(f, wrt, "sparse_jacobian", chosen(options))
 
 
+@overload
+def sparse_hessian(f: Callable[P, Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> SparseDerivative[P]: ...
+@overload
+def sparse_hessian(
+    f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]
+) -> Callable[[Callable[P, Any]], SparseDerivative[P]]: ...
 def sparse_hessian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The Hessian of a function as a sparse matrix, whose pattern is found from the program.
 
@@ -65,7 +79,7 @@ def sparse_hessian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opti
     wrt      position or name of a parameter, or a tuple of those
     options  as for `grad`, but for memory
     returns  a function of the same arguments: a `scipy.sparse.csr_array` of shape (n, n), whose rows and columns are
-             the elements of the sources, one after the other, each by rows.  See `SparseDerivative`
+             the elements of the sources, one after the other, each by rows
     raises   UsageError  without SciPy;  TapecError (see tapec.errors)  as `hessian`
 
     The pattern is that of the Jacobian of the generated gradient, found as for `sparse_jacobian`; columns are computed
@@ -88,7 +102,7 @@ def _made(f: Any, wrt: Any, kind: str, options: Options) -> Any:
     return SparseDerivative(f, wrt, kind, no_limit(options, f"tapec.{kind}"))
 
 
-class SparseDerivative:
+class SparseDerivative(Generic[P]):
     """A sparse Jacobian or Hessian: call it as the function.
 
     The pattern is kept for arguments of the same shapes.  All matrices of one pattern have the arrays of their indices
@@ -106,13 +120,13 @@ class SparseDerivative:
         self.__name__, self.__doc__ = function.__name__, docstring(function, kind, by)
         self.__qualname__, self.__module__, self.__wrapped__ = function.__qualname__, function.__module__, f
         self._functions: dict[Any, _Programs] = {}
-        self._strict: SparseDerivative | None = None
+        self._strict: SparseDerivative[...] | None = None
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """The matrix at these arguments."""
         return self._of(args, kwargs, None)
 
-    def fill(self, matrix: Any, *args: Any, **kwargs: Any) -> Any:
+    def fill(self, matrix: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Write the values at other arguments into a matrix that a call has returned.
 
         returns  the matrix
@@ -138,13 +152,13 @@ class SparseDerivative:
             args = bound.arguments(names, args, kwargs)
         call = _Call(known, bound.wrt(self._wrt, names), args)
         values, pattern = call.values(into)
-        if values is None:
+        if pattern is None:
             return self._strictly()._of(args, {}, into)
         from tapec.sparsity_pattern import matrix
 
         return matrix(pattern, values) if into is None else into
 
-    def _strictly(self) -> SparseDerivative:
+    def _strictly(self) -> SparseDerivative[...]:
         """The derivative whose programs round alike, so that they decide alike."""
         if self._strict is None:
             from dataclasses import replace

@@ -33,6 +33,7 @@ SUBJECTS = (
     ("Gradients", "grad value_and_grad check_grads"),
     ("Directions and pullbacks", "jvp vjp"),
     ("Jacobians and Hessians", "jacobian jacrev jacfwd hessian hvp"),
+    ("Sparse Jacobians and Hessians", "sparse_jacobian sparse_hessian"),
     ("Solutions", "implicit_root fixed_point"),
     ("Generated source", "emit explain"),
     ("Memory", "checkpointed"),

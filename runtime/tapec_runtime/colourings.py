@@ -1,8 +1,8 @@
 """Colours of the columns of a sparse matrix, for derivatives that are computed several columns at a time.
 
-Columns of one colour are summed, and their elements read from the sum.  For any matrix no two of them may meet in a row:
-greedy distance-2 colouring.  For a symmetric one an element may be read in either of its two places, which takes fewer
-colours: greedy star colouring.
+Columns of one colour are summed, and their elements read from the sum.  For any matrix no two of them may meet in a
+row: greedy distance-2 colouring.  For a symmetric one an element may be read in either of its two places, which takes
+fewer colours: greedy star colouring.
 
 Gebremedhin, Manne & Pothen, What color is your Jacobian?, SIAM Review 47 (2005) 629-705, algorithms 3.1 and 4.1.
 
@@ -124,7 +124,7 @@ def star(starts: Any, columns: Any) -> Any:
                 met[colours[one]] = column
             for i in range(starts[one], starts[one + 1]):
                 two = columns[i]
-                if two == column or two == one or colours[two] < 0:
+                if two in (column, one) or colours[two] < 0:
                     continue
                 if colours[one] < 0 or _meets(starts, columns, colours, two, one):
                     met[colours[two]] = column

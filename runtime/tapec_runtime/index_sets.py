@@ -57,7 +57,7 @@ def room_of(sets: Any) -> int:
 @njit(cache=True, error_model="numpy")
 def union(sets: Any, *several: int) -> int:
     """The set of the elements of several sets, at least one."""
-    found = np.int64(several[0])
+    found: Any = np.int64(several[0])
     alike = True
     for one in several:
         alike = alike and (one == found or one == 0 or found == 0)
@@ -70,7 +70,7 @@ def union(sets: Any, *several: int) -> int:
 @njit(cache=True, error_model="numpy")
 def union_of(sets: Any, several: Any) -> int:
     """The set of the elements of all sets in an array of any shape."""
-    found = np.int64(0)
+    found: Any = np.int64(0)
     for one in several.flat:
         found = union(sets, found, one)
     return found
@@ -99,7 +99,7 @@ def noted(trace: int, value: int) -> int:
     False
     """
     # not zero times a number: a decision of 0 counts as others do
-    mixed = ((np.int64(trace) ^ np.int64(value)) + np.int64(_ADD)) * np.int64(_MIX)
+    mixed: Any = ((np.int64(trace) ^ np.int64(value)) + np.int64(_ADD)) * np.int64(_MIX)
     return mixed ^ (mixed >> np.int64(29))
 
 
@@ -107,7 +107,7 @@ def noted(trace: int, value: int) -> int:
 def noted_all(trace: int, values: Any) -> int:
     """`noted`, for all elements of an array of integers or booleans."""
     for value in values.flat:
-        trace = noted(trace, np.int64(value))
+        trace = noted(trace, int(value))
     return trace
 
 
@@ -155,7 +155,7 @@ def _all_joined(sets: Any, several: Any) -> int:
             count = _merge(sets, before, count, start, size, into)
             before = into
         if size < 0 or count > _SMALL:
-            found = np.int64(0)
+            found: Any = np.int64(0)
             for other in several:
                 found = other if found == 0 else _joined(sets, found, other) if other not in (0, found) else found
             return found

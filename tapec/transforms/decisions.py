@@ -23,6 +23,7 @@ from tapec.analyses.aliases import ALLOCATIONS, VIEWS, aliases, is_memory
 from tapec.rules.library import PRIMITIVES
 from tapec.syntax.core import (
     Assign,
+    Atom,
     Block,
     Const,
     For,
@@ -98,15 +99,15 @@ def deciding_integers(function: Function) -> tuple[str, ...]:
     )
 
 
-def digest_of(integers: tuple[str, ...], out: Emitter) -> Name | Const:
+def digest_of(integers: tuple[str, ...], out: Emitter) -> Atom:
     """A digest of numbers, and of all elements of arrays."""
-    trace: Name | Const = Const(0)
+    trace: Atom = Const(0)
     for name in integers:
         if isinstance(out.types[name], Array):
-            value = Op("tapec_runtime.noted_all", (trace, Name(name)))
+            noted = Op("tapec_runtime.noted_all", (trace, Name(name)))
         else:
-            value = Op("tapec_runtime.noted", (trace, out.cast(Name(name), INT64)))
-        trace = out.let("trace", value, INT64)
+            noted = Op("tapec_runtime.noted", (trace, out.cast(Name(name), INT64)))
+        trace = out.let("trace", noted, INT64)
     return trace
 
 
@@ -148,11 +149,11 @@ class _Decisions:
         if is_joined(stmt):
             # which way it goes is seen in what the ways give
             inside = list(walk(stmt.body + stmt.orelse))  # type: ignore[union-attr]
-            targets = tuple({name for one in inside for name in (*writes(one), *_stored(one))})
+            given = {name for one in inside for name in (*writes(one), *_stored(one))}
             tests = [one.test for one in (stmt, *inside) if isinstance(one, If)]
             for one in inside:
                 yield from self._flows(one) if not isinstance(one, If) else ()
-            for target in targets:
+            for target in given:
                 yield from ((name, target) for test in tests for name in names_in(test))
             return
         match stmt:
@@ -185,12 +186,12 @@ class _Decisions:
             case Store(array=array, index=index) if self.types[array].is_float:
                 for part in index:
                     yield from names_in(part)
-            case Assign(value=Op(fn="load", args=(Name(id=array), *index))) if self.types[array].is_float:
-                for part in index:
-                    yield from names_in(part)
+            case Assign(value=Op(fn="load", args=(Name(id=array), *places))) if self.types[array].is_float:
+                for place in places:
+                    yield from names_in(place)
             case Assign(value=Op(fn=fn, args=args)) if fn in ALLOCATIONS or fn in VIEWS:
-                for part in args:
-                    yield from names_in(part)
+                for arg in args:
+                    yield from names_in(arg)
 
 
 def _decided(block: Block) -> Iterator[Stmt]:

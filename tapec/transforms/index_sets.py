@@ -347,11 +347,11 @@ class _IndexSets:
             parts = [found.id for name in operands if (found := self.set_of(Name(name)))]
             whole = self.union(parts, out)
             out.add(stmt)
-            sets = self.name_of(target)
-            out.assign(sets, whole)
+            made = self.name_of(target)
+            out.assign(made, whole)
             if not {target, *operands} & self.accumulated:
                 # what an iteration of a loop hands on is set at its end: till then the parts are what they are here
-                self.parts[sets] = self.apart(parts)
+                self.parts[made] = self.apart(parts)
 
     def check(self, value: Op, out: Emitter) -> None:
         """Raise for an operation that has no derivative by what it is given."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tapec.syntax.core import Atom, Const, Name, Op
+from tapec.syntax.core import Atom, Const, Op
 from tapec.syntax.types import INT64, Array
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian_blocks import extents, loops
@@ -35,7 +35,7 @@ def _visit_all(out: Emitter, value: Atom, visit: Visit, before: Atom) -> Atom:
         return _plus(out, before, Const(1))
     bounds = extents(out, value)
 
-    def body(inner: Emitter, index: tuple[Name, ...]) -> None:
+    def body(inner: Emitter, index: tuple[Atom, ...]) -> None:
         place: Atom = Const(0)
         for bound, one in zip(bounds, index, strict=True):
             place = _plus(inner, _times(inner, place, bound), one)
