@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 import numpy as np
 
 from tapec.backend.description import docstring, shown
+from tapec.backend.program import resolve_wrt
 from tapec.bound import Bound, unbound
 from tapec.callables import P, Sources
 from tapec.captured import by_what_is_held
-from tapec.errors import NotDifferentiable, UsageError
+from tapec.errors import NotDifferentiable, UnsupportedFunction, UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
 from tapec.options import Keywords, Options, chosen, no_limit
@@ -115,10 +116,11 @@ class SparseDerivative(Generic[P]):
         function = plain_function(bound.function)
         wrt = tuple(wrt) if isinstance(wrt, list) else wrt
         self._f, self._wrt, self.kind, self._options = f, wrt, kind, options
-        by = bound.wrt(wrt, parameters(function))
+        by = wrt if bound.is_free else bound.wrt(wrt, parameters(function))
+        resolve_wrt(function, by)
         self._shown = shown(function, kind, by)
         self.__name__, self.__doc__ = function.__name__, docstring(function, kind, by)
-        self.__qualname__, self.__module__, self.__wrapped__ = function.__qualname__, function.__module__, f
+        self.__qualname__, self.__module__ = function.__qualname__, function.__module__
         self._functions: dict[Any, _Programs] = {}
         self._strict: SparseDerivative[...] | None = None
 
@@ -150,7 +152,7 @@ class SparseDerivative(Generic[P]):
         names = known.names
         if kwargs or not bound.is_free or len(args) != len(names):
             args = bound.arguments(names, args, kwargs)
-        call = _Call(known, bound.wrt(self._wrt, names), args)
+        call = _Call(known, self._wrt if bound.is_free else bound.wrt(self._wrt, names), args)
         values, pattern = call.values(into)
         if pattern is None:
             return self._strictly()._of(args, {}, into)
@@ -167,6 +169,15 @@ class SparseDerivative(Generic[P]):
                 self._f, self._wrt, self.kind, replace(self._options, strict=True, math="libm")
             )
         return self._strict
+
+    def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        ev.fail(
+            UnsupportedFunction,
+            f"the {self.kind} of `{self.__name__}` inside a function that is compiled",
+            node,
+            reason="it is a matrix of SciPy",
+            hint=f"use tapec.{self.kind.removeprefix('sparse_')} there, or call it from Python",
+        )
 
     def __reduce__(self) -> Any:
         from tapec.backend.derivative_base import reduced
@@ -201,16 +212,11 @@ class _Call:
     """One call of a sparse derivative."""
 
     def __init__(self, programs: _Programs, wrt: Any, args: tuple[Any, ...]) -> None:
-        from tapec.backend.program import resolve_wrt
-
         self.programs = programs
-        self.positions = tuple(dict.fromkeys(resolve_wrt(programs.function, wrt)[0]))
+        self.positions: tuple[int, ...] = tuple(dict.fromkeys(resolve_wrt(programs.function, wrt)[0]))
         self.primals = _plain(programs.function, variables.plain(tuple(args)))
-        if self.positions and max(self.positions) >= len(self.primals):
-            raise UsageError(
-                f"`{programs.function.__name__}` was called without argument {max(self.positions)}"
-            )
-        leaves = [leaf for k in self.positions for leaf in _flat(self.primals[k]) if leaf is not None]
+        sources = [k for k in self.positions if k < len(self.primals)]
+        leaves = [leaf for k in sources for leaf in _flat(self.primals[k]) if leaf is not None]
         self.count = sum(np.size(leaf) for leaf in leaves)
         single = bool(leaves) and all(getattr(leaf, "dtype", None) == np.float32 for leaf in leaves)
         self.dtype = np.float32 if single else np.float64

@@ -26,6 +26,7 @@ from tapec.syntax.core import (
     Atom,
     Block,
     Const,
+    Expr,
     For,
     Function,
     If,
@@ -44,6 +45,7 @@ from tapec.syntax.core import (
     walk,
     writes,
 )
+from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import INT64, Array, Scalar
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.joined_branches import Branches, is_joined, marked, outside
@@ -56,17 +58,19 @@ _OF_KNOWN_EXTENTS = ALLOCATIONS | VIEWS | {"copy", "pop", "stack"} | PRIMITIVES.
 def traced(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with one more result: a digest of the decisions that depend on the floats among its arguments.
 
-    Branches that a pattern has both ways of are marked.
+    What functions give that are called as they are counts, too, whatever they are given.  Branches that a pattern has
+    both ways of are marked.
     """
-    floats = [param for param in function.params if function.types[param].is_float]
-    found, branches = _Decisions(function).dynamic(floats), Branches(function)
+    roots = [param for param in function.params if function.types[param].is_float]
+    roots += [stmt.target for stmt in walk(function.body) if isinstance(stmt, Assign) and _is_opaque(stmt.value)]
+    found, branches = _Decisions(function).dynamic(roots), Branches(function)
     joined = {
         stmt.key
         for stmt in walk(function.body)
         if isinstance(stmt, If) and isinstance(stmt.test, Name) and stmt.test.id in found and branches.fits(stmt)
     }
     function = replace(function, body=marked(function.body, joined))
-    wanted = _Decisions(function).dynamic(floats)
+    wanted = _Decisions(function).dynamic(roots)
     last = function.leaving
     if not wanted:
         return replace(function, body=(*function.body[:-1], replace(last, values=(*last.values, Const(0)))))
@@ -201,6 +205,10 @@ def _decided(block: Block) -> Iterator[Stmt]:
         if not is_joined(stmt):
             for inner in blocks(stmt):
                 yield from _decided(inner)
+
+
+def _is_opaque(value: Expr) -> bool:
+    return isinstance(value, Op) and isinstance(value.fn, Opaque)
 
 
 def _stored(stmt: Stmt) -> tuple[str, ...]:
