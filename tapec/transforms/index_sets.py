@@ -34,6 +34,7 @@ from tapec.syntax.core import (
     Loop,
     Name,
     Op,
+    Print,
     Push,
     Return,
     Stmt,
@@ -51,7 +52,6 @@ from tapec.transforms.jacobian_blocks import extents
 from tapec.transforms.joined_branches import is_joined, unmarked
 from tapec.transforms.numbered_elements import count_of, each_element
 from tapec.transforms.slots import stack_args
-from tapec.transforms.splice import quiet
 from tapec.transforms.ssa import to_ssa
 
 # sets that are joined at once
@@ -74,7 +74,7 @@ def index_sets(
 
 class _IndexSets:
     def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> None:
-        self.function = replace(function, body=quiet(function.body))
+        self.function = function
         self.sources, self.constants = sources, constants
         self.types = dict(function.types)
         returned = {a.id for a in function.results if isinstance(a, Name)}
@@ -242,6 +242,8 @@ class _IndexSets:
                     for array in changed(stmt):
                         if array in self.activity:
                             self.widen(array, whole, out)
+            case Print():
+                pass  # the values are computed by another program, which prints
             case _:
                 out.add(stmt)
 
