@@ -39,6 +39,10 @@ def stencil(x):
     return y
 
 
+def stencil_of_one(x, a):
+    return x * a
+
+
 def in_place(x):
     for i in range(1, x.size):
         x[i] += x[i - 1] * 0.5
@@ -287,7 +291,8 @@ JACOBIANS = [
     (ties, (arr(5),)),
     (extremes, (arr(5),)),
     (of_halves, (arr(4), 6)),
-    # empty arrays, and single precision
+    # arrays of no axis, empty arrays, and single precision
+    (stencil_of_one, (np.array(3.0), 2.0)),
     (stencil, (arr(0),)),
     (of_blocks, (arr(2, 0), arr(0, 3))),
     (running_sums, (arr(5).astype(np.float32),)),
@@ -568,6 +573,30 @@ def test_what_decides_otherwise_at_each_run_is_an_error():
 def test_what_has_no_sparse_derivative(make, args, error, message):
     with pytest.raises(error, match=message):
         make()(*args)
+
+
+@pytest.mark.parametrize("place", [3, 10**7, -4, -(10**7)])
+def test_subscripts_out_of_range_are_errors(place):
+    places = np.array([0, place, 1])
+    with pytest.raises(IndexError, match="out of bounds for axis 0"):
+        tapec.sparse_jacobian(scattered)(arr(3), 2 * places)
+    with pytest.raises(IndexError, match="out of bounds for axis 0"):
+        tapec.sparse_jacobian(gathered_twice)(arr(3), places)
+
+
+def unsafe(x, n):
+    y = np.zeros(3)
+    for i in range(3):
+        if x[i] > -1.0:
+            y[i] = x[i]
+        else:
+            y[i + n] = x[i - n]
+    return y
+
+
+def test_the_way_not_taken_may_be_out_of_range():
+    for n in (1, 10**7):
+        assert (tapec.sparse_jacobian(unsafe)(arr(3), n).toarray() == np.eye(3)).all()
 
 
 def heat(t, u, k):

@@ -171,7 +171,7 @@ class _Compressed:
             element = type_.element if isinstance(type_, Array) else type_
             assert isinstance(element, Scalar)
             by = inner.cast(inner.let("by", Op("ifelse", (moves, Const(1.0), Const(0.0))), FLOAT64), element)
-            if index:
+            if isinstance(type_, Array):
                 inner.add(Store(name, index, by))
             else:
                 inner.assign(name, by)
@@ -183,10 +183,8 @@ class _Compressed:
         """Store what a run gives in the row of a colour, if that is as long."""
 
         def visit(inner: Emitter, value: Atom, index: tuple[Atom, ...], place: Atom) -> None:
-            item = value
-            if index:
-                type_ = inner.type_of(value)
-                assert isinstance(type_, Array)
+            item, type_ = value, inner.type_of(value)
+            if isinstance(type_, Array):
                 item = inner.let("t", Op("load", (value, *index)), type_.element)
             inner.add(Store(self.products.id, (colour, place), inner.cast(item, Scalar("float64"))))
 

@@ -102,7 +102,7 @@ class _IndexSets:
 
         def visit(inner: Emitter, value: Atom, index: tuple[Atom, ...], place: Atom) -> None:
             item = self.set_of(value) or Const(0)
-            if index and isinstance(item, Name):
+            if isinstance(item, Name) and isinstance(self.types[item.id], Array):
                 item = inner.let("s", Op("load", (item, *index)), INT64)
             inner.add(Store(found.id, (place,), item))
 
@@ -123,7 +123,7 @@ class _IndexSets:
 
         def visit(inner: Emitter, source: Atom, index: tuple[Atom, ...], place: Atom) -> None:
             assert isinstance(source, Name)
-            if index:
+            if isinstance(self.types[source.id], Array):
                 inner.add(Store(self.sets[source.id], index, place))
             else:
                 inner.assign(self.sets[source.id], place)
