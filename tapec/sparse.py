@@ -121,6 +121,8 @@ class SparseDerivative(Generic[P]):
         self._shown = shown(function, kind, by)
         self.__name__, self.__doc__ = function.__name__, docstring(function, kind, by)
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
+        # a function by itself is what it is at each call
+        self._bound = bound if bound.is_free and not getattr(f, "__closure__", None) else None
         self._functions: dict[Any, _Programs] = {}
         self._strict: SparseDerivative[...] | None = None
 
@@ -142,6 +144,8 @@ class SparseDerivative(Generic[P]):
         return "\n\n".join(filter(None, texts))
 
     def _of(self, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
+        if self._bound is not None:
+            return self._evaluated(self._bound, args, kwargs, into)
         return by_what_is_held(self._f, self.kind, lambda bound: self._evaluated(bound, args, kwargs, into))
 
     def _evaluated(self, bound: Bound, args: tuple[Any, ...], kwargs: dict[str, Any], into: Any) -> Any:
@@ -152,7 +156,7 @@ class SparseDerivative(Generic[P]):
         names = known.names
         if kwargs or not bound.is_free or len(args) != len(names):
             args = bound.arguments(names, args, kwargs)
-        call = _Call(known, self._wrt if bound.is_free else bound.wrt(self._wrt, names), args)
+        call = _Call(known, known.positions(self._wrt if bound.is_free else bound.wrt(self._wrt, names)), args)
         values, pattern = call.values(into)
         if pattern is None:
             return self._strictly()._of(args, {}, into)
@@ -197,6 +201,13 @@ class _Programs:
         self.made: dict[Any, Any] = {}
         self.patterns: dict[Any, Pattern] = {}
         self.by_rows_alone = False
+        self._positions: dict[Any, tuple[int, ...]] = {}
+
+    def positions(self, wrt: Any) -> tuple[int, ...]:
+        """Where the sources stand among the arguments."""
+        if wrt not in self._positions:
+            self._positions[wrt] = tuple(dict.fromkeys(resolve_wrt(self.function, wrt)[0]))
+        return self._positions[wrt]
 
     def program(self, part: str, wrt: tuple[int, ...], count: int) -> Any:
         """What computes a part of the derivative: sparsity, columns or rows."""
@@ -211,9 +222,8 @@ class _Programs:
 class _Call:
     """One call of a sparse derivative."""
 
-    def __init__(self, programs: _Programs, wrt: Any, args: tuple[Any, ...]) -> None:
-        self.programs = programs
-        self.positions: tuple[int, ...] = tuple(dict.fromkeys(resolve_wrt(programs.function, wrt)[0]))
+    def __init__(self, programs: _Programs, positions: tuple[int, ...], args: tuple[Any, ...]) -> None:
+        self.programs, self.positions = programs, positions
         self.primals = _plain(programs.function, variables.plain(tuple(args)))
         sources = [k for k in self.positions if k < len(self.primals)]
         leaves = [leaf for k in sources for leaf in _flat(self.primals[k]) if leaf is not None]

@@ -14,6 +14,8 @@ from tapec_runtime import colourings
 _ROW = 2
 # how often columns are coloured in other orders, for fewer colours
 _AGAIN = 3
+# steps of a colouring that are too many to be done again, or for a star colouring, which looks at paths
+_MUCH = 10**8
 
 
 class Pattern:
@@ -70,12 +72,20 @@ class Pattern:
             part.flags.writeable = False
         return made[0], made[1]
 
+    @property
+    def by_star(self) -> bool:
+        """Whether an element is read in either of its two places."""
+        lengths = np.diff(self.starts)
+        return self.symmetric and bool(np.sum(lengths[lengths <= colourings.HUB] ** 3.0) < 10 * _MUCH)
+
     @cached_property
     def colours(self) -> tuple[Any, Any]:
         """The colours of the columns and of the rows; -1 for those that no run computes."""
         height, width = self.shape
-        if self.symmetric:
+        if self.by_star:
             return colourings.star(self.starts, self.columns), np.full(height, -1)
+        if self.symmetric:
+            return _coloured(self.starts, self.columns, width), np.full(height, -1)
         longest = self._longest_by_columns()
         lengths = np.diff(self.starts)
         first, rows, _ = colourings.transposed(self.starts, self.columns, width)
@@ -118,7 +128,7 @@ class Pattern:
         height, width = self.shape
         column_colours, row_colours = self.colours
         places = np.zeros(self.columns.size, np.int64)
-        if self.symmetric:
+        if self.by_star:
             colourings.places_in_star(self.starts, self.columns, column_colours, places)
             return places
         colourings.places_by_columns(self.starts, self.columns, column_colours, places)
@@ -146,9 +156,14 @@ def _coloured(starts: Any, columns: Any, width: int) -> Any:
     where those that had the last ones come first.  Culberson, Iterated greedy graph coloring and the difficulty
     landscape, University of Alberta, TR 92-07, 1992.
     """
+    lengths = np.diff(starts)
+    fewest, used = int(lengths.max(initial=0)), np.unique(columns)
+    if fewest == used.size:
+        found = np.full(width, -1)
+        found[used] = np.arange(fewest)
+        return found
     found = colourings.distance_two(starts, columns, np.arange(width))
-    fewest = int(np.diff(starts).max(initial=0))
-    for _ in range(_AGAIN):
+    for _ in range(_AGAIN if np.sum(lengths**2) < _MUCH else 0):
         if found.max(initial=-1) + 1 <= fewest:
             break
         found = colourings.distance_two(starts, columns, np.argsort(-found, kind="stable"))

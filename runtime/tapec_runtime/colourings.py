@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 # columns with more elements than that have a colour of their own in a star colouring, whose cost is else quadratic
-_HUB = 256
+HUB = 256
 
 
 @njit(cache=True, error_model="numpy")
@@ -114,17 +114,19 @@ def star(starts: Any, columns: Any) -> Any:
     met = np.full(width + 1, -1)
     most = -1
     for column in range(width):
-        if starts[column] == starts[column + 1] or starts[column + 1] - starts[column] > _HUB:
+        if starts[column] == starts[column + 1] or starts[column + 1] - starts[column] > HUB:
             continue
         for k in range(starts[column], starts[column + 1]):
             one = columns[k]
-            if one == column or starts[one + 1] - starts[one] > _HUB:
+            if one == column or starts[one + 1] - starts[one] > HUB:
                 continue
             if colours[one] >= 0:
                 met[colours[one]] = column
             for i in range(starts[one], starts[one + 1]):
                 two = columns[i]
                 if two in (column, one) or colours[two] < 0:
+                    continue
+                if met[colours[two]] == column:
                     continue
                 if colours[one] < 0 or _meets(starts, columns, colours, two, one):
                     met[colours[two]] = column
@@ -134,7 +136,7 @@ def star(starts: Any, columns: Any) -> Any:
         colours[column] = colour
         most = max(most, colour)
     for column in range(width):
-        if starts[column + 1] - starts[column] > _HUB:
+        if starts[column + 1] - starts[column] > HUB:
             most += 1
             colours[column] = most
     return colours

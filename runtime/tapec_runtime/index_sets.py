@@ -261,8 +261,12 @@ def elements(sets: Any, wanted: Any) -> tuple[Any, Any]:
 
     wanted   (m,), the numbers of sets
     returns  where each row begins in the elements (m + 1,), and the elements, sorted in each row
+
+    Of large sets they are collected by a walk for each row, or, where such walks take longer, by bits for 64 sources at
+    a time.
     """
     sources = sets[_SOURCES]
+    steps, most = 0, sets[_COUNT] * (sources // 64 + 1) // 4 + wanted.size
     starts = np.empty(wanted.size + 1, np.int64)
     found = np.empty(max(4 * wanted.size, 64), np.int64)
     # the row for which an element, or a set, was met last
@@ -287,6 +291,9 @@ def elements(sets: Any, wanted: Any) -> tuple[Any, Any]:
                 if seen[place] == row:
                     continue
                 seen[place] = row
+                steps += 1
+                if steps > most:
+                    return _elements_by_bits(sets, wanted)
                 if count + 2 > pending.size:
                     pending = _twice(pending)
                 pending[count] = start - _HEADER - 4 * sets[_ROOM]
@@ -304,6 +311,70 @@ def elements(sets: Any, wanted: Any) -> tuple[Any, Any]:
             found[starts[row] : used].sort()
     starts[wanted.size] = used
     return starts, found[:used].copy()
+
+
+@njit(cache=True, error_model="numpy")
+def _elements_by_bits(sets: Any, wanted: Any) -> tuple[Any, Any]:
+    """`elements`, for 64 sources at a time."""
+    sources, count = sets[_SOURCES], sets[_COUNT]
+    needed = np.zeros(count, np.bool_)
+    for one in wanted:
+        if one > sources:
+            needed[one - sources - 1] = True
+    # the sets that one is the union of were made before it
+    for place in range(count - 1, -1, -1):
+        first, second = sets[_HEADER + 2 * place], sets[_HEADER + 2 * place + 1]
+        if needed[place] and second < 0:
+            for one in (first, -second):
+                if one > sources:
+                    needed[one - sources - 1] = True
+    bits = np.zeros(count, np.uint64)
+    starts = np.zeros(wanted.size + 1, np.int64)
+    for block in range(sources // 64 + 1):
+        _set_bits(sets, needed, block, bits)
+        for row in range(wanted.size):
+            word = _bits_of(sets, wanted[row], block, bits)
+            while word != 0:
+                word &= word - np.uint64(1)
+                starts[row + 1] += 1
+    for row in range(wanted.size):
+        starts[row + 1] += starts[row]
+    found, free = np.empty(starts[wanted.size], np.int64), starts[:-1].copy()
+    for block in range(sources // 64 + 1):
+        _set_bits(sets, needed, block, bits)
+        for row in range(wanted.size):
+            word = _bits_of(sets, wanted[row], block, bits)
+            source = 64 * block
+            while word != 0:
+                if word & np.uint64(1) != 0:
+                    found[free[row]] = source
+                    free[row] += 1
+                word >>= np.uint64(1)
+                source += 1
+    return starts, found
+
+
+@njit(cache=True, error_model="numpy")
+def _set_bits(sets: Any, needed: Any, block: int, bits: Any) -> None:
+    """The bits of all large sets that are needed, for the sources of one block."""
+    for place in range(needed.size):
+        first, second = sets[_HEADER + 2 * place], sets[_HEADER + 2 * place + 1]
+        if needed[place] and second < 0:
+            bits[place] = _bits_of(sets, first, block, bits) | _bits_of(sets, -second, block, bits)
+
+
+@njit(cache=True, error_model="numpy")
+def _bits_of(sets: Any, one: int, block: int, bits: Any) -> Any:
+    word = np.uint64(0)
+    if one == 0:
+        return word
+    start, size = _list_of(sets, one)
+    if size < 0:
+        return bits[one - sets[_SOURCES] - 1]
+    for k in range(start, start + size):
+        if sets[k] // 64 == block:
+            word |= np.uint64(1) << np.uint64(sets[k] % 64)
+    return word
 
 
 @njit(cache=True, error_model="numpy")

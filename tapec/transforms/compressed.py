@@ -13,15 +13,15 @@ from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable
 from tapec.syntax.core import Atom, Const, For, Function, If, Name, Op, Print, Return, Store, walk
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Scalar
-from tapec.transforms.decisions import deciding_integers, digest_of, traced
+from tapec.transforms.decision_digests import deciding_integers, digest_of, traced
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.forward import forward
 from tapec.transforms.index_guards import with_guards
-from tapec.transforms.index_sets import index_sets
 from tapec.transforms.jacobian import _on_copies
 from tapec.transforms.joined_branches import unmarked
 from tapec.transforms.numbered_elements import count_of, each_element
 from tapec.transforms.reverse import reverse, targets_of
+from tapec.transforms.source_sets import source_sets
 from tapec.transforms.splice import spliced
 from tapec.transforms.ssa import to_ssa
 
@@ -48,7 +48,7 @@ def sparse_program(
     function = traced(_on_copies(function, constants), constants)
     integers = deciding_integers(function)
     if kind.endswith("sparsity"):
-        made = index_sets(function, sources, constants, integers)
+        made = source_sets(function, sources, constants, integers)
     else:
         function = replace(function, body=unmarked(function.body))
         worker = _Compressed(function, constants, integers)
@@ -80,7 +80,7 @@ def _places_of_tangents(function: Function) -> list[int]:
 class _Compressed:
     """A loop over colours, around a run in the direction of one colour.
 
-    function  as `decisions.traced` makes it, without marks
+    function  as `decision_digests.traced` makes it, without marks
     integers  those among its parameters that decide anything
 
     What is made is a function of the same parameters and of two more, that returns a digest of the decisions:

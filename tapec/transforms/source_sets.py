@@ -4,7 +4,7 @@
 
 The set of `x` is `x_set`, a number that names it (see `tapec_runtime.index_sets`); that of an array is an array of
 numbers with the same aliasing.  So the sets of the results say which elements of the Jacobian may be other than zero,
-for all arguments that lead the same way through the program (`decisions`).  A value that depends on sources by a
+for all arguments that lead the same way through the program (`decision_digests`).  A value that depends on sources by a
 derivative has all of them in its set, also where that derivative happens to be zero; operations that the rules give no
 derivative add nothing.  Array operations with rules of their own have the set of all their operands in each element,
 but for products, where an element has those of its row and column.
@@ -46,7 +46,7 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Stack, Type
-from tapec.transforms.decisions import digest_of
+from tapec.transforms.decision_digests import digest_of
 from tapec.transforms.emitter import Emitter
 from tapec.transforms.jacobian_blocks import extents
 from tapec.transforms.joined_branches import is_joined, unmarked
@@ -58,21 +58,21 @@ from tapec.transforms.ssa import to_ssa
 _PARTS = 12
 
 
-def index_sets(
+def source_sets(
     function: Function, sources: tuple[str, ...], constants: frozenset[str], integers: tuple[str, ...]
 ) -> Function:
     """The function of the same parameters and `sets` that returns the sets of its results, and a digest of decisions.
 
-    function  as `decisions.traced` makes it
+    function  as `decision_digests.traced` makes it
     integers  those among its parameters that decide anything
     sets      as `tapec_runtime.index_sets.room_for_sets` makes it, for the elements of all sources: those of the first
               one by rows, then those of the next
     returns   the sets of the elements of all float results, in one array of int64; the digest
     """
-    return _IndexSets(function, sources, constants).run(integers)
+    return _SourceSets(function, sources, constants).run(integers)
 
 
-class _IndexSets:
+class _SourceSets:
     def __init__(self, function: Function, sources: tuple[str, ...], constants: frozenset[str]) -> None:
         self.function = function
         self.sources, self.constants = sources, constants
