@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tapec_runtime.index_sets import (
+    _elements_by_bits,
     elements,
     is_full,
     lies_in,
@@ -33,6 +34,8 @@ def test_random_unions(sources):
     starts, found = elements(sets, numbers)
     for (_, wanted), first, last in zip(known, starts[:-1], starts[1:], strict=True):
         assert found[first:last].tolist() == sorted(wanted)
+    for one, other in zip(_elements_by_bits(sets, numbers), (starts, found), strict=True):
+        np.testing.assert_array_equal(one, other)
     whole = elements(sets, np.array([union_of(sets, numbers.reshape(1, -1))]))[1]
     assert whole.tolist() == list(range(sources))
 
@@ -72,3 +75,14 @@ def test_elements_that_are_not_there_have_no_set():
     sets = np.arange(1, 7).reshape(2, 3)
     assert [set_at(sets, 1, 2), set_at(sets, -1, -3), set_at(sets, 2, 0), set_at(sets, 0, -4)] == [6, 4, 0, 0]
     assert lies_in(sets, 0, 0) and not lies_in(sets, 0, 3)
+
+
+def test_sets_of_a_long_march_are_collected_by_bits():
+    """Each of them is the union of two that were made shortly before, so that walks meet the same sets again."""
+    sources, rows = 200, np.arange(200)
+    sets, now = room_for_sets(sources, 2**17), rows + 1
+    for _ in range(300):
+        now = np.array([union(sets, now[k - 1], now[k]) for k in rows])
+    starts, found = elements(sets, now)
+    assert np.diff(starts).tolist() == [sources] * sources
+    assert (found.reshape(sources, sources) == rows).all()
