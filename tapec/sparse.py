@@ -7,6 +7,7 @@ together, in runs of a second generated program.  Both are made at the first cal
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
@@ -129,6 +130,10 @@ class SparseDerivative(Generic[P]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """The matrix at these arguments."""
         return self._of(args, kwargs, None)
+
+    def __get__(self, owner: Any, cls: Any = None) -> Any:
+        """A derivative in a class is a method, as a function is."""
+        return self if owner is None else types.MethodType(self, owner)
 
     def fill(self, matrix: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Write the values at other arguments into a matrix that a call has returned.

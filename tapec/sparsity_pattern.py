@@ -130,12 +130,12 @@ class Pattern:
         places = np.zeros(self.columns.size, np.int64)
         if self.by_star:
             colourings.places_in_star(self.starts, self.columns, column_colours, places)
-            return places
+            return _short(places)
         colourings.places_by_columns(self.starts, self.columns, column_colours, places)
         by_rows = np.repeat(row_colours, np.diff(self.starts))
         turned = by_rows >= 0
         places[turned] = self.counts[0] * height + by_rows[turned] * width + self.columns[turned]
-        return places
+        return _short(places)
 
     def products(self) -> tuple[Any, Any, Any]:
         """An array for what the runs compute, and the parts of it that are by columns and by rows."""
@@ -147,6 +147,11 @@ class Pattern:
         except IndexError:
             whole = np.empty(size + by_rows * width)
         return whole, whole[:size].reshape(by_columns, height), whole[size:].reshape(by_rows, width)
+
+
+def _short(places: Any) -> Any:
+    """Integers of half the size, which are read in less time, if they fit."""
+    return places.astype(np.int32) if places.max(initial=0) <= np.iinfo(np.int32).max else places
 
 
 def _coloured(starts: Any, columns: Any, width: int) -> Any:

@@ -147,6 +147,20 @@ def switched(x):
     return y
 
 
+def limited(x):
+    y = x.copy()
+    for i in range(1, x.size - 1):
+        left, right = x[i] - x[i - 1], x[i + 1] - x[i]
+        if left * right <= 0.0:
+            slope = 0.0
+        elif abs(left) < abs(right):
+            slope = left
+        else:
+            slope = right * x[0] if x[0] > 0.8 else right
+        y[i] += slope
+    return y
+
+
 def of_computed_place(x):
     y = np.zeros(x.size)
     for i in range(x.size):
@@ -271,6 +285,7 @@ JACOBIANS = [
     (branches, (arr(7),)),
     (above, (arr(6), 1, np.array([0, 2, 3, 1, 4, 5]))),
     (switched, (arr(6),)),
+    (limited, (arr(8),)),
     (of_computed_place, (arr(6),)),
     (ordered, (arr(7),)),
     (until_small, (arr(5), 0.1)),
@@ -429,6 +444,7 @@ def test_values_are_written_into_a_matrix_that_is_there():
 def test_another_way_through_the_program_has_its_own_pattern():
     derivative = tapec.sparse_jacobian(branches)
     assert {derivative(x).nnz for x in np.random.default_rng(0).uniform(0.0, 1.6, (6, 5))} == {15}
+    assert {tapec.sparse_jacobian(limited)(x).nnz for x in np.random.default_rng(0).uniform(0.0, 1.6, (4, 6))} == {17}
     derivative = tapec.sparse_jacobian(of_computed_place)
     for x in np.random.default_rng(0).uniform(0.0, 1.6, (6, 5)):
         agree("places", derivative(x), dense(of_computed_place, (x,), (0,), tapec.jacrev))

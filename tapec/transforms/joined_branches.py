@@ -86,12 +86,12 @@ class Branches:
             return False
         read = Counter(name for one in inside for name in reads(one))
         for name, count in Counter(name for one in inside for name in writes(one)).items():
-            local = self.written[name] == count == 1 and self.read[name] == read[name]
+            local = self.written[name] == count and self.read[name] == read[name]
             if self.types[name].is_float:
-                # set on each way, or nowhere else
+                # set on each way, or of no interest elsewhere
                 if not local and name not in _always((stmt,)):
                     return False
-            elif not local:
+            elif not local or count > 1:
                 return False
         return True
 

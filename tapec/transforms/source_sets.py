@@ -248,8 +248,10 @@ class _SourceSets:
                 out.add(stmt)
 
     def both_ways(self, stmt: If, out: Emitter) -> dict[str, list[str]]:
-        """The sets of what both ways of a branch give, for each number that both of them set."""
-        first, second = (self.way(block, out) for block in (stmt.body, stmt.orelse))
+        """The sets of what both ways of a branch give, for each number that they set."""
+        before = dict(self.local)
+        first, second = (before | self.way(block, out) for block in (stmt.body, stmt.orelse))
+        # what one of them alone sets is read there alone
         return {name: [*first[name], *second[name]] for name in first if name in second}
 
     def way(self, block: Block, out: Emitter) -> dict[str, list[str]]:
