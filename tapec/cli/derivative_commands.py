@@ -105,7 +105,7 @@ def hvp(**asked: Any) -> None:
     short_help="Print the programs of the sparse Jacobian of TARGET.",
     epilog="""\b
     Examples:
-      tapec sparse-jacobian heat.py:residual --wrt u --sig "f8[::1], f8"
+      tapec sparse-jacobian chain.py:energy --wrt u --sig "f8[::1], f8[::1]"
     """,
 )
 @target_options
