@@ -32,6 +32,7 @@ from tapec.backend.derivative_base import (
     made_ready,
     read_by,
     remake,
+    source_of,
     types_of_all,
 )
 from tapec.backend.fingerprint import Request
@@ -128,6 +129,7 @@ class Derivative(Remade, Dispatcher):
         packed = self._variadic and types_ and isinstance(types_[-1], nt.BaseTuple)
         if len(types_) == len(self._names) and (packed or not self._variadic):
             return types_
+        self._compiler.pysig.bind(*types_)  # a TypeError for too few or too many
         _, folded = self._compiler.fold_argument_types(types_, {})
         if not self._variadic:
             return tuple(folded)
@@ -305,10 +307,15 @@ class Derivative(Remade, Dispatcher):
                 self.add_overload(result)
         self._alone.clear()
 
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types, compiled before or not; for no types, all there is."""
-        if not types_:
+    def source(self, *arguments: Any) -> str:
+        """The generated source, compiled before or not, for types of arguments or examples; for none, all there is."""
+        if not arguments:
             return "\n\n".join(self._texts.values())
+        found = types_of_all(arguments)
+        if found is None or self._may_pack(found):
+            text: str = call_structured(self, self._request, self._names, arguments, source_of)
+            return text
+        types_ = self._folded(found)
         return self._texts.get(types_) or self.program(types_).text
 
     def _reduce_states(self) -> Any:
