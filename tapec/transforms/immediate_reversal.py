@@ -29,7 +29,7 @@ from tapec.analyses.activity import Activity
 from tapec.analyses.aliases import Memory
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.scopes import Scope, Scopes
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -87,9 +87,7 @@ class ImmediateReversal:
         activity: Activity,
         exits: Exits,
         sweep: Sweep,
-        listener: Listener | None = None,
     ) -> None:
-        self.listener = listener
         # why the last loop was not fused, and what that is about
         self.refusal: tuple[Any, ...] = ()
         self.types: dict[str, Type] = program.types
@@ -121,7 +119,7 @@ class ImmediateReversal:
             if not isinstance(item, RevLoop):
                 continue
             found = self.early(item, items[:place], taken)
-            self.tell(item, found is not None)
+            self.remark(item, found is not None)
             if found is None:
                 continue
             needed, early, moved = found
@@ -138,11 +136,10 @@ class ImmediateReversal:
             swept.items = [item for item in items if item.key not in taken]
         return self.found
 
-    def tell(self, item: RevLoop, fused: bool) -> None:
-        """Tell the listener what became of a loop."""
-        if self.listener is not None:
-            why = ("each iteration is reversed as soon as it has run",) if fused else self.refusal
-            self.listener.decide(item.primal.span, "immediate_reversal", "fused" if fused else "not fused", *why)
+    def remark(self, item: RevLoop, fused: bool) -> None:
+        """Remark what became of a loop."""
+        why = ("each iteration is reversed as soon as it has run",) if fused else self.refusal
+        remark(item.primal.span, "immediate_reversal", "fused" if fused else "not fused", *why)
 
     def refuse(self, why: str, *about: Any) -> Any:
         """Note why a loop is not fused; returns None."""

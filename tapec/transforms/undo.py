@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.scopes import Scopes
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -188,8 +188,8 @@ def only_reversed(arrays: frozenset[str], fused: ReversedAtOnce) -> bool:
     return not any(isinstance(stmt, Store) and stmt.array in arrays for stmt in moved)
 
 
-def remark_undo(arrays: frozenset[str], scopes: Scopes, listener: Listener) -> None:
+def remark_undo(arrays: frozenset[str], scopes: Scopes) -> None:
     for array in sorted(arrays):
         span = getattr(scopes.defs[array][0], "span", None)
         why = "the reverse sweep undoes what is stored into it, so that its elements can be read again"
-        listener.decide(span, "storage", "`{0}` is put back", why, Named(array, span))
+        remark(span, "storage", "`{0}` is put back", why, Named(array, span))

@@ -29,11 +29,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.scopes import Scopes, scopes
-from tapec.journal import Listener
 from tapec.optimise.buffers.iteration_rows import IterationRows
 from tapec.optimise.buffers.stack_lists import ArrayList, array_lists
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.parallel_loops import has_threads
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -67,15 +67,13 @@ class _Kept(ArrayList):
     dtype: str
 
 
-def chunk_buffers(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def chunk_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with chunks; see the module."""
     stmts = list(walk(function.body))
     if has_threads(function):
         return function
     found = _lists(function, stmts)
-    return _Writer(function, found, listener).run() if found else function
+    return _Writer(function, found).run() if found else function
 
 
 def _lists(function: Function, stmts: list[Stmt]) -> list[_Kept]:
@@ -122,7 +120,7 @@ class _Group:
 
 
 class _Writer:
-    def __init__(self, function: Function, found: list[_Kept], listener: Listener | None) -> None:
+    def __init__(self, function: Function, found: list[_Kept]) -> None:
         self.function = function
         self.fresh = Fresh(function.types)
         where = scopes(function)
@@ -133,9 +131,8 @@ class _Writer:
         self.new: dict[int, list[Stmt]] = {}
         for lists in groups.values():
             self.group(lists, where)
-            if listener is not None:
-                why = "to make an array and to keep it on a list takes longer than to fill some numbers in"
-                listener.decide(lists[0].made.span, "chunked_buffers", "kept in parts of larger arrays", why)
+            why = "to make an array and to keep it on a list takes longer than to fill some numbers in"
+            remark(lists[0].made.span, "chunked_buffers", "kept in parts of larger arrays", why)
 
     def group(self, lists: list[_Kept], where: Scopes) -> None:
         types = self.fresh.types

@@ -23,9 +23,9 @@ from dataclasses import replace
 from tapec.analyses.aliases import ALLOCATIONS, is_memory
 from tapec.analyses.index_ranges import turned
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.coordinate_columns import suits_vectors
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -53,9 +53,7 @@ _ALL = Op("slice", (Const(None), Const(None), Const(None)))
 _FEW = 16
 
 
-def store_by_columns(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def store_by_columns(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such matrices; see the module."""
     matrices = Matrices(function)
     fresh = Fresh(function.types)
@@ -64,11 +62,8 @@ def store_by_columns(
         if matrices.gains(name):
             type_ = function.types[name]
             names[name] = fresh(f"{name}_columns", type_)
-            if listener is not None:
-                why = "loops walk down its columns"
-                listener.decide(
-                    made.span, "column_layout", "`{0}` is kept column by column", why, Named(name, made.span)
-                )
+            why = "loops walk down its columns"
+            remark(made.span, "column_layout", "`{0}` is kept column by column", why, Named(name, made.span))
     if not names:
         return function
     body = Turned(names, fresh.types).block(function.body)

@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.strided_sums import operation_cost
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -48,9 +48,7 @@ from tapec.syntax.types import INT64, Array
 _COLUMNS = 4
 
 
-def copy_coordinates(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def copy_coordinates(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such copies; see the module."""
     met = dict(_met(function.body, 0))
     if not met.keys() & set(function.params):
@@ -67,10 +65,9 @@ def copy_coordinates(
         if coordinate is not None and coordinate[0] in names:
             array, _, column = coordinate
             widths[array] = max(widths[array], column + 1)
-    if listener is not None:
-        for name in names:
-            why = "this loop walks down them again and again"
-            listener.decide(met[name].span, "coordinate_columns", "columns of `{0}` are copied", why, Named(name))
+    for name in names:
+        why = "this loop walks down them again and again"
+        remark(met[name].span, "coordinate_columns", "columns of `{0}` are copied", why, Named(name))
     copies = tuple(new for name in names for new in _copied(name, names[name], widths[name], fresh))
     return replace(function, body=(*copies, *_turned(function.body, names)), types=fresh.types)
 

@@ -29,9 +29,9 @@ from tapec.analyses.aliases import ALLOCATIONS, aliases, is_memory
 from tapec.analyses.carried_arrays import CarriedArrays
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -55,18 +55,16 @@ from tapec.syntax.core import (
 from tapec.syntax.types import FLOAT64, Array
 
 
-def drop_dead_stores(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def drop_dead_stores(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function without such stores; see the module."""
-    worker = _LastStores(number_values(function, constants), listener)
+    worker = _LastStores(number_values(function, constants))
     body = worker.block(worker.function.body)
     return replace(worker.function, body=body, types=worker.fresh.types) if worker.found else function
 
 
 class _LastStores:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.function, self.listener = function, listener
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.fresh = Fresh(function.types)
         self.iterations = Iterations(function)
         self.found = False
@@ -203,10 +201,9 @@ class _LastStores:
             elif isinstance(stmt, Store):
                 value = stmt.value
         self.found = True
-        if self.listener is not None:
-            span = next(stmt.span for stmt in body if isinstance(stmt, Store) and stmt.array == array)
-            why = "nobody reads it after the loop"
-            self.listener.decide(span, "dead_stores", "the last values of `{0}` are not stored", why, Named(array))
+        span = next(stmt.span for stmt in body if isinstance(stmt, Store) and stmt.array == array)
+        why = "nobody reads it after the loop"
+        remark(span, "dead_stores", "the last values of `{0}` are not stored", why, Named(array))
         return tuple(out)
 
 

@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Access
 from tapec.analyses.scopes import Scope, common
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.element_copies import ElementCopies, ElementCopy, name_of
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -49,9 +49,7 @@ from tapec.syntax.linear import Sum
 from tapec.syntax.types import INT64
 
 
-def share_element_copies(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def share_element_copies(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function without such records; see the module."""
     if not _may_keep_twice(function):
         return function
@@ -59,10 +57,9 @@ def share_element_copies(
     found = _Twice(records).alike()
     if not found:
         return function
-    if listener is not None:
-        for one in found:
-            why = "an iteration keeps these elements of `{0}` already"
-            listener.decide(one.gone.load.span, "element_copy_reuse", "not kept again", why, Named(one.gone.array))
+    for one in found:
+        why = "an iteration keeps these elements of `{0}` already"
+        remark(one.gone.load.span, "element_copy_reuse", "not kept again", why, Named(one.gone.array))
     change = _Change(records, found)
     body = change.block(function.body)
     return replace(function, body=body, types=change.fresh.types)

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from tapec.analyses.aliases import ALLOCATIONS, is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -49,11 +49,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array
 
 
-def use_ping_pong_buffers(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def use_ping_pong_buffers(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such pairs of arrays; see the module."""
-    worker = _Turns(function, listener)
+    worker = _Turns(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -73,8 +71,7 @@ class _Pair:
 
 
 class _Turns:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.types = function.types
         self.iterations = Iterations(function)
         self.scopes = self.iterations.scopes
@@ -99,10 +96,9 @@ class _Turns:
         made, name = pair.made, pair.made.target
         type_ = self.types[name]
         assert isinstance(type_, Array) and isinstance(made.value, Op)
-        if self.listener is not None:
-            why = "an iteration of {1} hands it to the next one, no further"
-            about = Named(name, made.span), loop.span
-            self.listener.decide(made.span, "ping_pong", "two arrays take turns at `{0}`", why, *about)
+        why = "an iteration of {1} hands it to the next one, no further"
+        about = Named(name, made.span), loop.span
+        remark(made.span, "ping_pong", "two arrays take turns at `{0}`", why, *about)
         turns = self.fresh(f"{name}_turns", type_)
         pages, whole, room, both = (self.fresh(one, INT64) for one in ("n", "n", "room", "n"))
         turn, first, last = (self.fresh(one, INT64) for one in ("turn", "first", "n"))

@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -48,14 +48,12 @@ from tapec.syntax.types import INT64, Scalar, Stack, Tuples
 _ROOM = 64
 
 
-def stacks_by_position(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def stacks_by_position(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with lists that are filled by position; see the module."""
     found = _groups(function)
     if not found:
         return function
-    return _Writer(function, found, listener).run()
+    return _Writer(function, found).run()
 
 
 @dataclass
@@ -78,8 +76,7 @@ def _groups(function: Function) -> list[tuple[NumberList, ...]]:
 
 
 class _Writer:
-    def __init__(self, function: Function, found: list[tuple[NumberList, ...]], listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, found: list[tuple[NumberList, ...]]) -> None:
         self.function = function
         self.fresh = Fresh(function.types)
         self.types = self.fresh.types
@@ -112,11 +109,8 @@ class _Writer:
         out: list[Stmt] = []
         for stmt in block:
             for name in self.before.get(stmt.key, ()):
-                if self.listener is not None:
-                    why = "every iteration fills and empties it"
-                    self.listener.decide(
-                        _span(stmt), "positioned_stacks", "the list `{0}` keeps its memory", why, Named(name)
-                    )
+                why = "every iteration fills and empties it"
+                remark(_span(stmt), "positioned_stacks", "the list `{0}` keeps its memory", why, Named(name))
                 out.append(Assign(name, self.room(name), _span(stmt)))
             out += self.statement(stmt)
         return tuple(out)

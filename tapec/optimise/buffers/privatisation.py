@@ -27,7 +27,7 @@ from dataclasses import replace
 from tapec.analyses.definite_writes import DefiniteWrites
 from tapec.analyses.facts import Facts, facts
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener, Named
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -53,9 +53,7 @@ from tapec.syntax.core import (
 from tapec.syntax.types import Array
 
 
-def privatise(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def privatise(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with scratch arrays made inside the top-level loops that use them; see the module."""
     known = facts(function)
     counts = Counter(name for stmt in walk(function.body) for name in writes(stmt))
@@ -97,9 +95,8 @@ def privatise(
         first = next(k for k, stmt in enumerate(iteration) if made.target in _mentioned(stmt))
         body[others[0]] = replace(loop, body=(*iteration[:first], replace(made, value=own), *iteration[first:]))
         body[place] = None
-        if listener is not None:
-            about = Named(made.target, made.span), loop.span
-            listener.decide(made.span, "privatisation", "`{0}` belongs to an iteration", why, *about)
+        about = Named(made.target, made.span), loop.span
+        remark(made.span, "privatisation", "`{0}` belongs to an iteration", why, *about)
     return replace(function, body=tuple(stmt for stmt in body if stmt is not None), types=types)
 
 

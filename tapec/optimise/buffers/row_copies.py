@@ -27,10 +27,10 @@ from tapec.analyses.buffer_rotation import cycle, last_copies, permutation
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.copy_borders import Border, Borders
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -52,11 +52,9 @@ from tapec.syntax.core import (
 from tapec.syntax.types import INT64, Array
 
 
-def drop_row_copies(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def drop_row_copies(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such copies left out; see the module."""
-    worker = _KeptRows(function, listener)
+    worker = _KeptRows(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -83,9 +81,8 @@ class _Box:
 
 
 class _KeptRows:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.listener = listener
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
@@ -344,9 +341,8 @@ class _KeptRows:
             old = self.fresh(new, self.iterations.types[new])
             begin.append(Assign(old, Name(new), span))
         begin.append(Assign(new, Name(row), span))
-        if self.listener is not None:
-            what, why = "`{0}` is written where it is kept", "the next iteration would copy what this one writes"
-            self.listener.decide(loop.span, "row_copies", what, why, Named(new))
+        what, why = "`{0}` is written where it is kept", "the next iteration would copy what this one writes"
+        remark(loop.span, "row_copies", what, why, Named(new))
         dropped = {copy.nest.key, *(stmt.key for stmt in copy.asked if not self.read_elsewhere(stmt, copy))}
         body: list[Stmt] = []
         for stmt in loop.body:

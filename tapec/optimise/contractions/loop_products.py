@@ -22,13 +22,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.contractions.loop_matrices import NestMatrices, needed_by
 from tapec.optimise.contractions.loop_nests import Nest, Refused, Term
 from tapec.optimise.contractions.loop_pairs import added_up, joined_term
 from tapec.optimise.loops.covering_nests import Nests
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -53,15 +53,13 @@ LEAST, WORK = 8, 16384
 MOST = 2**24
 
 
-def multiply_matrices(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def multiply_matrices(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with products in place of such nests; see the module."""
     if not any(_is_deep(stmt) for stmt in walk(function.body)):
         return function
     # passes before this one leave names with several values
     function = number_values(function, constants)
-    worker = _Products(function, listener)
+    worker = _Products(function)
     body = worker.block(function.body)
     if not worker.any:
         return function
@@ -69,8 +67,7 @@ def multiply_matrices(
 
 
 class _Products:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
@@ -91,9 +88,8 @@ class _Products:
         except Refused:
             return None
         self.any = True
-        if self.listener is not None:
-            why = "where its loops make many iterations, the nest is a product of matrices"
-            self.listener.decide(loop.span, "loop_products", "is left to BLAS", why)
+        why = "where its loops make many iterations, the nest is a product of matrices"
+        remark(loop.span, "loop_products", "is left to BLAS", why)
         return new
 
 

@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.journal import Listener, Named
 from tapec.optimise.contractions.loop_products import LEAST, MOST, WORK
 from tapec.optimise.loops.scatter_to_gather import moved
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -50,15 +50,13 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL, INT64, Array, Scalar, Type
 
 
-def batch_outer_products(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def batch_outer_products(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such products after their loops; see the module."""
     if not any(_deep(stmt) for stmt in walk(function.body)):
         return function
     # passes before this one leave names with several values
     function = number_values(function, constants)
-    worker = _Later(function, listener)
+    worker = _Later(function)
     body = worker.block(function.body)
     if not worker.found:
         return function
@@ -95,8 +93,7 @@ class _Kept:
 
 
 class _Later:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.found = False
@@ -130,10 +127,9 @@ class _Later:
         body = tuple(new for stmt in loop.body for new in self.keeping(stmt, loop.var, updates, kept))
         after = [self.product(one, kept[one.store.key]) for one in updates]
         self.found = True
-        if self.listener is not None:
-            for one in updates:
-                why = "where the loops make many iterations, what they add to `{0}` is one product, after the loop"
-                self.listener.decide(one.store.span, "outer_product_batching", "added later", why, Named(one.array))
+        for one in updates:
+            why = "where the loops make many iterations, what they add to `{0}` is one product, after the loop"
+            remark(one.store.span, "outer_product_batching", "added later", why, Named(one.array))
         return [*before, replace(loop, body=body), *after]
 
     # which additions can wait

@@ -30,9 +30,9 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.shapes.equal_extents import EqualExtents
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -59,20 +59,17 @@ from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 _LARGEST = 4
 
 
-def write_out_products(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def write_out_products(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with loops for small products; see the module.  A sum's name has several values then."""
     if not any(map(is_product, walk(function.body))):
         return function
-    return Products(function, listener).function()
+    return Products(function).function()
 
 
 class Products:
     """Writes products out."""
 
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.program = function
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
@@ -113,7 +110,7 @@ class Products:
                     other = one[-1:]
                 if one is not None and other is not None and one[-1] == other[0]:
                     yield from self.written_out(stmt, left, right, tuple(map(Const, one)), tuple(map(Const, other)))
-                    self.tell(stmt, one, other)
+                    self.remark(stmt, one, other)
                     return
                 if self.is_vector(left) and self.is_vector(right):
                     yield from self.of_vectors(stmt, left, right)
@@ -192,9 +189,8 @@ class Products:
         asked, present = (summed, given) if first else (given, summed)
         yield from self.compared(stmt, present, Name(asked), "matrix * vector" if first else "vector * matrix")
         i, k = (Name(self.fresh(name, INT64)) for name in "ik")
-        if self.listener is not None:
-            why = "the matrix is the same in all iterations, which are multiplied side by side, or along its rows"
-            self.listener.decide(stmt.span, "small_products", "the product is written out", why)
+        why = "the matrix is the same in all iterations, which are multiplied side by side, or along its rows"
+        remark(stmt.span, "small_products", "the product is written out", why)
         match self.definitions.get(matrix):
             case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
                 matrix, index = owner, (k, i) if first else (i, k)
@@ -247,11 +243,10 @@ class Products:
         assert isinstance(type_, Array)
         return type_.ndim
 
-    def tell(self, stmt: Assign, one: tuple[int, ...], other: tuple[int, ...]) -> None:
-        if self.listener is not None:
-            what, why = "the product is written out", "its arrays are {0} and {1}"
-            sizes = (" by ".join(map(str, shape)) for shape in (one, other))
-            self.listener.decide(stmt.span, "small_products", what, why, *sizes)
+    def remark(self, stmt: Assign, one: tuple[int, ...], other: tuple[int, ...]) -> None:
+        what, why = "the product is written out", "its arrays are {0} and {1}"
+        sizes = (" by ".join(map(str, shape)) for shape in (one, other))
+        remark(stmt.span, "small_products", what, why, *sizes)
 
     def written_out(
         self, stmt: Assign, left: str, right: str, one: tuple[Atom, ...], other: tuple[Atom, ...]

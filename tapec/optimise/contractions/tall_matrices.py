@@ -27,7 +27,6 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.contractions.tall_matrix_loops import InTranspose, TallMatrices
 from tapec.optimise.loops.covering_nests import Nests
@@ -35,6 +34,7 @@ from tapec.optimise.loops.loop_interchange import Interchange
 from tapec.optimise.loops.scalar_accumulation import accumulate_in_scalars
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -64,15 +64,13 @@ TIMES = 4
 _MOST = 4
 
 
-def transpose_tall_matrices(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def transpose_tall_matrices(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such matrices in transpose; see the module."""
     if not any(_repeats_products(stmt) for stmt in walk(function.body)):
         return function
     # passes before this one leave names with several values
     function = number_values(function, constants)
-    worker = _Tall(function, listener)
+    worker = _Tall(function)
     body = worker.block(function.body)
     if not worker.any:
         return function
@@ -82,8 +80,8 @@ def transpose_tall_matrices(
 
 
 class _Tall:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.function, self.listener = function, listener
+    def __init__(self, function: Function) -> None:
+        self.function = function
         self.iterations = Iterations(function)
         self.nests = Nests(self.iterations)
         self.fresh = Fresh(function.types)
@@ -268,9 +266,8 @@ class _Tall:
             both = Name(self.fresh("t", BOOL))
             yield Assign(both.id, Op("and", (test, other)), span)
             test = both
-        if self.listener is not None:
-            why = "matrices of many short rows are kept in transpose: vectors and products run along their columns"
-            self.listener.decide(span, "tall_matrices", "has a second form", why)
+        why = "matrices of many short rows are kept in transpose: vectors and products run along their columns"
+        remark(span, "tall_matrices", "has a second form", why)
         copies: list[Stmt] = []
         names = {array: self.fresh(f"{array}_columns", self.type_of(array)) for array in (*group.made, *group.copied)}
         for array in group.copied:

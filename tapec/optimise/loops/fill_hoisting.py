@@ -32,9 +32,9 @@ from tapec.analyses.dependence import is_element_load
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
 from tapec.analyses.random_draws import drawn
-from tapec.journal import Listener, Named
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -60,11 +60,9 @@ from tapec.syntax.renaming import renamed
 from tapec.syntax.types import BOOL, INT64
 
 
-def hoist_fills(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_fills(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays filled before the loops; see the module."""
-    while (found := _Fillings(function, listener).moved()) is not None:
+    while (found := _Fillings(function).moved()) is not None:
         function = replace(found, body=distinct(found.body))
     return function
 
@@ -82,9 +80,8 @@ class _Filling:
 
 
 class _Fillings:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.listener = listener
         self.iterations = Iterations(function)
         self.scopes = self.iterations.scopes
         self.fresh = Fresh(function.types)
@@ -206,10 +203,9 @@ class _Fillings:
     def split(self, array: str, found: _Filling, made: Assign, name: str) -> tuple[Stmt, ...]:
         """What fills the array, under another name, and the loop without it."""
         loop, sizes, stores = found.loop, found.sizes, found.stores
-        if self.listener is not None:
-            why = "every iteration of {1} would fill it alike"
-            about = Named(array, made.span), loop.span
-            self.listener.decide(made.span, "fill_hoisting", "`{0}` is filled once, before the loop", why, *about)
+        why = "every iteration of {1} would fill it alike"
+        about = Named(array, made.span), loop.span
+        remark(made.span, "fill_hoisting", "`{0}` is filled once, before the loop", why, *about)
         filling = kept(loop.body, found.stmts - {stmt.key for stmt in (*sizes, made)})
         anew = self.fresh.anew(one for stmt in (*sizes, *walk(filling)) for one in writes(stmt))
         anew[array] = name

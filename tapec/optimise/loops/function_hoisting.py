@@ -31,9 +31,9 @@ from tapec.analyses.dependence import is_element_load
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
-from tapec.journal import Listener
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -70,23 +70,19 @@ _FUNCTIONS = frozenset(
 _ITERATIONS = 4
 
 
-def hoist_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays; see the module."""
-    return _moved(function, _is_dear, listener)
+    return _moved(function, _is_dear)
 
 
-def hoist_quotients(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def hoist_quotients(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such arrays of quotients, too; of what is generated, where sums are divided by a number."""
-    return _moved(function, _is_quotient, listener)
+    return _moved(function, _is_quotient)
 
 
-def _moved(function: Function, dear: Callable[[Stmt], bool], listener: Listener | None) -> Function:
+def _moved(function: Function, dear: Callable[[Stmt], bool]) -> Function:
     while any(map(dear, walk(function.body))):
-        found = _Functions(function, dear, listener).moved()
+        found = _Functions(function, dear).moved()
         if found is None:
             break
         function = replace(found, body=distinct(found.body))
@@ -126,11 +122,10 @@ class _Kept:
 
 
 class _Functions:
-    def __init__(self, function: Function, dear: Callable[[Stmt], bool], listener: Listener | None) -> None:
+    def __init__(self, function: Function, dear: Callable[[Stmt], bool]) -> None:
         self.function = function
         self.dear = dear
         self.functions = dear is _is_dear
-        self.listener = listener
         self.iterations = Iterations(function)
         self.scopes = self.iterations.scopes
         self.readers = facts(function).readers
@@ -236,10 +231,9 @@ class _Functions:
         loop, value = found.loop, found.value
         type_ = self.function.types[value.target]
         assert isinstance(type_, Scalar)
-        if self.listener is not None:
-            why = "every iteration of {1} would compute the same"
-            what = "`{0}` is computed once, before the loop"
-            self.listener.decide(value.span, "function_hoisting", what, why, self.named(found), loop.span)
+        why = "every iteration of {1} would compute the same"
+        what = "`{0}` is computed once, before the loop"
+        remark(value.span, "function_hoisting", what, why, self.named(found), loop.span)
         # a temporary says nothing
         name = "quotient" if value.target.startswith("t_") and not self.functions else f"{value.target}_once"
         array = self.fresh(name, Array(type_.dtype, len(found.between)))

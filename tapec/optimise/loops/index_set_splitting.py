@@ -18,10 +18,10 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -45,11 +45,9 @@ from tapec.syntax.types import INT64
 _STATEMENTS = 100
 
 
-def split_index_sets(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def split_index_sets(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in parts; see the module."""
-    worker = _Parts(function, listener)
+    worker = _Parts(function)
     body = worker.block(function.body)
     if body == function.body:
         return function
@@ -58,10 +56,9 @@ def split_index_sets(
 
 
 class _Parts:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
-        self.listener = listener
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -72,11 +69,8 @@ class _Parts:
             yield map_blocks(stmt, self.block)
             return
         assert isinstance(stmt, For)
-        if self.listener is not None:
-            why = "iterations on either side need not ask whether they are"
-            self.listener.decide(
-                stmt.span, "index_set_splitting", "the iteration that it leaves out is no part of it", why
-            )
+        why = "iterations on either side need not ask whether they are"
+        remark(stmt.span, "index_set_splitting", "the iteration that it leaves out is no part of it", why)
         yield from self.parts(stmt, *found)
 
     def test(self, loop: For) -> tuple[Assign, Name, int] | None:

@@ -27,9 +27,9 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener
 from tapec.optimise.loops.unrolling import ITERATIONS
 from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -59,12 +59,10 @@ from tapec.syntax.renaming import replaced
 _ROUNDS = 4
 
 
-def fuse_loops(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in one; see the module."""
     for _ in range(_ROUNDS):
-        worker = _Together(function, listener)
+        worker = _Together(function)
         body = worker.block(function.body)
         if not worker.joined:
             break
@@ -73,9 +71,8 @@ def fuse_loops(
 
 
 class _Together:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.types = function.types
-        self.listener = listener
         self.iterations = Iterations(function)
         # accesses by memory
         self.uses = self.counted(function.body)
@@ -235,8 +232,7 @@ class _Together:
     def one(self, first: For, second: For) -> For:
         """Both loops in one."""
         self.joined = True
-        if self.listener is not None:
-            self.listener.decide(second.span, "loop_fusion", "runs in the iterations of {0}", "", first.span)
+        remark(second.span, "loop_fusion", "runs in the iterations of {0}", "", first.span)
         begin, end = self.parted(first.body)
         body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))

@@ -22,8 +22,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -51,11 +51,9 @@ _SMALLER = {"<": True, "<=": True, "!=": True, "==": False, ">": False, ">=": Fa
 _LARGER = {"<": False, "<=": False, "!=": True, "==": False, ">": True, ">=": True}
 
 
-def peel_loops(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def peel_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in three parts; see the module."""
-    worker = _Edges(function, listener)
+    worker = _Edges(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -71,10 +69,9 @@ class _Plan:
 
 
 class _Edges:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
-        self.listener = listener
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -157,9 +154,8 @@ class _Edges:
 
     def parts(self, loop: For, plan: _Plan) -> Iterator[Stmt]:
         """The edges, and the loop between them."""
-        if self.listener is not None:
-            why = "iterations between the edges go round no ring"
-            self.listener.decide(loop.span, "loop_peeling", "its first and last iterations are loops of their own", why)
+        why = "iterations between the edges go round no ring"
+        remark(loop.span, "loop_peeling", "its first and last iterations are loops of their own", why)
         assert isinstance(loop.start, Const) and isinstance(loop.start.value, int)
         first = Const(loop.start.value + plan.first)
         begun: Atom = first

@@ -27,12 +27,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener
 from tapec.optimise.buffers.privatisation import privatise
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
 from tapec.optimise.loops.store_forwarding import forward_stores
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -61,32 +61,28 @@ _COMPARISONS = 8
 _ROUNDS = 4
 
 
-def fuse_neighbours(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops joined; see the module."""
     before = function
     for _ in range(_ROUNDS):
         if sum(isinstance(stmt, For) for stmt in function.body) < 2:
             break
-        body = _Neighbours(function, listener, depth=1).joined(function.body)
+        body = _Neighbours(function, depth=1).joined(function.body)
         if len(body) == len(function.body):
             break
         function = replace(function, body=body)
     if function is before:
         return function
     function = drop_dead_code(number_values(function, constants), constants)
-    function = replace_small_arrays(privatise(function, constants, listener), constants, listener)
+    function = replace_small_arrays(privatise(function, constants), constants)
     return forward_stores(drop_dead_code(number_values(function, constants), constants))
 
 
-def fuse_inner_neighbours(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def fuse_inner_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops joined inside of other loops; see the module."""
     before = function
     for _ in range(_ROUNDS):
-        worker = _Neighbours(function, listener, depth=2)
+        worker = _Neighbours(function, depth=2)
         body = worker.joined(tuple(map(worker.inside, function.body)))
         if not worker.found:
             break
@@ -122,8 +118,7 @@ class _Used:
 class _Neighbours:
     """depth  how deep the nests are that are joined"""
 
-    def __init__(self, function: Function, listener: Listener | None, depth: int) -> None:
-        self.listener = listener
+    def __init__(self, function: Function, depth: int) -> None:
         self.depth = depth
         self.iterations = Iterations(function)
         self.found = 0
@@ -264,8 +259,7 @@ class _Neighbours:
 
     def one(self, first: For, second: For) -> For:
         """Both loops in one."""
-        if self.listener is not None:
-            self.listener.decide(second.span, "neighbour_fusion", "runs in the iterations of {0}", "", first.span)
+        remark(second.span, "neighbour_fusion", "runs in the iterations of {0}", "", first.span)
         begin, end = self.parted(first.body)
         body, last = self.parted(replaced(second.body, {second.var: Name(first.var)}))
         return replace(first, body=(*begin, *body, *end, *last))

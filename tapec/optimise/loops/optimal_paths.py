@@ -24,8 +24,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -52,17 +52,14 @@ _ZERO = Const(0.0)
 _LEAST = 2
 
 
-def follow_optimal_paths(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def follow_optimal_paths(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with loops that pass over elements without an adjoint; see the module."""
-    worker = _Paths(function, listener)
+    worker = _Paths(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Paths:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.uses = Counter(name for stmt in walk(function.body) for name in reads(stmt))
@@ -74,9 +71,8 @@ class _Paths:
         found = self.asking(stmt) if isinstance(stmt, For) and self.plain(stmt) else None
         if found is None:
             return map_blocks(stmt, self.block)
-        if self.listener is not None:
-            why = "their adjoint goes to the one that was chosen alone"
-            self.listener.decide(stmt.span, "optimal_paths", "the reverse sweep passes over elements not chosen", why)
+        why = "their adjoint goes to the one that was chosen alone"
+        remark(stmt.span, "optimal_paths", "the reverse sweep passes over elements not chosen", why)
         return found
 
     def plain(self, loop: For) -> bool:

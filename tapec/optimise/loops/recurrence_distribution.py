@@ -28,7 +28,6 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
-from tapec.journal import Listener
 from tapec.optimise.loops.carried_elements import Elements
 from tapec.optimise.loops.linear_recurrences import LinearForm, WeightedPart, Weights
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
@@ -37,6 +36,7 @@ from tapec.optimise.loops.scatter_to_gather import moved
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.value_numbering import number_values
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -66,11 +66,9 @@ _CYCLES = {"/": 14, "neg": 1, "ifelse": 2}
 _SUM = 4
 
 
-def distribute_recurrences(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def distribute_recurrences(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops split; see the module."""
-    worker = _Chains(function, listener)
+    worker = _Chains(function)
     body = worker.block(function.body)
     if not worker.found:
         return function
@@ -79,8 +77,8 @@ def distribute_recurrences(
 
 
 class _Chains(LoopPass):
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        super().__init__(function, listener)
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
         self.found = False
 
     def loop(self, loop: For, around: Around) -> list[Stmt] | None:
@@ -111,9 +109,8 @@ class _Chains(LoopPass):
         size = self.outside.size(extent, 0, loop)
         for buffer in made.buffers:
             self.outside.write(Assign(buffer, Op("empty", (Const("float64"), size)), loop.span))
-        if self.listener is not None:
-            why = "what an iteration hands on runs in a loop of its own, so that the rest waits for no other iteration"
-            self.listener.decide(loop.span, "recurrence_distribution", "split", why)
+        why = "what an iteration hands on runs in a loop of its own, so that the rest waits for no other iteration"
+        remark(loop.span, "recurrence_distribution", "split", why)
         return made.out
 
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from tapec.journal import Listener
 from tapec.optimise.buffers.scalar_replacement import small_arrays
 from tapec.optimise.loops.shift_propagation import CHOICES
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -45,16 +45,13 @@ ITERATIONS = 4
 _STATEMENTS = 60
 
 
-def unroll(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def unroll(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with short loops written out; see the module.  Afterwards a name may have several values."""
-    return replace(function, body=_Unroll(function, listener).block(function.body))
+    return replace(function, body=_Unroll(function).block(function.body))
 
 
 class _Unroll:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.small = frozenset(small_arrays(function))
 
     def block(self, block: Block, around: tuple[For, ...] = ()) -> Block:
@@ -71,8 +68,7 @@ class _Unroll:
                 if values is None or not (self.useful(new) or self.frees(new, around)):
                     yield new
                     return
-                if self.listener is not None:
-                    self.listener.decide(stmt.span, "unrolling", "written out, {0} times", "", len(values))
+                remark(stmt.span, "unrolling", "written out, {0} times", "", len(values))
                 for value in values:
                     yield Assign(stmt.var, Const(value), stmt.span)
                     yield from new.body

@@ -38,8 +38,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -70,11 +70,9 @@ _MOST = 12
 _COMPARISONS = 8
 
 
-def reverse_recurrences(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def reverse_recurrences(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops turned around; see the module.  Afterwards a name may have several values."""
-    worker = _Upward(function, listener)
+    worker = _Upward(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -107,8 +105,7 @@ class _Handed:
 
 
 class _Upward:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
 
@@ -121,14 +118,13 @@ class _Upward:
                 continue
             assert isinstance(stmt, For)
             owns, handed = found
-            if self.listener is not None:
-                why = (
-                    "what an iteration hands to the next one follows from elements of `{0}` that are still as they were"
-                )
-                if handed is None:
-                    why = "an iteration adds to the next element of `{0}` only"
-                array = Named(owns[0].store.array)
-                self.listener.decide(stmt.span, "upward_recurrences", "the reverse sweep counts upward", why, array)
+            why = (
+                "what an iteration hands to the next one follows from elements of `{0}` that are still as they were"
+            )
+            if handed is None:
+                why = "an iteration adds to the next element of `{0}` only"
+            array = Named(owns[0].store.array)
+            remark(stmt.span, "upward_recurrences", "the reverse sweep counts upward", why, array)
             out += self.summed(stmt, owns) if handed is None else self.turned(stmt, owns, handed)
         return tuple(out)
 

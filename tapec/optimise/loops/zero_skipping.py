@@ -22,8 +22,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import is_adjoint
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -50,17 +50,14 @@ _LEAST = 2
 _SHORT = 8
 
 
-def skip_zeros(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def skip_zeros(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with additions of zero taken out; see the module.  Afterwards a name may have several values."""
-    worker = _Zeros(function, listener)
+    worker = _Zeros(function)
     return replace(function, body=worker.block(function.body))
 
 
 class _Zeros:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.uses: Counter[str] = Counter()
         for stmt in walk(function.body):
@@ -75,17 +72,16 @@ class _Zeros:
                 for name, side in self.zeros(stmt):
                     spread = self.spread(name, rest)
                     if sum(isinstance(s, Store) for s in walk(spread)) >= _LEAST:
-                        self.tell(stmt)
+                        self.remark(stmt)
                         stmt = self.moved(stmt, side, spread)
                         taken = {s.key for s in spread}
                         rest = [s for s in rest if s.key not in taken]
             out.append(stmt)
         return tuple(out)
 
-    def tell(self, stmt: If) -> None:
-        if self.listener is not None:
-            why = "on the other side the adjoint is zero"
-            self.listener.decide(stmt.span, "zero_skipping", "what one side spreads is added on that side alone", why)
+    def remark(self, stmt: If) -> None:
+        why = "on the other side the adjoint is zero"
+        remark(stmt.span, "zero_skipping", "what one side spreads is added on that side alone", why)
 
     def zeros(self, stmt: If) -> list[tuple[str, bool]]:
         """The adjoints that one side sets to zero, and whether that is the second side."""

@@ -25,7 +25,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import handed_on, origins
-from tapec.journal import Listener
 from tapec.optimise.buffers.array_phis import LARGEST, joined
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
@@ -52,13 +51,11 @@ from tapec.syntax.types import Array, Type
 Extents = dict[tuple[str, int], int]
 
 
-def copy_broadcast(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def copy_broadcast(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with elements copied instead; see the module."""
     if not any(isinstance(stmt, If) and _merged(stmt, function.types) for stmt in function.body):
         return function
-    worker = _Stretched(function, listener)
+    worker = _Stretched(function)
     body = worker.block(function.body, {})
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -83,8 +80,7 @@ def _taken(side: Block, name: str) -> tuple[int, str] | None:
 
 
 class _Stretched:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))
         self.origins = origins(function.body, function.types)
@@ -125,7 +121,7 @@ class _Stretched:
                 for target in () if looped else _merged(stmt, self.fresh.types):
                     extents = self.extents(target, body, known)
                     if extents is not None and extents == self.extents(target, orelse, otherwise):
-                        made, new = joined(new, target, extents, self.fresh, self.listener)
+                        made, new = joined(new, target, extents, self.fresh)
                         yield made
                 yield new
                 if ends_in_error(body):

@@ -26,9 +26,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
-from tapec.journal import Listener
 from tapec.optimise.shapes.versions import FORMULA, Equal, Version, Versions, flat
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -71,13 +71,13 @@ def broadcast_versions(function: Function) -> Versions | None:
     return Versions((Version(with_equal(replace(function, body=body), equal), equal),), other)
 
 
-def remark_version(form: Version, listener: Listener) -> None:
-    """Tell a listener what the first form of a program asks; all that is told of the program is about that form."""
+def remark_version(form: Version) -> None:
+    """Remark what the first form of a program asks; all remarks on the program are about that form."""
     where = next((stmt.span for stmt in form.program.body if stmt.span is not None), None)
     asked = " and ".join(f"`{{{2 * k}}} == {{{2 * k + 1}}}`" for k in range(len(form.equal)))
     why = f"one for {asked}, which is asked at the start and told of here; in the other one extents may differ"
     extents = (formula for pair in form.equal for formula in pair[::-1])
-    listener.decide(where, "broadcast_versions", "the gradient has two forms", why, *extents)
+    remark(where, "broadcast_versions", "the gradient has two forms", why, *extents)
 
 
 def with_equal(function: Function, equal: tuple[Equal, ...]) -> Function:

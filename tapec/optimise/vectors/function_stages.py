@@ -24,10 +24,10 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import VIEWS, is_memory
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
-from tapec.journal import Listener
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -51,11 +51,9 @@ from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
 _COMPARISONS = 8
 
 
-def stage_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def stage_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops cut into stages; see the module."""
-    worker = _Stages(function, listener)
+    worker = _Stages(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -91,9 +89,8 @@ class _Stages(LoopPass):
         extent = None if plan is None else extent_of(self.iterations, loop, around[0])
         if plan is None or extent is None:
             return None
-        if self.listener is not None:
-            why = "it works on too many arrays to run on vectors, its elementary functions do not"
-            self.listener.decide(loop.span, "function_stages", "cut into stages", why)
+        why = "it works on too many arrays to run on vectors, its elementary functions do not"
+        remark(loop.span, "function_stages", "cut into stages", why)
         return list(self.stages(plan, self.outside.size(extent, 0, loop)))
 
     # which loops

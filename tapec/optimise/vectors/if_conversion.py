@@ -25,10 +25,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.shapes.slice_facts import SliceFacts
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
 from tapec.optimise.vectors.vector_math import VECTORISED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -66,24 +66,20 @@ _FUNCTIONS = frozenset(
 _CALLS = 6
 
 
-def select_values(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def select_values(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such branches gone; see the module."""
     if not any(isinstance(stmt, If) for loop in walk(function.body) if isinstance(loop, For) for stmt in loop.body):
         return function
-    worker = _Selected(function, listener)
+    worker = _Selected(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
 
-def select_functions(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def select_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function without branches that call elementary functions, in loops; see the module."""
     if not any(isinstance(stmt, If) and any(map(calls_functions, walk((stmt,)))) for stmt in walk(function.body)):
         return function
-    worker = _Selected(function, listener, functions=True)
+    worker = _Selected(function, functions=True)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -116,11 +112,10 @@ class _Refused(Exception):
 
 
 class _Selected(SliceFacts):
-    def __init__(self, function: Function, listener: Listener | None, functions: bool = False) -> None:
+    def __init__(self, function: Function, functions: bool = False) -> None:
         super().__init__(function)
         self.functions = functions
         self.iterations = Iterations(function)
-        self.listener = listener
         # by name: what sets or reads it
         self.uses: dict[str, list[Stmt]] = {}
         for stmt in walk(function.body):
@@ -136,9 +131,8 @@ class _Selected(SliceFacts):
         except _Refused:
             yield stmt
             return
-        if self.listener is not None:
-            why = "both sides of its branches are computed, and one selected: it can run on vectors then"
-            self.listener.decide(stmt.span, "if_conversion", why)
+        why = "both sides of its branches are computed, and one selected: it can run on vectors then"
+        remark(stmt.span, "if_conversion", why)
         yield changed
 
     def is_wanted(self, loop: For) -> bool:

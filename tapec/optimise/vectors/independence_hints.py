@@ -23,8 +23,8 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Access, Iterations
-from tapec.journal import Listener
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Block,
     Const,
@@ -49,18 +49,15 @@ _SHORT = 8
 _NEIGHBOURS = 4
 
 
-def mark_independent_loops(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def mark_independent_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops marked; see the module."""
-    worker = _Independent(function, listener)
+    worker = _Independent(function)
     return replace(function, body=worker.block(function.body, _ONCE))
 
 
 class _Independent:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
-        self.listener = listener
 
     def block(self, block: Block, few: int) -> Block:
         return tuple(self.statement(stmt, few) for stmt in block)
@@ -78,9 +75,8 @@ class _Independent:
         groups = self.iterations.groups(stmt.body)
         if comparisons(groups, stmt, self.iterations) <= few or not all(self.apart(stmt, group) for group in groups):
             return stmt
-        if self.listener is not None:
-            why = "runs without looking for overlaps of its arrays: no iteration touches what another one stores"
-            self.listener.decide(stmt.span, "independence_hints", why)
+        why = "runs without looking for overlaps of its arrays: no iteration touches what another one stores"
+        remark(stmt.span, "independence_hints", why)
         return replace(stmt, independent=True)
 
     def apart(self, loop: For, group: list[Access]) -> bool:

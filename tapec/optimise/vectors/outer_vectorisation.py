@@ -25,7 +25,6 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.lane_variance import Lanes
-from tapec.journal import Listener
 from tapec.optimise.shapes.versions import for_answers
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.lane_buffers import with_lanes_last
@@ -33,6 +32,7 @@ from tapec.optimise.vectors.lane_gain import copied_stops, few, gains, short_loo
 from tapec.optimise.vectors.lane_packing import Packed
 from tapec.optimise.vectors.short_lanes import CACHED, SHORT, LaneLengths, Uses, where_short
 from tapec.optimise.vectors.vector_report import Obstacle, innermost, obstacle
+from tapec.remarks import is_heard, remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -66,7 +66,6 @@ _LANES = Const(64)
 def vectorise_outer_loops(
     function: Function,
     constants: frozenset[str] = frozenset(),
-    listener: Listener | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
 ) -> Function:
     """The function with such loops in lanes; see the module.  Afterwards a name may have several values.
@@ -89,27 +88,26 @@ def vectorise_outer_loops(
             refused(stmt, lanes)
             return (map_blocks(stmt, block),)
         if gains(lanes, packed):
-            tell(stmt, "64 iterations side by side")
+            say(stmt, "64 iterations side by side")
             return Rewriting(lanes, packed, fresh).loop()
         copies = Packed(lanes, fresh, once=True)
         if stops := copied_stops(lanes, copies):
-            tell(stmt, "64 iterations side by side where there are many")
+            say(stmt, "64 iterations side by side where there are many")
             return short(lanes, copies, stops, CACHED)
         if stops := short_loops(lanes):
-            tell(stmt, "64 iterations side by side where its inner loops are short")
+            say(stmt, "64 iterations side by side where its inner loops are short")
             return short(lanes, packed, stops, SHORT)
         refused(stmt, lanes)
         return (map_blocks(stmt, block),)
 
     def refused(stmt: Stmt, lanes: Lanes | None) -> None:
-        if listener is not None and isinstance(stmt, For) and _would_help(stmt, iterations):
+        if is_heard() and isinstance(stmt, For) and _would_help(stmt, iterations):
             why = _obstacle(stmt, iterations) if lanes is None else ("they would gain nothing",)
-            listener.decide(stmt.span, "outer_vectorisation", "its iterations do not run side by side", *why)
+            remark(stmt.span, "outer_vectorisation", "its iterations do not run side by side", *why)
 
-    def tell(stmt: Stmt, what: str) -> None:
-        if listener is not None:
-            why = "they run on vectors where its inner loops do not; what an iteration keeps takes 64 times the room"
-            listener.decide(stmt.span, "outer_vectorisation", what, why)
+    def say(stmt: Stmt, what: str) -> None:
+        why = "they run on vectors where its inner loops do not; what an iteration keeps takes 64 times the room"
+        remark(stmt.span, "outer_vectorisation", what, why)
 
     def short(lanes: Lanes, packed: Packed, stops: set[str], most: Const) -> Iterable[Stmt]:
         types = dict(fresh.types)

@@ -28,9 +28,9 @@ from typing import Any
 
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.varying_extents import varying_extents
-from tapec.journal import Listener, Named
 from tapec.optimise.simplify.index_tests import is_open
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import Named, remark
 from tapec.rules.formula import SCIPY
 from tapec.syntax.core import (
     Assign,
@@ -80,9 +80,9 @@ def has_threads(function: Function) -> bool:
     return any(isinstance(stmt, For) and stmt.parallel for stmt in walk(function.body))
 
 
-def on_threads(function: Function, in_order: bool = False, listener: Listener | None = None) -> Function:
+def on_threads(function: Function, in_order: bool = False) -> Function:
     """The function with loops on threads; `in_order`, only those that add nothing up."""
-    worker = _Threads(function, in_order, listener)
+    worker = _Threads(function, in_order)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -96,11 +96,10 @@ class _Sums:
 
 
 class _Threads:
-    def __init__(self, function: Function, in_order: bool, listener: Listener | None) -> None:
+    def __init__(self, function: Function, in_order: bool) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
         self.in_order = in_order
-        self.listener = listener
         # a name that Numba would take for one array, or number, while it stands for several
         self.rebound = varying_extents(function)
         # why the last loop stays as it is, and what that is about
@@ -113,17 +112,16 @@ class _Threads:
                 out.append(map_blocks(stmt, self.block))
                 continue
             sums = self.sums(stmt)
-            self.tell(stmt, sums is not None)
+            self.remark(stmt, sums is not None)
             if sums is None:
                 out.append(map_blocks(stmt, self.block))
             else:
                 out += self.chunked(stmt, sums)
         return tuple(out)
 
-    def tell(self, loop: For, taken: bool) -> None:
-        if self.listener is not None:
-            what = "runs on threads" if taken else "does not run on threads"
-            self.listener.decide(loop.span, "parallel_loops", what, *(() if taken else self.refusal))
+    def remark(self, loop: For, taken: bool) -> None:
+        what = "runs on threads" if taken else "does not run on threads"
+        remark(loop.span, "parallel_loops", what, *(() if taken else self.refusal))
 
     def refuse(self, why: str, *about: Any) -> Any:
         """Note why a loop stays as it is; returns None."""
@@ -237,9 +235,7 @@ class _Threads:
             out.append(self.joined(loop, sums, parts, shapes, chunks))
         return out
 
-    def views(
-        self, loop: For, low: Atom, high: Atom, summed: frozenset[str], out: list[Stmt]
-    ) -> dict[str, str]:
+    def views(self, loop: For, low: Atom, high: Atom, summed: frozenset[str], out: list[Stmt]) -> dict[str, str]:
         """A chunk's part of each array of one axis that an innermost loop runs along.
 
         Only from 0 on does LLVM prove that a subscript is not negative, and run the loop on vectors.  Where it may be

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -55,17 +55,14 @@ _DIVISION = 4
 _DEAR = 8
 
 
-def keep_scalar_sums(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def keep_scalar_sums(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops kept from vectors; see the module."""
-    worker = _Strided(Fresh(function.types), listener)
+    worker = _Strided(Fresh(function.types))
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
 class _Strided:
-    def __init__(self, fresh: Fresh, listener: Listener | None) -> None:
-        self.listener = listener
+    def __init__(self, fresh: Fresh) -> None:
         self.fresh = fresh
 
     def block(self, block: Block) -> Block:
@@ -79,16 +76,15 @@ class _Strided:
             place = self.looked_up(stmt)
             if place is None:
                 return stmt
-            self.tell(stmt, "elements that are looked up would be gathered, slower than one by one")
+            self.remark(stmt, "elements that are looked up would be gathered, slower than one by one")
             return self.index_hidden(stmt, place)
-        self.tell(stmt, "elements that are rows apart would be gathered, slower than one by one")
+        self.remark(stmt, "elements that are rows apart would be gathered, slower than one by one")
         here = self.fresh("here", INT64)
         hidden = Assign(here, Op("tapec_runtime.opaque", (Name(stmt.var),)), stmt.span)
         return replace(stmt, body=(hidden, *replaced(stmt.body, {stmt.var: Name(here)})))
 
-    def tell(self, loop: For, why: str) -> None:
-        if self.listener is not None:
-            self.listener.decide(loop.span, "strided_sums", "kept from vectors", why)
+    def remark(self, loop: For, why: str) -> None:
+        remark(loop.span, "strided_sums", "kept from vectors", why)
 
     def gathers(self, loop: For) -> bool:
         """Whether a loop is a sum over many elements of other rows, with little to do for each."""

@@ -30,8 +30,8 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -62,13 +62,11 @@ _LINEAR = frozenset({"+", "-", "*", "/", "neg", "cast.float64"})
 _FACTOR = 4
 
 
-def tabulate(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def tabulate(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such tables; see the module."""
     if not any(_is_wanted(stmt) for stmt in walk(function.body)):
         return function
-    worker = _Tables(function, listener)
+    worker = _Tables(function)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
 
 
@@ -119,10 +117,9 @@ class _Plan:
 
 
 class _Tables:
-    def __init__(self, function: Function, listener: Listener | None) -> None:
+    def __init__(self, function: Function) -> None:
         self.iterations = Iterations(function)
         self.fresh = Fresh(function.types)
-        self.listener = listener
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -250,12 +247,9 @@ class _Tables:
     # tables
 
     def told(self, stmt: Assign, outer: For) -> None:
-        if self.listener is not None:
-            why = "iterations of {1} ask for the same numbers again"
-            assert isinstance(stmt.value, Op)
-            self.listener.decide(
-                stmt.span, "tabulation", "`{0}` is looked up in a table", why, stmt.value.fn, outer.span
-            )
+        why = "iterations of {1} ask for the same numbers again"
+        assert isinstance(stmt.value, Op)
+        remark(stmt.span, "tabulation", "`{0}` is looked up in a table", why, stmt.value.fn, outer.span)
 
     def tabled(self, plan: _Plan, nest: _Nest, before: list[Stmt], outside: list[Stmt]) -> list[Stmt]:
         """What takes a value's place; `before` grows by what makes the table, `outside` by what finds an iteration's

@@ -31,10 +31,10 @@ from typing import TypeVar
 
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.vectors.lane_gain import CALLED
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Block,
@@ -65,15 +65,13 @@ _STATEMENTS = 16
 _T = TypeVar("_T")
 
 
-def unroll_and_jam(
-    function: Function, constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def unroll_and_jam(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops, four iterations at once; see the module."""
     worker = _Jammed(function)
     if not any(worker.parts(stmt) is not None for stmt in walk(function.body)):
         return function
     # what an element holds goes by the name of the value
-    worker = _Jammed(number_values(function, constants), listener)
+    worker = _Jammed(number_values(function, constants))
     body = worker.block(worker.function.body)
     return replace(worker.function, body=body, types=worker.fresh.types)
 
@@ -99,9 +97,8 @@ class _Parts:
 
 
 class _Jammed:
-    def __init__(self, function: Function, listener: Listener | None = None) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.listener = listener
         self.fresh = Fresh(function.types)
         self.iterations = Iterations(function)
 
@@ -117,9 +114,8 @@ class _Jammed:
         if parts is None:
             yield map_blocks(stmt, self.block)
         else:
-            if self.listener is not None:
-                why = "what they share stays in a register"
-                self.listener.decide(parts.loop.span, "unroll_and_jam", "four iterations at once", why)
+            why = "what they share stays in a register"
+            remark(parts.loop.span, "unroll_and_jam", "four iterations at once", why)
             yield from self.jammed(parts)
 
     # which loops

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
-from tapec.journal import Listener
+from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
     Atom,
@@ -40,16 +40,13 @@ from tapec.syntax.types import Array, Scalar
 _SHORT = 16
 
 
-def use_wide_vectors(
-    function: Function, _constants: frozenset[str] = frozenset(), listener: Listener | None = None
-) -> Function:
+def use_wide_vectors(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function, which asks for wide vectors if that is worth it; see the module."""
     lengths = list(_Widths(function).lengths(function.body, False))
     if not lengths or not all(long for long, _ in lengths):
         return function
-    if listener is not None:
-        why = "loops that may run on vectors make many iterations, this one above all"
-        listener.decide(lengths[0][1].span, "wide_vectors", "vectors of 512 bits are asked for", why)
+    why = "loops that may run on vectors make many iterations, this one above all"
+    remark(lengths[0][1].span, "wide_vectors", "vectors of 512 bits are asked for", why)
     return replace(function, wide=True)
 
 
