@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import partial
 
 from tapec.analyses.varying_extents import varying_extents
-from tapec.optimise.contractions.few_elements import FEW, of_few_elements
+from tapec.optimise import costs
+from tapec.optimise.contractions.few_elements import of_few_elements
 from tapec.optimise.contractions.loop_products import multiply_matrices
 from tapec.optimise.contractions.outer_product_batching import batch_outer_products
 from tapec.optimise.contractions.small_products import is_product
@@ -90,7 +91,7 @@ def forms(
 
 def alone_for(found: Versions, shapes: Mapping[str, tuple[int, ...]]) -> Versions:
     """The forms of which only the one is asked for that is taken for parameters of these shapes."""
-    return replace(found, only=found.taken(shapes, FEW))
+    return replace(found, only=found.taken(shapes, costs.FEW_ELEMENTS))
 
 
 def _unstretched(
@@ -173,7 +174,7 @@ def _formed(
             made = _as_fast(forms.other, constants, options, shapes, rare=True)
     for k, form in reversed(tuple(enumerate(forms.special))):
         if not forms.asks_for(k):
-            made = made and alone(made, form, False, FEW, constants)
+            made = made and alone(made, form, False, costs.FEW_ELEMENTS, constants)
             continue
         # all remarks are on the first one
         with nullcontext() if k == 0 else heard_by(None):
@@ -181,7 +182,10 @@ def _formed(
             program = with_equal(_run(GENERATED, form.program, constants), form.equal)
             program = replace(program, few=form.few)
             form = replace(form, program=_as_fast(program, constants, options, shapes))
-        made = alone(form.program, form, True, FEW, constants) if made is None else either(form, made, FEW, constants)
+        if made is None:
+            made = alone(form.program, form, True, costs.FEW_ELEMENTS, constants)
+        else:
+            made = either(form, made, costs.FEW_ELEMENTS, constants)
     assert made is not None
     return made
 

@@ -25,12 +25,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import VIEWS
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Block, Const, Function, If, Name, Op, Stmt, Store, map_blocks, reads, walk, writes
 from tapec.syntax.types import Array
-
-LARGEST = 16
 
 
 def copy_array_phis(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -52,7 +51,8 @@ class _Joined:
                     target=target, value=Op(fn="empty" | "zeros", args=(Const(value=str() as dtype), *extents))
                 ):
                     shape = tuple(n.value for n in extents if isinstance(n, Const) and isinstance(n.value, int))
-                    if len(shape) == len(extents) and 0 < math.prod(shape) <= LARGEST and self.writes[target] == 1:
+                    small = len(shape) == len(extents) and 0 < math.prod(shape) <= costs.SMALL_ARRAY
+                    if small and self.writes[target] == 1:
                         self.shapes[target] = (dtype, shape)
 
     def block(self, block: Block) -> Block:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
@@ -41,8 +42,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import replaced
 
-_LOADS = 2
-_OPERATIONS = 2
 _ARITHMETIC = frozenset({"+", "-", "*", "neg"})
 
 
@@ -137,7 +136,7 @@ class _Refill:
                     return None
             elif not isinstance(stmt.value, Op) or stmt.value.fn not in _ARITHMETIC:
                 return None
-        cheap = len(loads) <= _LOADS and len(found) - len(loads) <= _OPERATIONS
+        cheap = len(loads) <= costs.CHEAP_LOADS and len(found) - len(loads) <= costs.CHEAP_OPERATIONS
         return tuple(reversed(found)) if cheap and found else None
 
     def reading(self, filling: _Filling, stmt: Stmt) -> list[Stmt] | None:

@@ -29,6 +29,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.scopes import Scopes, scopes
+from tapec.optimise import costs
 from tapec.optimise.buffers.iteration_rows import IterationRows
 from tapec.optimise.buffers.stack_lists import ArrayList, array_lists
 from tapec.optimise.simplify.name_origins import Fresh
@@ -54,9 +55,6 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.types import BOOL, INT64, Array, Stack
-
-# elements of a chunk; longer buffers have chunks of their own
-_CHUNK = 2048
 
 
 @dataclass(frozen=True)
@@ -166,7 +164,7 @@ class _Writer:
         return tuple(out)
 
     def begin(self, group: _Group) -> list[Stmt]:
-        made = [self.chunk(group, one, Const(_CHUNK)) for one in group.lists]
+        made = [self.chunk(group, one, Const(costs.CHUNK_ELEMENTS)) for one in group.lists]
         zeros = [Assign(name, Const(0)) for name in (group.filled, group.place)]
         return [*made, *zeros, Assign(group.places, Op("stack", (Const("int64"),)))]
 
@@ -180,7 +178,7 @@ class _Writer:
         kept, full = self.fresh("kept", INT64), self.fresh("full", BOOL)
         first, *_ = group.chunks.values()
         new: list[Stmt] = [Push(one.stack, group.chunks[one.stack], span) for one in group.lists]
-        new.append(Assign(longest, Op("max", (size, Const(_CHUNK))), span))
+        new.append(Assign(longest, Op("max", (size, Const(costs.CHUNK_ELEMENTS))), span))
         new += [self.chunk(group, one, Name(longest)) for one in group.lists]
         new += [Assign(group.start, Const(0), span), Assign(group.filled, size, span), Assign(kept, Const(-1), span)]
         return [

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.vectors.strided_sums import operation_cost
 from tapec.remarks import Named, remark
@@ -44,8 +45,6 @@ from tapec.syntax.core import (
     walk,
 )
 from tapec.syntax.types import INT64, Array
-
-_COLUMNS = 4
 
 
 def copy_coordinates(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -103,7 +102,7 @@ def _coordinate(stmt: Stmt) -> tuple[str, Expr, int] | None:
     """What a statement loads of a matrix: its name, the row, and the literal number of a column."""
     match stmt:
         case Assign(value=Op(fn="load", args=(Name(id=array), row, Const(value=int() as column)))):
-            return (array, row, column) if 0 <= column < _COLUMNS else None
+            return (array, row, column) if 0 <= column < costs.COPIED_COLUMNS else None
     return None
 
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from tapec.analyses.aliases import ALLOCATIONS, is_memory
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
@@ -54,12 +55,6 @@ def use_ping_pong_buffers(function: Function, _constants: frozenset[str] = froze
     worker = _Turns(function)
     body = worker.block(function.body)
     return replace(function, body=body, types=worker.fresh.types)
-
-
-# elements of a page of memory, of eight bytes each
-_PAGE = 512
-# statements of a loop that copies or fills
-_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -104,9 +99,9 @@ class _Turns:
         turn, first, last = (self.fresh(one, INT64) for one in ("turn", "first", "n"))
         (extent,) = pair.extents
         before: Block = (
-            Assign(pages, Op("//", (extent, Const(_PAGE))), made.span),
-            Assign(whole, Op("*", (Name(pages), Const(_PAGE))), made.span),
-            Assign(room, Op("+", (Name(whole), Const(_PAGE + _PAGE // 2))), made.span),
+            Assign(pages, Op("//", (extent, Const(costs.PAGE_ELEMENTS))), made.span),
+            Assign(whole, Op("*", (Name(pages), Const(costs.PAGE_ELEMENTS))), made.span),
+            Assign(room, Op("+", (Name(whole), Const(costs.PAGE_ELEMENTS + costs.PAGE_ELEMENTS // 2))), made.span),
             Assign(both, Op("+", (Name(room), extent)), made.span),
             Assign(turns, Op("empty", (made.value.args[0], Name(both))), made.span),
         )
@@ -246,7 +241,8 @@ def _meets(loop: For, members: set[str]) -> bool:
 
 def _knows_what_is_apart(loop: For) -> bool:
     """Whether LLVM loses nothing in a loop when two arrays become parts of one: it is told, or there is no vector."""
-    return loop.independent or len(loop.body) <= _FEW or any(isinstance(stmt, If) for stmt in loop.body)
+    copies = len(loop.body) <= costs.COPYING_STATEMENTS
+    return loop.independent or copies or any(isinstance(stmt, If) for stmt in loop.body)
 
 
 def _outside_loops(block: Block) -> Iterator[Stmt]:

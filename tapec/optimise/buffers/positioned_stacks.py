@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.scopes import Scopes, scopes
 from tapec.errors import Span
+from tapec.optimise import costs
 from tapec.optimise.buffers.stack_lists import NumberList, number_lists, of_one_height
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
@@ -43,9 +44,6 @@ from tapec.syntax.core import (
     map_blocks,
 )
 from tapec.syntax.types import INT64, Scalar, Stack, Tuples
-
-# elements of a list before it grows
-_ROOM = 64
 
 
 def stacks_by_position(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -137,9 +135,9 @@ class _Writer:
         """The list with some elements."""
         type_ = self.types[name]
         if isinstance(type_, Tuples):
-            return Op("tuples.room", (*map(Const, type_.dtypes), Const(_ROOM)))
+            return Op("tuples.room", (*map(Const, type_.dtypes), Const(costs.STACK_CAPACITY)))
         assert isinstance(type_, Stack) and isinstance(type_.element, Scalar)
-        return Op("room", (Const(type_.element.dtype), Const(_ROOM)))
+        return Op("room", (Const(type_.element.dtype), Const(costs.STACK_CAPACITY)))
 
     def height(self, name: str) -> Name:
         return Name(self.of[name].height)

@@ -27,6 +27,7 @@ from dataclasses import replace
 from tapec.analyses.definite_writes import DefiniteWrites
 from tapec.analyses.facts import Facts, facts
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
     Assign,
@@ -242,9 +243,10 @@ class _Coverage:
     def complete(self, known: frozenset[Atom]) -> frozenset[Atom]:
         """All, if every element has been written by number."""
         size = self.extents[0].value if isinstance(self.extents[0], Const) else None
-        written = isinstance(size, int) and size <= _LARGEST and all(Const(k) in known for k in range(size))
+        if not isinstance(size, int) or size > costs.PRIVATE_ELEMENTS:
+            return known
+        written = all(Const(k) in known for k in range(size))
         return known | {_ALL} if written else known
 
 
 _ALL = Const("all")
-_LARGEST = 64

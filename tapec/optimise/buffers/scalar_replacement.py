@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.facts import facts
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
@@ -40,7 +41,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar, Type
 
-_LARGEST = 16
 Place = tuple[int, ...]
 
 
@@ -54,7 +54,7 @@ def small_arrays(function: Function) -> dict[str, Place]:
             shape = tuple(extent for extent in extents if isinstance(extent, int))
             complete = len(shape) == len(stmt.value.args) - 1
             alone = len(known.members[known.aliases.find(stmt.target)]) == 1
-            if complete and alone and 0 < math.prod(shape) <= _LARGEST:
+            if complete and alone and 0 < math.prod(shape) <= costs.SMALL_ARRAY:
                 found[stmt.target] = shape
     for stmt in walk(function.body):
         for name in _used_whole(stmt):

@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.contractions.loop_matrices import NestMatrices, needed_by
 from tapec.optimise.contractions.loop_nests import Nest, Refused, Term
 from tapec.optimise.contractions.loop_pairs import added_up, joined_term
@@ -46,11 +47,6 @@ from tapec.syntax.core import (
     zero_of,
 )
 from tapec.syntax.types import BOOL, INT64, Array
-
-# what BLAS is worth its calls and copies for: iterations of each loop, and of all
-LEAST, WORK = 8, 16384
-# elements of a matrix that a nest without one may be given
-MOST = 2**24
 
 
 def multiply_matrices(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -138,14 +134,14 @@ class _Form(NestMatrices):
     def large(self) -> Name:
         """Whether BLAS is worth it."""
         sizes = [self.nest.outer.stop, self.nest.middle.stop, self.end()]
-        enough = [self.computed(Op(">=", (size, Const(LEAST))), BOOL) for size in dict.fromkeys(sizes)]
+        enough = [self.computed(Op(">=", (size, Const(costs.BLAS_ITERATIONS))), BOOL) for size in dict.fromkeys(sizes)]
         first, second, third = sizes
         work = self.computed(Op("*", (self.computed(Op("*", (first, second)), INT64), third)), INT64)
         few: Atom = first
         for size in dict.fromkeys(sizes[1:]):
             few = few if size == few else self.computed(Op("min", (few, size)), INT64)
-        most = self.computed(Op("*", (few, Const(MOST))), INT64)
-        tests = [Op(">=", (work, Const(WORK))), Op("<=", (work, most))]
+        most = self.computed(Op("*", (few, Const(costs.BLAS_ELEMENTS))), INT64)
+        tests = [Op(">=", (work, Const(costs.BLAS_WORK))), Op("<=", (work, most))]
         test, *others = [*enough, *(self.computed(one, BOOL) for one in tests)]
         for other in others:
             test = self.computed(Op("and", (test, other)), BOOL)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
-from tapec.optimise.contractions.loop_products import LEAST, MOST, WORK
+from tapec.optimise import costs
 from tapec.optimise.loops.scatter_to_gather import moved
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
@@ -252,11 +252,12 @@ class _Later:
     def large(self, iterations: Atom, rows: Atom, columns: Atom, span: Span | None, out: list[Stmt]) -> Name:
         """Whether a product is worth a call of BLAS, and memory for its factors."""
         sizes = iterations, rows, columns
-        tests: list[Name] = [self.computed(Op(">=", (size, Const(LEAST))), span, out, BOOL) for size in sizes]
+        least, most = Const(costs.BLAS_ITERATIONS), Const(costs.BLAS_ELEMENTS)
+        tests: list[Name] = [self.computed(Op(">=", (size, least)), span, out, BOOL) for size in sizes]
         left, right = (self.computed(Op("*", (iterations, size)), span, out) for size in (rows, columns))
         work = self.computed(Op("*", (left, columns)), span, out)
-        tests.append(self.computed(Op(">=", (work, Const(WORK))), span, out, BOOL))
-        tests += [self.computed(Op("<=", (matrix, Const(MOST))), span, out, BOOL) for matrix in (left, right)]
+        tests.append(self.computed(Op(">=", (work, Const(costs.BLAS_WORK))), span, out, BOOL))
+        tests += [self.computed(Op("<=", (matrix, most)), span, out, BOOL) for matrix in (left, right)]
         test, *others = tests
         for other in others:
             test = self.computed(Op("and", (test, other)), span, out, BOOL)

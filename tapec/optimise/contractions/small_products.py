@@ -30,6 +30,7 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.shapes.equal_extents import EqualExtents
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
@@ -55,8 +56,6 @@ from tapec.syntax.core import (
     written_in,
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
-
-_LARGEST = 4
 
 
 def write_out_products(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -132,7 +131,7 @@ class Products:
         if not isinstance(type_, Array) or type_.dtype != "float64":
             return None
         extents = [self.extent(array, axis) for axis in range(type_.ndim)]
-        known = tuple(n for n in extents if n is not None and 0 < n <= _LARGEST)
+        known = tuple(n for n in extents if n is not None and 0 < n <= costs.WRITTEN_OUT)
         return known if len(known) == type_.ndim else None
 
     def is_vector(self, array: str) -> bool:

@@ -27,6 +27,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.contractions.small_products import is_product
 from tapec.optimise.contractions.tall_matrix_loops import InTranspose, TallMatrices
 from tapec.optimise.loops.covering_nests import Nests
@@ -58,10 +59,6 @@ from tapec.syntax.types import BOOL, INT64, Array
 
 # what reads elements of an array, or gives some of them another name
 _READING = frozenset({"load", "dim", "np.dot", *VIEWS})
-# rows must be so many times as many as columns
-TIMES = 4
-# as many products are worth a second form of their loop
-_MOST = 4
 
 
 def transpose_tall_matrices(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -238,7 +235,7 @@ class _Tall:
         arrays = {*group.made, *group.turned}
         products = [stmt for stmt in loop.body if is_product(stmt)]
         theirs = [stmt for stmt in products if not arrays.isdisjoint((*reads(stmt), *writes(stmt)))]
-        most = 2 * len(theirs) >= len(products) > 0 and len(products) <= _MOST
+        most = 2 * len(theirs) >= len(products) > 0 and len(products) <= costs.TALL_PRODUCTS
         return most and bool(group.nests) and self.is_before(group.rows, loop) and bool(self.widths(group, loop))
 
     def widths(self, group: TallMatrices, loop: For | Loop) -> list[Expr]:
@@ -259,7 +256,7 @@ class _Tall:
             columns, least = Name(self.fresh("n", INT64)), Name(self.fresh("n", INT64))
             tests.append(Name(self.fresh("t", BOOL)))
             yield Assign(columns.id, width, span)
-            yield Assign(least.id, Op("*", (Const(TIMES), columns)), span)
+            yield Assign(least.id, Op("*", (Const(costs.TALL), columns)), span)
             yield Assign(tests[-1].id, Op(">=", (rows, least)), span)
         test, *others = tests
         for other in others:

@@ -31,6 +31,7 @@ from tapec.analyses.dependence import is_element_load
 from tapec.analyses.facts import facts
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.loop_invariance import Invariance, can_be_parted, exchanged, kept, some_iteration
+from tapec.optimise import costs
 from tapec.optimise.buffers.allocation_hoisting import WHOLE_NUMBERS
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
@@ -66,8 +67,6 @@ _FUNCTIONS = frozenset(
         *("math.erf", "math.erfc", "math.lgamma", "math.gamma"),
     }
 )
-# an array for fewer iterations costs more than it saves
-_ITERATIONS = 4
 
 
 def hoist_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -159,7 +158,8 @@ class _Functions:
     def before(self, loop: For, between: tuple[For, ...], stmt: Assign) -> _Kept | None:
         """How it is computed before a loop, if that is so."""
         iterations = literal_range(loop)
-        if (iterations is not None and len(iterations) <= _ITERATIONS) or not can_be_parted(self.iterations, loop):
+        few = iterations is not None and len(iterations) <= costs.HOISTED_ITERATIONS
+        if few or not can_be_parted(self.iterations, loop):
             return None
         if not all(self.counts_up(inner) for inner in between):
             return None

@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.dead_code import drop_dead_code
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
@@ -40,9 +41,6 @@ from tapec.syntax.core import (
     written_in,
 )
 from tapec.syntax.types import INT64
-
-# statements that are written two or three times
-_STATEMENTS = 100
 
 
 def split_index_sets(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -78,7 +76,7 @@ class _Parts:
         if loop.step != Const(1) or loop.parallel or loop.slots is not None:
             return None
         inside = list(walk(loop.body))
-        if len(inside) > _STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inside):
+        if len(inside) > costs.SPLIT_STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inside):
             return None
         questions = [stmt for stmt in inside if isinstance(stmt, If)]
         own = {*written_in(loop.body), loop.var}

@@ -27,7 +27,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS, VIEWS, is_memory
 from tapec.analyses.iterations import Access, Iterations
-from tapec.optimise.loops.unrolling import ITERATIONS
+from tapec.optimise import costs
 from tapec.optimise.vectors.vector_math import VECTORISED
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -55,13 +55,10 @@ from tapec.syntax.core import (
 from tapec.syntax.linear import Sum
 from tapec.syntax.renaming import replaced
 
-# in each round, loops are joined in pairs
-_ROUNDS = 4
-
 
 def fuse_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops in one; see the module."""
-    for _ in range(_ROUNDS):
+    for _ in range(costs.FUSION_ROUNDS):
         worker = _Together(function)
         body = worker.block(function.body)
         if not worker.joined:
@@ -272,4 +269,4 @@ def _multiplies(value: Op) -> bool:
 def _short(loop: For) -> bool:
     """Whether a loop is known to make few iterations, which would be too long to write out in pairs."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) <= ITERATIONS
+    return counted is not None and len(counted) <= costs.UNROLLED_ITERATIONS

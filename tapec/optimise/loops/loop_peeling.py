@@ -22,6 +22,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -43,9 +44,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import INT64
 
-# so many iterations are an edge, and so many statements are written three times
-_ITERATIONS = 2
-_STATEMENTS = 60
 # what comparisons are of a number that is smaller than another one, and of one that is larger
 _SMALLER = {"<": True, "<=": True, "!=": True, "==": False, ">": False, ">=": False}
 _LARGER = {"<": False, "<=": False, "!=": True, "==": False, ">": True, ">=": True}
@@ -90,7 +88,7 @@ class _Edges:
         if not isinstance(start, int) or start < 0 or loop.step != Const(1) or loop.parallel or loop.slots is not None:
             return None
         inner = list(walk(loop.body))
-        if len(inner) > _STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inner):
+        if len(inner) > costs.PEELED_STATEMENTS or any(isinstance(stmt, For | Loop | Break) for stmt in inner):
             return None
         first = [-start - offset for offset in self.offsets(loop)]
         last: list[int] = []
@@ -110,14 +108,14 @@ class _Edges:
                     fn in _LARGER and self.iterations.fixed(Name(target))
                 ):
                     begun, ended = self.compared(loop, number, bound, fn)
-                    if begun is not None and begun - start <= _ITERATIONS:
+                    if begun is not None and begun - start <= costs.PEELED_ITERATIONS:
                         first.append(begun - start)
                         known[target] = Const(_LARGER[fn])
-                    elif ended is not None and ended <= _ITERATIONS:
+                    elif ended is not None and ended <= costs.PEELED_ITERATIONS:
                         last.append(ended)
                         known[target] = Const(_SMALLER[fn])
         plan = _Plan(max([0, *first]), max([0, *last]), known, frozenset(divisors))
-        small = plan.first <= _ITERATIONS and plan.last <= _ITERATIONS
+        small = plan.first <= costs.PEELED_ITERATIONS and plan.last <= costs.PEELED_ITERATIONS
         return plan if small and (plan.first or plan.last) else None
 
     def compared(self, loop: For, number: Expr, bound: Expr, fn: str) -> tuple[int | None, int | None]:

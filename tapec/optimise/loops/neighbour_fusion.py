@@ -27,6 +27,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Access, Iterations
+from tapec.optimise import costs
 from tapec.optimise.buffers.privatisation import privatise
 from tapec.optimise.buffers.scalar_replacement import replace_small_arrays
 from tapec.optimise.loops.store_forwarding import forward_stores
@@ -53,18 +54,11 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.renaming import replaced
 
-# statements that may stand between two loops, so that the pass is linear in the program
-_REACH = 40
-# as many pairs of arrays LLVM tells apart at run time, to run a loop on vectors
-_COMPARISONS = 8
-# in each round, loops are joined in pairs
-_ROUNDS = 4
-
 
 def fuse_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops joined; see the module."""
     before = function
-    for _ in range(_ROUNDS):
+    for _ in range(costs.FUSION_ROUNDS):
         if sum(isinstance(stmt, For) for stmt in function.body) < 2:
             break
         body = _Neighbours(function, depth=1).joined(function.body)
@@ -81,7 +75,7 @@ def fuse_neighbours(function: Function, constants: frozenset[str] = frozenset())
 def fuse_inner_neighbours(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops joined inside of other loops; see the module."""
     before = function
-    for _ in range(_ROUNDS):
+    for _ in range(costs.FUSION_ROUNDS):
         worker = _Neighbours(function, depth=2)
         body = worker.joined(tuple(map(worker.inside, function.body)))
         if not worker.found:
@@ -161,7 +155,7 @@ class _Neighbours:
         """Where the next loop stands that can be joined, and which statements between them (by id) go behind both."""
         behind: dict[int, _Used] = {}
         mine = self.used(first)
-        for k in range(place + 1, min(place + 1 + _REACH, len(self.stmts))):
+        for k in range(place + 1, min(place + 1 + costs.FUSION_DISTANCE, len(self.stmts))):
             stmt = self.stmts[k]
             if not self.iterations.free_of_effects((stmt,)):
                 return None
@@ -224,7 +218,7 @@ class _Neighbours:
     def share(self, first: For, second: For) -> bool:
         """Whether loops meet the same elements, and in iterations of the same number only where one of them writes."""
         mine, theirs = ([*self.iterations.accesses(loop.body)] for loop in (first, second))
-        if self.comparisons([*mine, *theirs]) > _COMPARISONS:
+        if self.comparisons([*mine, *theirs]) > costs.LLVM_COMPARISONS:
             return False
         set_inside = {name for loop in (first, second) for stmt in walk(loop.body) for name in writes(stmt)}
         shared = False

@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -48,8 +49,6 @@ from tapec.syntax.core import (
 from tapec.syntax.types import BOOL
 
 _ZERO = Const(0.0)
-# additions of what is chosen that tell a path
-_LEAST = 2
 
 
 def follow_optimal_paths(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -166,7 +165,7 @@ class _Paths:
         adds = [
             stmt.value for stmt in block if isinstance(stmt, Store) and self.iterations.may_share(stmt.array, array)
         ]
-        return len(set(adds)) == len(adds) >= _LEAST and all(map(self.may_be_zero, adds))
+        return len(set(adds)) == len(adds) >= costs.PATH_ADDITIONS and all(map(self.may_be_zero, adds))
 
     def may_be_zero(self, value: Atom) -> bool:
         """Whether a number is zero on one side of a choice."""

@@ -28,6 +28,7 @@ from dataclasses import replace
 
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
+from tapec.optimise import costs
 from tapec.optimise.loops.carried_elements import Elements
 from tapec.optimise.loops.linear_recurrences import LinearForm, WeightedPart, Weights
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
@@ -58,13 +59,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import BOOL, FLOAT64, INT64, Array
 
-_SHORT = 8
-# cycles from one value of a recurrence to the next one, operations beside it, and recurrences that one loop may have
-_LONG, _LEAST, _MOST = 16, 6, 3
-# how long operations take, and all others
-_CYCLES = {"/": 14, "neg": 1, "ifelse": 2}
-_SUM = 4
-
 
 def distribute_recurrences(function: Function, constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops split; see the module."""
@@ -91,7 +85,7 @@ class _Chains(LoopPass):
         again = len(around) > 1 and not threads
         plain = loop.step in (Const(1), Const(-1)) and again and loop.slots is None
         stands = self.iterations.fixed(loop.start) and self.iterations.fixed(loop.stop)
-        if not plain or not stands or (counted is not None and len(counted) <= _SHORT):
+        if not plain or not stands or (counted is not None and len(counted) <= costs.SHORT_LOOP):
             return None
         if (
             not self.iterations.free_of_effects(loop.body)
@@ -137,7 +131,7 @@ class _Split:
             name = self.through_memory(group)
             if name is not None:
                 carried.append(name)
-        if not carried or len(carried) > _MOST or not self.in_order():
+        if not carried or len(carried) > costs.RECURRENCES or not self.in_order():
             return False
         while carried:
             name = next((one for one in carried if self.needs(one) == {one}), None)
@@ -259,11 +253,11 @@ class _Split:
     def depending(self, name: str) -> dict[str, int]:
         """What is computed from a variable of the iteration before, and after how many cycles."""
         # a value that waits for memory takes as long as after another sum
-        found = {name: 0 if name in self.iterations.types else _SUM}
+        found = {name: 0 if name in self.iterations.types else costs.LATENCY}
         for stmt in self.rest:
             waits = [found[one] for one in reads(stmt) if one in found]
             if isinstance(stmt, Assign) and waits:
-                takes = _CYCLES.get(stmt.value.fn, _SUM) if isinstance(stmt.value, Op) else 0
+                takes = costs.LATENCIES.get(stmt.value.fn, costs.LATENCY) if isinstance(stmt.value, Op) else 0
                 found[stmt.target] = max(waits) + takes
         return found
 
@@ -340,10 +334,10 @@ class _Split:
 
     def worth_it(self) -> bool:
         """Whether iterations waited for each other long enough, and what is left of them is more than a load or two."""
-        if self.longest < _LONG:
+        if self.longest < costs.RECURRENCE_CYCLES:
             return False
         numbers = (stmt for stmt in self.rest if isinstance(stmt, Assign) and self.fresh.types[stmt.target] == FLOAT64)
-        return sum(isinstance(stmt.value, Op) and stmt.value.fn != "load" for stmt in numbers) >= _LEAST
+        return sum(isinstance(stmt.value, Op) and stmt.value.fn != "load" for stmt in numbers) >= costs.RECURRENCE_WORK
 
     def side_by_side(self) -> bool:
         """Whether LLVM can run what is left on vectors: no iteration needs another one, and all go along rows."""

@@ -22,6 +22,7 @@ from dataclasses import replace
 from functools import partial
 
 from tapec.analyses.iterations import Access, Iterations
+from tapec.optimise import costs
 from tapec.optimise.loops.loop_reversal import counts_upward
 from tapec.optimise.loops.scatter_to_gather import moved, standing_still
 from tapec.optimise.simplify.name_origins import Fresh
@@ -56,10 +57,6 @@ def rotate_rows(function: Function, _constants: frozenset[str] = frozenset()) ->
     """The same for additions to rows of matrices."""
     worker = _Carried(function, in_rows=True)
     return replace(function, body=worker.block(function.body), types=worker.fresh.types)
-
-
-# how far ahead of the iteration's own element
-_FARTHEST = 4
 
 
 class _Carried:
@@ -149,7 +146,7 @@ class _Carried:
         sign = 1 if loop.step == Const(1) else -1
         offsets = [sign * one.offset for one in places if one is not None and one.base == loop.var]
         later = [offset - min(offsets, default=0) for offset in offsets]
-        if len(set(later)) != len(stores) or max(later) > _FARTHEST:
+        if len(set(later)) != len(stores) or max(later) > costs.ROTATED_ELEMENTS:
             return None
         return dict(sorted(zip(later, stores, strict=True), key=lambda pair: pair[0]))
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from tapec.optimise import costs
 from tapec.optimise.buffers.scalar_replacement import small_arrays
 from tapec.optimise.loops.shift_propagation import CHOICES
 from tapec.remarks import remark
@@ -39,10 +40,6 @@ from tapec.syntax.core import (
     mentions,
     walk,
 )
-
-# a loop of more iterations is not written out
-ITERATIONS = 4
-_STATEMENTS = 60
 
 
 def unroll(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -82,7 +79,8 @@ class _Unroll:
             return None
         size = sum(1 for _ in walk(loop.body)) * len(values)
         own = sum(isinstance(stmt, Break) for stmt in walk(loop.body))
-        return values if len(values) <= ITERATIONS and size <= _STATEMENTS and not own else None
+        few = len(values) <= costs.UNROLLED_ITERATIONS and size <= costs.UNROLLED_STATEMENTS
+        return values if few and not own else None
 
     def frees(self, loop: For, around: tuple[For, ...]) -> bool:
         """Whether a loop around is innermost without this one, which looks at a window or at coordinates of pairs."""

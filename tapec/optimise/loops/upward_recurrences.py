@@ -38,6 +38,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tapec.analyses.iterations import Access, Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
 from tapec.syntax.core import (
@@ -65,9 +66,6 @@ from tapec.syntax.types import BOOL, INT64, Array, Scalar
 
 # of what may be computed twice
 _CHEAP = frozenset({"+", "-", "*", "neg", "load"})
-_MOST = 12
-# as many pairs of arrays LLVM tells apart at run time, to run a loop on vectors
-_COMPARISONS = 8
 
 
 def reverse_recurrences(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -190,7 +188,7 @@ class _Upward:
             else:
                 return None
         pairs = len(written) * (len(written) - 1) // 2 + len(written) * (len(groups) - len(written))
-        return (tuple(owns), changed) if owns and pairs <= _COMPARISONS else None
+        return (tuple(owns), changed) if owns and pairs <= costs.LLVM_COMPARISONS else None
 
     def own_elements(self, loop: For, group: list[Access]) -> list[_Own] | None:
         """What an iteration does to an array of which it reads and stores an element of some rows, and adds to the
@@ -264,7 +262,7 @@ class _Upward:
                 return None
             if stmt.value.fn == "load" and not changed.isdisjoint(names_in(stmt.value.args[0])):
                 return None
-        return found if len(found) <= _MOST else None
+        return found if len(found) <= costs.RECOMPUTED else None
 
     # turning it around
 

@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import is_adjoint
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -45,10 +46,6 @@ from tapec.syntax.core import (
     writes,
 )
 
-_LEAST = 2
-# iterations of a loop that moves
-_SHORT = 8
-
 
 def skip_zeros(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with additions of zero taken out; see the module.  Afterwards a name may have several values."""
@@ -71,7 +68,7 @@ class _Zeros:
             if isinstance(stmt, If):
                 for name, side in self.zeros(stmt):
                     spread = self.spread(name, rest)
-                    if sum(isinstance(s, Store) for s in walk(spread)) >= _LEAST:
+                    if sum(isinstance(s, Store) for s in walk(spread)) >= costs.SKIPPED_STORES:
                         self.remark(stmt)
                         stmt = self.moved(stmt, side, spread)
                         taken = {s.key for s in spread}
@@ -136,7 +133,7 @@ class _Zeros:
                 return None
             return {stmt.target} if isinstance(stmt, Assign) else set()
         iterations = literal_range(stmt)
-        if iterations is None or len(iterations) > _SHORT or stmt.parallel or stmt.slots is not None:
+        if iterations is None or len(iterations) > costs.SHORT_LOOP or stmt.parallel or stmt.slots is not None:
             return None
         made: set[str] = set()
         others = {stmt.var}

@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import handed_on, origins
-from tapec.optimise.buffers.array_phis import LARGEST, joined
+from tapec.optimise import costs
+from tapec.optimise.buffers.array_phis import joined
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.syntax.core import (
     Assign,
@@ -159,4 +160,4 @@ class _Stretched:
             return None
         axes = [(source, axis) for axis in range(taken.ndim)]
         shape = tuple(self.made.get(axis, known.get(axis, 0)) for axis in axes)
-        return shape if 0 < math.prod(shape) <= LARGEST else None
+        return shape if 0 < math.prod(shape) <= costs.SMALL_ARRAY else None

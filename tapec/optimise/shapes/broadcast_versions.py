@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tapec.analyses.aliases import ALLOCATIONS
+from tapec.optimise import costs
 from tapec.optimise.shapes.versions import FORMULA, Equal, Version, Versions, flat
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
@@ -46,16 +47,13 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import Array, Type
 
-# a form more is machine code more: statements of the program up to which it is worth that
-_LARGEST = 200
-
 
 def broadcast_versions(function: Function) -> Versions | None:
     """The forms of a program; None where operands cannot have to be stretched, or it is not worth it.
 
     Expects one name per value, as `optimise.clean.single` leaves it.
     """
-    if not may_broadcast(function) or sum(1 for _ in walk(function.body)) > _LARGEST:
+    if not may_broadcast(function) or sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None
     worker = _Operands(function)
     body = worker.block(function.body, worker.as_they_are)

@@ -20,14 +20,12 @@ from dataclasses import replace
 
 from tapec.analyses.facts import facts
 from tapec.analyses.integers import Integers
+from tapec.optimise import costs
 from tapec.optimise.shapes.versions import Version
 from tapec.remarks import Named, remark
 from tapec.syntax.core import Assign, Call, Const, For, Function, Name, Op, Stmt, Store, walk
 from tapec.syntax.linear import Sum
 from tapec.syntax.types import Array, Below
-
-# a form more is machine code more: statements of the program up to which it is worth that
-_LARGEST = 200
 
 
 def lookup_versions(function: Function) -> Version | None:
@@ -35,7 +33,7 @@ def lookup_versions(function: Function) -> Version | None:
 
     Expects one name per value, as `optimise.clean.single` leaves it.
     """
-    if sum(1 for _ in walk(function.body)) > _LARGEST:
+    if sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None
     found = dict(_Lookups(function).below())
     if not found:

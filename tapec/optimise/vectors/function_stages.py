@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from tapec.analyses.aliases import VIEWS, is_memory
 from tapec.analyses.dependence import Affine
 from tapec.analyses.iterations import Access
+from tapec.optimise import costs
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.optimise.vectors.vector_math import VECTORISED
@@ -46,9 +47,6 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.types import FLOAT64, INT64, Array, Scalar
-
-# as many comparisons LLVM makes at run time
-_COMPARISONS = 8
 
 
 def stage_functions(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -107,7 +105,7 @@ class _Stages(LoopPass):
         if iterations.dependence.minimum(Affine(loop.var, 0)) < 0 or not iterations.commute(loop):
             return None
         groups = iterations.groups(loop.body)
-        if _comparisons(groups) <= _COMPARISONS:
+        if _comparisons(groups) <= costs.LLVM_COMPARISONS:
             return None
         return self.levelled(loop, groups)
 

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.shapes.slice_facts import SliceFacts
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
 from tapec.optimise.vectors.vector_math import VECTORISED
@@ -53,9 +54,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.types import FLOAT64, Array
 
-# operations on one side of a branch, with those of branches in it
-_OPERATIONS = 64
-_DIVISION = 4
 _CHEAP = frozenset({"+", "-", "*", "neg", "<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "ifelse"})
 # functions of one number that have a result for every number, and how many of them the sides of a branch may call
 _FUNCTIONS = frozenset(
@@ -63,7 +61,6 @@ _FUNCTIONS = frozenset(
     for name, fn in VECTORISED.items()
     if fn.split(".")[1] not in ("power", "digamma", "lgamma", "maximum", "minimum")
 )
-_CALLS = 6
 
 
 def select_values(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -143,7 +140,7 @@ class _Selected(SliceFacts):
         branches = [stmt for stmt in loop.body if isinstance(stmt, If)]
         if self.functions:
             calls = sum(map(calls_functions, walk(branches)))
-            worth = 0 < calls <= _CALLS
+            worth = 0 < calls <= costs.SELECTED_CALLS
         else:
             worth = any(isinstance(stmt, Store) for stmt in walk(branches))
         if not worth or not self.iterations.commute(loop):
@@ -172,7 +169,7 @@ class _Selected(SliceFacts):
         if set(first.merged) != set(second.merged):
             raise _Refused
         out = _Side([*first.computed, *second.computed])
-        if sum(map(_work, out.computed)) > _OPERATIONS:
+        if sum(map(_work, out.computed)) > costs.SELECTED_OPERATIONS:
             raise _Refused
         for name, value in first.merged.items():
             other = second.merged[name]
@@ -358,7 +355,7 @@ def _work(stmt: Stmt) -> int:
     """What a statement of a branch's side costs, in operations."""
     if not isinstance(stmt, Assign):
         return 0
-    return _DIVISION if isinstance(stmt.value, Op) and stmt.value.fn == "/" else 1
+    return costs.DIVISION if isinstance(stmt.value, Op) and stmt.value.fn == "/" else 1
 
 
 def _known(stmt: Stmt, values: dict[str, Atom]) -> Stmt:

@@ -23,6 +23,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.iterations import Access, Iterations
+from tapec.optimise import costs
 from tapec.optimise.vectors.unsigned_subscripts import counts, stays
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -41,18 +42,11 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.linear import Sum
 
-# comparisons that LLVM may make before a loop that runs once, and before one that runs in each iteration of another one
-_ONCE = 20
-_REPEATED = 1
-_SHORT = 8
-# so many elements that an iteration comes to are neighbours
-_NEIGHBOURS = 4
-
 
 def mark_independent_loops(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
     """The function with such loops marked; see the module."""
     worker = _Independent(function)
-    return replace(function, body=worker.block(function.body, _ONCE))
+    return replace(function, body=worker.block(function.body, costs.OWN_COMPARISONS))
 
 
 class _Independent:
@@ -64,7 +58,7 @@ class _Independent:
 
     def statement(self, stmt: Stmt, few: int) -> Stmt:
         if not isinstance(stmt, For) or any(isinstance(inner, For | Loop) for inner in walk(stmt.body)):
-            inside = _REPEATED if isinstance(stmt, For | Loop) else few
+            inside = costs.OWN_COMPARISONS_AGAIN if isinstance(stmt, For | Loop) else few
             return map_blocks(stmt, lambda block: self.block(block, inside))
         if stmt.parallel or stmt.slots is not None or _is_short(stmt) or not self.iterations.free_of_effects(stmt.body):
             return stmt
@@ -156,7 +150,9 @@ class _Independent:
         integers = self.iterations.dependence.integers
         (here,) = self.iterations.scopes.body[loop.key]
         sum_ = integers.sum(access.index[-1]) if access.index else None
-        if sum_ is None or not 2 <= sum_.factor(loop.var) <= _NEIGHBOURS or not integers.never_negative(sum_, here):
+        if sum_ is None or not 2 <= sum_.factor(loop.var) <= costs.NEIGHBOURS:
+            return None
+        if not integers.never_negative(sum_, here):
             return None
         rest = sum_.plus(Sum.of(loop.var), -sum_.factor(loop.var))
         return sum_ if all(stays(Name(name), loop, self.iterations) for name in rest.names()) else None
@@ -169,7 +165,7 @@ def _leading(access: Access) -> tuple[Expr, ...]:
 def _is_short(loop: For) -> bool:
     """Whether a loop makes so few iterations that LLVM had better write them out."""
     counted = literal_range(loop)
-    return counted is not None and len(counted) <= _SHORT
+    return counted is not None and len(counted) <= costs.SHORT_LOOP
 
 
 def comparisons(groups: list[list[Access]], loop: For, iterations: Iterations) -> int:

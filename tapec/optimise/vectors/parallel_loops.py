@@ -28,6 +28,7 @@ from typing import Any
 
 from tapec.analyses.iterations import Iterations
 from tapec.analyses.varying_extents import varying_extents
+from tapec.optimise import costs
 from tapec.optimise.simplify.index_tests import is_open
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import Named, remark
@@ -55,11 +56,6 @@ from tapec.syntax.core import (
 )
 from tapec.syntax.custom_rule import Opaque
 from tapec.syntax.types import INT64, Array, Scalar
-
-# chunks of a loop at most; iterations of a short body, and elements of a sum, that are worth a chunk
-_CHUNKS = 16
-_SHORT = 512
-_LONG = 8
 
 
 def sequential(function: Function) -> Function:
@@ -169,7 +165,7 @@ class _Threads:
         if any(isinstance(stmt, For | Loop) for stmt in walk(loop.body)):
             return False
         start, stop = (b.value if isinstance(b, Const) else None for b in (loop.start, loop.stop))
-        return isinstance(start, int) and isinstance(stop, int) and abs(stop - start) < 2 * _SHORT
+        return isinstance(start, int) and isinstance(stop, int) and abs(stop - start) < 2 * costs.CHUNK_ITERATIONS
 
     def added(self, loop: For) -> list[str] | None:
         """The arrays to whose elements several iterations may add."""
@@ -203,7 +199,7 @@ class _Threads:
         iterations = let("n", Op("max", (let("t", Op("-", (stop, first)), out), Const(0))), out)
         shapes = {name: self.shape(name, loop, out) for name in sums.arrays}
         most = self.most(loop, iterations, shapes, out)
-        chunks = let("chunks", Op("max", (let("t", Op("min", (most, Const(_CHUNKS))), out), Const(1))), out)
+        chunks = let("chunks", Op("max", (let("t", Op("min", (most, Const(costs.CHUNKS))), out), Const(1))), out)
         added = (*sums.names, *sums.arrays)
         parts = {name: self.parts(name, chunks, shapes.get(name, ()), loop, out) for name in added}
         body: list[Stmt] = []
@@ -275,8 +271,8 @@ class _Threads:
             return Name(name)
 
         long = any(isinstance(stmt, For | Loop) for stmt in walk(loop.body))
-        found = iterations if long else let(Op("//", (iterations, Const(_SHORT))))
-        work = let(Op("*", (iterations, Const(_LONG)))) if long and shapes else iterations
+        found = iterations if long else let(Op("//", (iterations, Const(costs.CHUNK_ITERATIONS))))
+        work = let(Op("*", (iterations, Const(costs.CHUNK_SUMS)))) if long and shapes else iterations
         for shape in shapes.values():
             size: Atom = Const(1)
             for extent in shape:

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from tapec.analyses.aliases import is_memory
 from tapec.analyses.dependence import Affine
+from tapec.optimise import costs
 from tapec.optimise.loops.loop_preheader import Around, LoopPass
 from tapec.optimise.shapes.loop_ranges import extent_of
 from tapec.optimise.simplify.dead_code import drop_dead_code
@@ -43,9 +44,6 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.types import FLOAT64, INT64, Array
-
-# statements that may be computed twice: before the loop, and in it
-_MOST = 16
 
 
 def precompute_functions(function: Function, constants: frozenset[str] = frozenset()) -> Function:
@@ -133,7 +131,7 @@ class _Ahead(LoopPass):
                 if operands and alike and calls_functions(stmt):
                     found.append(stmt)
         needed = {one.key for stmt in found for one in made[stmt.target]}
-        if len(needed) > _MOST:
+        if len(needed) > costs.COMPUTED_TWICE:
             return [], []
         return found, [stmt for stmt in loop.body if isinstance(stmt, Assign) and stmt.key in needed]
 

@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 
 from tapec.analyses.iterations import Iterations
 from tapec.errors import Span
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.remarks import remark
 from tapec.syntax.core import (
@@ -58,8 +59,6 @@ from tapec.syntax.types import BOOL, FLOAT64, INT64, Array, Type
 _NAMES = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh")
 _FUNCTIONS = frozenset(f"{module}.{name}" for module in ("np", "math") for name in _NAMES)
 _LINEAR = frozenset({"+", "-", "*", "/", "neg", "cast.float64"})
-# how fast a sum may change with a loop's variable: the table is as many times as long as the loop
-_FACTOR = 4
 
 
 def tabulate(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -150,7 +149,7 @@ class _Tables:
         if not isinstance(inner, For) or inner.step != Const(1):
             return None
         iterations = literal_range(outer)
-        if iterations is not None and len(iterations) <= _FACTOR:
+        if iterations is not None and len(iterations) <= costs.TABLE_FACTOR:
             return None
         if any(loop.parallel or loop.slots is not None or may_leave(loop.body) for loop in (outer, inner)):
             return None
@@ -216,7 +215,7 @@ class _Tables:
         moving = Sum()
         for name in (nest.outer.var, nest.inner.var):
             moving = moving.plus(Sum.of(name), found.factor(name))
-        if any(abs(factor) > _FACTOR for _, factor in moving.terms):
+        if any(abs(factor) > costs.TABLE_FACTOR for _, factor in moving.terms):
             return None
         assert isinstance(line.of, Name)
         return _Plan((*line.made, stmt), line.of.id, moving)

@@ -31,6 +31,7 @@ from typing import TypeVar
 
 from tapec.analyses.aliases import Aliases
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.optimise.simplify.name_origins import Fresh
 from tapec.optimise.simplify.value_numbering import number_values
 from tapec.optimise.vectors.lane_gain import CALLED
@@ -59,9 +60,6 @@ from tapec.syntax.core import (
 from tapec.syntax.renaming import renamed, replaced
 from tapec.syntax.types import INT64, Scalar
 
-# iterations at once, and statements of a lane that are worth it: more fill the registers
-_ITERATIONS = 4
-_STATEMENTS = 16
 _T = TypeVar("_T")
 
 
@@ -128,12 +126,14 @@ class _Jammed:
             return None
         counted = literal_range(loop)
         inner = [place for place, stmt in enumerate(loop.body) if isinstance(stmt, For)]
-        if (counted is not None and len(counted) < _ITERATIONS) or len(inner) != 1:
+        if (counted is not None and len(counted) < costs.JAMMED_ITERATIONS) or len(inner) != 1:
             return None
         lanes = loop.body[inner[0]]
         numbers, stores = loop.body[: inner[0]], loop.body[inner[0] + 1 :]
         assert isinstance(lanes, For)
-        if (lanes.start, lanes.step) != (Const(0), Const(1)) or lanes.parallel or len(lanes.body) > _STATEMENTS:
+        if (lanes.start, lanes.step) != (Const(0), Const(1)) or lanes.parallel:
+            return None
+        if len(lanes.body) > costs.JAMMED_STATEMENTS:
             return None
         plain = all(isinstance(stmt, Assign) for stmt in numbers) and all(isinstance(stmt, Store) for stmt in stores)
         if not plain or not all(isinstance(stmt, Assign | Store) and not _calls(stmt) for stmt in lanes.body):
@@ -199,11 +199,11 @@ class _Jammed:
         iterations, some, groups, whole, middle = (Name(self.fresh("n", INT64)) for _ in range(5))
         yield Assign(iterations.id, Op("-", ends), span)
         yield Assign(some.id, Op("max", (iterations, Const(0))), span)
-        yield Assign(groups.id, Op("//", (some, Const(_ITERATIONS))), span)
-        yield Assign(whole.id, Op("*", (groups, Const(_ITERATIONS))), span)
+        yield Assign(groups.id, Op("//", (some, Const(costs.JAMMED_ITERATIONS))), span)
+        yield Assign(whole.id, Op("*", (groups, Const(costs.JAMMED_ITERATIONS))), span)
         yield Assign(middle.id, Op(sign, (loop.start, whole)), span)
         head, body, tail = list(parts.numbers), list(parts.lanes.body), list(parts.stores)
-        for k in range(1, _ITERATIONS):
+        for k in range(1, costs.JAMMED_ITERATIONS):
             iteration = self.fresh(loop.var, INT64)
             names = self.fresh.anew(sorted(parts.own)) | {loop.var: iteration}
             head.append(Assign(iteration, Op(sign, (Name(loop.var), Const(k))), span))
@@ -211,7 +211,7 @@ class _Jammed:
             body += renamed(parts.lanes.body, names)
             tail += renamed(parts.stores, names)
         together = replace(parts.lanes, body=tuple(self.in_registers(body)))
-        step = Const(_ITERATIONS if forward else -_ITERATIONS)
+        step = Const(costs.JAMMED_ITERATIONS if forward else -costs.JAMMED_ITERATIONS)
         yield replace(loop, stop=middle, step=step, body=(*head, together, *tail))
         names = self.fresh.anew(sorted((*parts.own, loop.var, parts.lanes.var)))
         yield from renamed((replace(loop, start=middle),), names)

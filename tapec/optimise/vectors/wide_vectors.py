@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapec.analyses.iterations import Iterations
+from tapec.optimise import costs
 from tapec.remarks import remark
 from tapec.syntax.core import (
     Assign,
@@ -35,9 +36,6 @@ from tapec.syntax.core import (
     writes,
 )
 from tapec.syntax.types import Array, Scalar
-
-# iterations of a loop that LLVM writes out
-_SHORT = 16
 
 
 def use_wide_vectors(function: Function, _constants: frozenset[str] = frozenset()) -> Function:
@@ -95,7 +93,8 @@ class _Widths:
     def runs_on_vectors(self, loop: For) -> bool:
         """Whether LLVM may take several iterations at a time, and does not write them out."""
         iterations = literal_range(loop)
-        if (iterations is not None and len(iterations) <= _SHORT) or not self.iterations.free_of_effects(loop.body):
+        few = iterations is not None and len(iterations) <= costs.LLVM_UNROLLS
+        if few or not self.iterations.free_of_effects(loop.body):
             return False
         inside = {stmt.key for stmt in walk(loop.body)}
         needed: dict[str, set[str]] = {}
