@@ -8,7 +8,7 @@ add to.  A sum is a variable that an iteration only adds to, or an element that 
         x_bar[i] = w[i] * y_bar           an element of this iteration alone
         w_bar[k[i]] += x[i] * y_bar       a sum in an element
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from numba.core.registry import cpu_target
 from numba.core.typing.templates import Signature
 
 import tapec_runtime
-from tapec.backend import cache, jit, lean, named_tuple_classes, repeated_arguments, staleness
+from tapec.backend import cache, jit, named_tuple_classes, repeated_arguments, staleness
 from tapec.backend.argument_types import argument_types
 from tapec.backend.carrier import of_count
 from tapec.backend.derivative_base import (
@@ -37,10 +37,11 @@ from tapec.backend.derivative_base import (
 )
 from tapec.backend.fingerprint import Request
 from tapec.backend.interpreted import Interpreted
+from tapec.backend.numba_internals import lean_compiler
+from tapec.backend.numba_internals.uncached_callers import mark
 from tapec.backend.packing import may_pack
 from tapec.backend.program import Program
 from tapec.backend.progress import told
-from tapec.backend.uncached import mark
 from tapec.errors import ArgumentOverlap, TapecError
 from tapec.frontend.jitted import packed
 from tapec.frontend.pickled import Files, files_of
@@ -146,7 +147,7 @@ class Derivative(Remade, Dispatcher):
         request = self._request
         what = f"compiling `{self.kind}` of `{self.__name__}`" if request else f"compiling `{self.__name__}`"
         shown = told(what, request is None or request.options.progress)
-        with self._compiling_counter, lean.uncollected(), shown:
+        with self._compiling_counter, lean_compiler.uncollected(), shown:
             result: Any = self._cached(types_, given is not None) or self._compiled(types_, given)
             self.add_overload(result)
         text = self._texts.get(types_, "")
@@ -287,7 +288,7 @@ class Derivative(Remade, Dispatcher):
         self._compile_whole()
         types_ = tuple(sig.args)
         if types_ not in self._pointed:
-            self._pointed[types_] = lean.with_c_entry(super().get_compile_result(sig))
+            self._pointed[types_] = lean_compiler.with_c_entry(super().get_compile_result(sig))
         return self._pointed[types_]
 
     @compiling

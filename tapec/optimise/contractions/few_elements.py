@@ -30,7 +30,7 @@ from tapec.syntax.types import INT64, Array
 def of_few_elements(function: Function) -> tuple[Function, tuple[Expr, ...]] | None:
     """The program for matrices of few elements, and which extents must be few; None where there are none.
 
-    Expects one name per value, as `optimise.clean.single` leaves it.
+    Expects one name per value, as `number_values` leaves it.
     """
     if sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None

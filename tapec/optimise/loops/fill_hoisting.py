@@ -19,7 +19,7 @@ has ended.
 An array that the program makes before the loop counts as made in each iteration if iterations read of it what they have
 written themselves alone (`analyses/definite_writes.py`).  It may do so in several loops, which then have one each.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ number that is not negative, to what is known before the outer loop.  Where a va
 is computed alike, too, that statement's value is kept.  Arrays of functions that an iteration fills itself are those of
 `fill_hoisting.py`, which comes next, and takes the array out of more loops.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ between them is numbers, views, allocations, and checks that may as well be made
 on vectors is not joined with one that cannot run on vectors, unless that has loops inside, which take longer, and
 neither is in a loop; nor is a loop that may be written out.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ subscript may be negative, and those in which a remainder takes something off, w
 the variable and the loop's bound, plus numbers.  In all other iterations the divisor is larger than something that is
 not negative: a check that it is not 0 falls away.
 
-Expects one name per value, as `optimise.clean.single` leaves it; afterwards a name may have several values.
+Expects one name per value, as `number_values` leaves it; afterwards a name may have several values.
 """
 
 from __future__ import annotations

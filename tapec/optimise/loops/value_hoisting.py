@@ -12,7 +12,7 @@ reverse sweep does for them it would do in every iteration.  Arrays that are fil
 
 Nothing may write into the array, or keep it under another name; and only the value that an iteration ends with is read,
 not what it is on its way to that.  A call may come before a check that stood before it: of two errors there may be the
-other one.  Expects one name per value, as `optimise.clean.single` leaves it.
+other one.  Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ from tapec.syntax.types import Array, Type
 def broadcast_versions(function: Function) -> Versions | None:
     """The forms of a program; None where operands cannot have to be stretched, or it is not worth it.
 
-    Expects one name per value, as `optimise.clean.single` leaves it.
+    Expects one name per value, as `number_values` leaves it.
     """
     if not may_broadcast(function) or sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None

@@ -31,7 +31,7 @@ from tapec.syntax.types import Array, Below
 def lookup_versions(function: Function) -> Version | None:
     """The form of a program for places that lie behind; None where there are none to ask about.
 
-    Expects one name per value, as `optimise.clean.single` leaves it.
+    Expects one name per value, as `number_values` leaves it.
     """
     if sum(1 for _ in walk(function.body)) > costs.VERSION_STATEMENTS:
         return None

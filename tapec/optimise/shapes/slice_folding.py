@@ -22,7 +22,7 @@ read at 0.  Operands that may have to be broadcast are read at `i * step`, where
 element, as a check has made sure.  A row that does not exist, as of `u[9, 1:]`, is an error where an element of it is
 asked for.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ set the same one, or add to a variable.
 Late, with functions in vectors (`select_functions`), sides may call elementary functions, too, which LLVM would not
 compute on vectors in a branch; and divide by what is positive for certain.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

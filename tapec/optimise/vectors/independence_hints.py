@@ -14,7 +14,7 @@ iteration.  A sum in an element that several iterations add to is a refusal, oth
 not, since those are no memory.  Iterations must go along rows: LLVM gathers other elements as soon as it may.  Loops
 that need few comparisons stay as they are.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations

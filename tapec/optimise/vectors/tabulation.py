@@ -20,7 +20,7 @@ iterations.  The function's argument is a line in the sum, with numbers that sta
 and the greatest sum it is then finite where it is at both ends, and so is its derivative: elements that no iteration
 asks for have an adjoint of zero, and do no harm.
 
-Expects one name per value, as `optimise.clean.single` leaves it; afterwards a name may have several values.
+Expects one name per value, as `number_values` leaves it; afterwards a name may have several values.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ on vectors at all.
 Needs a proof that the subscript is not negative.  Done in innermost loops, of elements along rows: others are gathered
 anyway.
 
-Expects one name per value, as `optimise.clean.single` leaves it.
+Expects one name per value, as `number_values` leaves it.
 """
 
 from __future__ import annotations
