@@ -40,7 +40,7 @@ def jitted(function):
 COUNTING = """
 import resource
 
-from tests.backend.test_pages import jitted, several
+from tests.backend.test_large_pages import jitted, several
 
 f = jitted(several)
 n, counts = 300_000, []
