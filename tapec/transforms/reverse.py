@@ -170,10 +170,10 @@ class Reversal(Assembly):
         shared: bool,
         fuse: bool,
         outputs: frozenset[str] | None = None,
-        put_back: frozenset[str] = frozenset(),
+        undone: frozenset[str] = frozenset(),
         asked: Mapping[str, Asks] | None = None,
     ) -> None:
-        self.put_back = put_back
+        self.undone = undone
         self.outputs = outputs
         self.shared = shared
         self.fuse = fuse
@@ -204,7 +204,7 @@ class Reversal(Assembly):
     def analyse(self) -> tuple[tuple[str, ...], Block, RevBlock, Shadows]:
         """The seeds, what it takes to add them, the reverse sweep as mathematics, and the shadows; makes the plan."""
         emitter = self.emitter
-        body, old = with_old_values(self.function.body, self.put_back, emitter)
+        body, old = with_old_values(self.function.body, self.undone, emitter)
         function = replace(self.function, body=body)
         last = function.leaving
         targets = targets_of(function, self.shared, self.outputs)
@@ -228,7 +228,7 @@ class Reversal(Assembly):
         self.program = program
         self.scopes = scopes(program)
         for constant in self.constants:
-            self.scopes.home[constant] = self.scopes.root
+            self.scopes.scope_of[constant] = self.scopes.root
             self.scopes.defs[constant] = []
         self.memory = memory(program, self.scopes, aliases(program), self.constants)
         self.sweep = Sweep(emitter, self.scopes, self.memory, self.activity, shadows)
@@ -249,12 +249,12 @@ class Reversal(Assembly):
         bars = frozenset((*shadows.names.values(), *shadows.rows))
         planner = Planner(emitter, self.scopes, self.memory, self.exits, bars)
         self.planner = planner
-        planner.put_back = self.put_back
+        planner.undone = self.undone
         planner.handed = frozenset(self.sweep.handed)
         self.begin_plan(planner)
         self.plan = planner.run(swept, self.fused.loops)
         if is_heard():
-            remark_undo(self.put_back, self.scopes)
+            remark_undo(self.undone, self.scopes)
             remark_plan(self.plan, self.scopes, self.memory, self.types, bars)
         return (*seeds, *given), seeding, swept, shadows
 
@@ -348,9 +348,9 @@ class Reversal(Assembly):
                 region = self.scopes.of[stmt.key]
                 self.scopes.of[made.key] = region
                 self.scopes.place[made.key] = self.scopes.place[stmt.key]
-                self.scopes.home[copy] = region
+                self.scopes.scope_of[copy] = region
                 self.scopes.defs[copy] = [made]
-                self.memory.homes[self.memory.aliases.find(copy)] = region
+                self.memory.scopes_of[self.memory.aliases.find(copy)] = region
 
 
 def reverse_iteration(

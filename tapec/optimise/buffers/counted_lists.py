@@ -77,7 +77,7 @@ class _Writer:
         self.function = function
         self.where = where
         self.fresh = Fresh(function.types)
-        self.room = Capacity(function, self.fresh)
+        self.capacity = Capacity(function, self.fresh)
         # by name; what stands before a loop, and the groups that one of its iterations adds to or takes from, by key
         self.of: dict[str, _Group] = {}
         self.before: dict[int, list[Stmt]] = {}
@@ -130,7 +130,7 @@ class _Writer:
         """How many iterations of a loop all iterations of another one make; counted once."""
         key = body.key, outermost.key
         if key not in self.counted:
-            found = self.room.of(body, outermost)
+            found = self.capacity.of(body, outermost)
             if found is None:
                 return None
             out += found[0]

@@ -161,7 +161,7 @@ class _Turns:
         (handed_on,) = handed
         if not self.set_once(loop, handed_on, made, setting):
             return False
-        if not all(_knows_what_is_apart(one) for one in statements if isinstance(one, For) and _meets(one, members)):
+        if not all(_knows_what_is_apart(one) for one in statements if isinstance(one, For) and _mentions(one, members)):
             return False
         short = [name for name, defs in setting.items() if defs and name != handed_on]
         return all(self.ends_with_iteration(name, setting[name], inside) for name in short)
@@ -232,7 +232,7 @@ def _makes(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and isinstance(stmt.value, Op) and stmt.value.fn in ALLOCATIONS
 
 
-def _meets(loop: For, members: set[str]) -> bool:
+def _mentions(loop: For, members: set[str]) -> bool:
     """Whether a loop is an innermost one, and uses one of some arrays."""
     inner = list(walk(loop.body))
     innermost = not any(isinstance(stmt, For | Loop) for stmt in inner)

@@ -128,12 +128,12 @@ class _Rows:
         cls = self.known.aliases.find(array)
         if array in written_in(outer.body):
             return False
-        home = self.known.scopes.body[outer.key][0]
+        scope = self.known.scopes.body[outer.key][0]
         for stmt in walk(outer.body):
             if isinstance(stmt, Store):
                 if self.known.aliases.find(stmt.array) != cls:
                     continue
-                if not self.known.dependence.never_meets(load, stmt, home):
+                if not self.known.dependence.never_conflicts(load, stmt, scope):
                     return False
             elif not isinstance(stmt, Assign | For | If) or self.changes(stmt, cls):
                 return False

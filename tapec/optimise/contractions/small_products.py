@@ -191,7 +191,7 @@ class Products:
         why = "the matrix is the same in all iterations, which are multiplied side by side, or along its rows"
         remark(stmt.span, "small_products", "the product is written out", why)
         match self.definitions.get(matrix):
-            case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
+            case Op(fn="transpose", args=(Name(id=owner),)) if self.defined_once(owner):
                 matrix, index = owner, (k, i) if first else (i, k)
             case _:
                 index = (i, k) if first else (k, i)
@@ -202,7 +202,7 @@ class Products:
         type_ = self.fresh.types[matrix]
         assert isinstance(type_, Array)
         in_rows = index == (i, k) and type_.layout == "C" or index == (k, i) and type_.layout == "F"
-        if in_rows or isinstance(self.innermost, For) and self.iterations.commute(self.innermost):
+        if in_rows or isinstance(self.innermost, For) and self.iterations.is_parallel(self.innermost):
             total = self.fresh("s", FLOAT64)
             added = Assign(total, Op("+", (Name(total), Name(term))), stmt.span)
             row = For(k.id, Const(0), Name(summed), Const(1), (taken, loaded, product, added), span=stmt.span)
@@ -219,13 +219,13 @@ class Products:
     def asked(self, array: str, axis: int) -> Op:
         """The extent of an axis: of a row, that of the array which it is one of."""
         match self.definitions.get(array):
-            case Op(fn="view", args=(Name(id=owner), *subs)) if self.stands(owner) and self.are_subscripts(subs):
+            case Op(fn="view", args=(Name(id=owner), *subs)) if self.defined_once(owner) and self.are_subscripts(subs):
                 return self.asked(owner, len(subs) + axis)
-            case Op(fn="transpose", args=(Name(id=owner),)) if self.stands(owner):
+            case Op(fn="transpose", args=(Name(id=owner),)) if self.defined_once(owner):
                 return self.asked(owner, self.rank(owner) - 1 - axis)
         return Op("dim", (Name(array), Const(axis)))
 
-    def stands(self, array: str) -> bool:
+    def defined_once(self, array: str) -> bool:
         """Whether a name stands for one array."""
         return array in self.definitions or array in self.params
 

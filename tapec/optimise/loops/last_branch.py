@@ -177,7 +177,7 @@ class _Searches:
         if last != stop.plus(one, -1) or before != start.plus(one, -1):
             return False
         names = {name for sum_ in sums for name in sum_.names()}
-        if any(self.scopes.merged(name) or self.scopes.home[name].loops() for name in names):
+        if any(self.scopes.merged(name) or self.scopes.scope_of[name].loops() for name in names):
             return False
         # no iteration is the one before the first
         return self.integers.never_negative(start, self.scopes.of[loop.key])

@@ -346,7 +346,7 @@ class _Split:
         own = set(self.buffers)
         body = tuple(stmt for stmt in self.rest if own.isdisjoint(reads(stmt)))
         return all(self.elements.along_row(one) for one in self.iterations.accesses(body)) and all(
-            {one.kind for one in group} == {"load"} or self.iterations.elements_apart(self.loop, group)
+            {one.kind for one in group} == {"load"} or self.iterations.elements_disjoint(self.loop, group)
             for group in self.iterations.groups(body)
         )
 

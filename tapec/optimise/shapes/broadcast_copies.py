@@ -56,7 +56,7 @@ def copy_broadcast(function: Function, _constants: frozenset[str] = frozenset())
     """The function with elements copied instead; see the module."""
     if not any(isinstance(stmt, If) and _merged(stmt, function.types) for stmt in function.body):
         return function
-    worker = _Stretched(function)
+    worker = _Broadcast(function)
     body = worker.block(function.body, {})
     return replace(function, body=body, types=worker.fresh.types)
 
@@ -80,7 +80,7 @@ def _taken(side: Block, name: str) -> tuple[int, str] | None:
     return None
 
 
-class _Stretched:
+class _Broadcast:
     def __init__(self, function: Function) -> None:
         self.fresh = Fresh(function.types)
         self.writes = Counter(name for stmt in walk(function.body) for name in writes(stmt))

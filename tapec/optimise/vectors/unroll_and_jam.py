@@ -143,7 +143,7 @@ class _Jammed:
         inside = parts.own | parts.added | {loop.var, lanes.var}
         if not known or mentions(lanes.stop, inside) or {loop.var, lanes.var} & (parts.own | parts.added):
             return None
-        possible = self.iterations.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_apart(parts)
+        possible = self.iterations.free_of_effects(loop.body) and self.is_set_first(parts) and self.is_disjoint(parts)
         return parts if possible and self.shares(parts) else None
 
     def shares(self, parts: _Parts) -> bool:
@@ -166,7 +166,7 @@ class _Jammed:
         first = {stmt.target for stmt in parts.numbers if isinstance(stmt, Assign)}
         return all(parts.own.intersection(reads(stmt)) <= first for stmt in parts.stores)
 
-    def is_apart(self, parts: _Parts) -> bool:
+    def is_disjoint(self, parts: _Parts) -> bool:
         """Whether what lanes store is used in elements of the same lane alone, and what is stored behind not at all."""
         lanes = parts.lanes
         behind = self.classes(stmt.array for stmt in parts.stores if isinstance(stmt, Store))
