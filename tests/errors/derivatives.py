@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from unittest import mock
+
 import numpy as np
 
 import tapec
@@ -482,6 +485,12 @@ def sparse_hessian_inside(x):
 @misuse
 def sparse_hessian_within_a_limit():
     tapec.sparse_hessian(np.sum, memory="1MB")
+
+
+@misuse
+def sparse_jacobian_without_scipy():
+    with mock.patch.dict(sys.modules, {"scipy.sparse": None}):
+        tapec.sparse_jacobian(lambda x: x * 2.0)(VECTOR)
 
 
 @refused(VECTOR, call=tapec.sparse_hessian)
