@@ -235,7 +235,7 @@ class _Call:
         self.count = sum(np.size(leaf) for leaf in leaves)
         single = bool(leaves) and all(getattr(leaf, "dtype", None) == np.float32 for leaf in leaves)
         self.dtype = np.float32 if single else np.float64
-        self.key = self.positions, tuple(map(_kind_of, _flat(self.primals)))
+        self.key = self.positions, _kind_of(self.primals), _repeated(_flat(self.primals))
 
     def run(self, part: str, *given: Any) -> Any:
         return self.programs.program(part, self.positions, len(self.primals))(*self.primals, *given)
@@ -332,6 +332,9 @@ def _kind_of(leaf: Any) -> Any:
     """What of an argument a pattern belongs to, apart from its numbers."""
     if isinstance(leaf, np.ndarray):
         return leaf.shape, leaf.dtype
+    if isinstance(leaf, tuple):
+        # dicts and objects are named tuples of classes of their own here
+        return type(leaf), *map(_kind_of, leaf)
     if isinstance(leaf, bool | int | float | complex | np.generic):
         return type(leaf)
     try:
@@ -339,6 +342,15 @@ def _kind_of(leaf: Any) -> Any:
     except TypeError:
         return id(leaf)
     return leaf
+
+
+def _repeated(leaves: list[Any]) -> tuple[int, ...]:
+    """For each array the first place where it stands: of one that is passed twice, what is written is read twice."""
+    arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+    if len(arrays) < 2:
+        return ()
+    begins = [array.__array_interface__["data"][0] if array.size else -k for k, array in enumerate(arrays)]
+    return tuple(map(begins.index, begins))
 
 
 def _are_equal(first: Any, second: Any) -> bool:

@@ -526,6 +526,29 @@ def test_an_array_that_is_passed_twice():
     np.testing.assert_allclose(derivative(x, x).toarray(), [[*x, *x]])
 
 
+def added(x, y):
+    x[1] = y[0] * 2.0
+    return y[1] * x
+
+
+def test_a_pattern_belongs_to_what_is_passed_twice():
+    derivative = tapec.sparse_jacobian(added, "x")
+    for args in ((arr(3), 2.0 * arr(3)), (arr(3), arr(3))):
+        agree("apart", derivative(*args), dense(added, args, (0,), tapec.jacrev))
+    same = arr(3)
+    np.testing.assert_allclose(derivative(same, same).toarray(), tapec.jacobian(added, "x")(same, same))
+
+
+def test_a_pattern_belongs_to_the_order_of_a_dict():
+    def f(p):
+        return p["a"] * p["b"][0]
+
+    derivative = tapec.sparse_jacobian(f)
+    for p in ({"a": arr(3), "b": 2.0 * arr(3)}, {"b": 2.0 * arr(3), "a": arr(3)}):
+        wanted = {"a": np.diag(np.full(3, p["b"][0])), "b": np.outer(p["a"], [1.0, 0.0, 0.0])}
+        np.testing.assert_allclose(derivative(p).toarray(), np.hstack([wanted[key] for key in p]))
+
+
 def test_derivatives_of_derivatives():
     matrix = tapec.sparse_jacobian(tapec.grad(chain))(arr(5))
     np.testing.assert_allclose(matrix.toarray(), tapec.hessian(chain)(arr(5)), atol=1e-12)
