@@ -531,6 +531,7 @@ def added(x, y):
     return y[1] * x
 
 
+@pytest.mark.compiled
 def test_a_pattern_belongs_to_what_is_passed_twice():
     derivative = tapec.sparse_jacobian(added, "x")
     for args in ((arr(3), 2.0 * arr(3)), (arr(3), arr(3))):
