@@ -450,6 +450,81 @@ def test_another_way_through_the_program_has_its_own_pattern():
         agree("places", derivative(x), dense(of_computed_place, (x,), (0,), tapec.jacrev))
 
 
+def last_place(x):
+    k = 0
+    y = np.empty(x.size)
+    for i in range(x.size):
+        if x[i] > 0.8:
+            k = i
+        y[i] = x[k] * x[i]
+    return y
+
+
+def marked_places(x):
+    marks = np.zeros(x.size, np.int64)
+    y = np.zeros(x.size)
+    for i in range(x.size):
+        if x[i] > 0.8:
+            marks[i] = 1
+    for i in range(x.size):
+        if marks[i] == 1:
+            y[i] = x[i - 1]
+        else:
+            y[i] = x[i]
+    return y
+
+
+def counted(x):
+    count = 0.0
+    y = np.zeros(x.size)
+    for i in range(x.size):
+        count += 1.0 if x[i] > 0.8 else 0.0
+    for i in range(int(count)):
+        y[i] = x[i] ** 2
+    return y
+
+
+def next_summit(x):
+    y = np.zeros(x.size)
+    for i in range(x.size):
+        j = i
+        while j < x.size - 1 and x[j] < x[j + 1]:
+            j += 1
+        y[i] = x[j]
+    return y
+
+
+def one_of_two_columns(x):
+    y = np.zeros((x.size, 2))
+    for i in range(x.size):
+        row = y[i]
+        if x[i] > 0.8:
+            row[0] = x[i]
+        else:
+            row[1] = x[i - 1]
+    return y
+
+
+def carried(x):
+    last = 0.0
+    y = np.empty(x.size)
+    for i in range(x.size):
+        if x[i] > 0.8:
+            last = x[i]
+        if x[i] > 1.1:
+            last = last * x[0]
+        y[i] = last
+    return y
+
+
+@pytest.mark.parametrize("f", [last_place, marked_places, counted, next_summit, one_of_two_columns, carried])
+def test_no_way_through_a_program_has_the_pattern_of_another(f):
+    derivative, by_rows = tapec.sparse_jacobian(f, opt_level=1), tapec.jacrev(f, opt_level=1)
+    for x in np.random.default_rng(1).uniform(0.3, 1.5, (10, 6)):
+        matrix = derivative(x)
+        agree(f.__name__, matrix, by_rows(x).reshape(matrix.shape))
+
+
 def test_subscripts_among_the_arguments_belong_to_a_pattern():
     derivative = tapec.sparse_jacobian(scattered)
     for places in ([0, 0, 0], [4, 3, 2], [0, 0, 0], [-1, 1, 1]):
