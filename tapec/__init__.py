@@ -14,6 +14,7 @@ from tapec.functions import custom_gradient, function, opaque, register
 from tapec.gradient_tape import GradientTape
 from tapec.implicit import fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
+from tapec.product_functions import jvp_fun, vjp_fun
 from tapec.products import jvp, vjp
 from tapec.version import __version__ as __version__
 from tapec_runtime.indexed_slices import IndexedSlices
@@ -49,11 +50,13 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "jvp_fun",
     "opaque",
     "register",
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "vjp_fun",
 ]
 
 

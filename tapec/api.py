@@ -10,14 +10,14 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from tapec.bound import Bound, BoundDerivative, VectorLast, takes_all_by_position, unbound
+from tapec.bound import Bound, BoundDerivative, DirectionsLast, takes_all_by_position, unbound
 from tapec.callables import DerivativeFunction, P, R, Sources
 from tapec.captured import CapturedDerivative, lifted
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
 from tapec.options import DEFAULT, Keywords, Options, chosen
-from tapec.products import plain_function
+from tapec.plain_functions import plain_function
 
 if TYPE_CHECKING:
     from tapec.backend.program import Program
@@ -96,15 +96,14 @@ def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Optio
         inner = staleness.shared(derivative, bound.function, bound.wrt(wrt, parameters(function)), kind, options)
         return BoundDerivative(inner, bound, (derivative, f, wrt, kind, options))
     wrt = tuple(wrt) if isinstance(wrt, list) else wrt
-    from tapec.backend.program import resolve_wrt
+    from tapec.backend.program import directions, resolve_wrt
 
     resolve_wrt(function, wrt)
     given = f if hasattr(f, "__tapec_key__") else None
-    if kind == "hvp" and not takes_all_by_position(function):
-        by = tuple(wrt) if isinstance(wrt, list) else wrt
-        made = VectorLast(
+    if directions(function, kind, wrt) and not takes_all_by_position(function):
+        made = DirectionsLast(
             function,
-            lambda fixed: _make(fixed, by, kind, options, given),
+            lambda fixed: _make(fixed, wrt, kind, options, given),
             (derivative, f, wrt, kind, options),
         )
         setattr(made, "__tapec_lower__", _Inline(function, wrt, kind))  # noqa: B010
@@ -136,22 +135,26 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     from tapec.backend.description import docstring
     from tapec.backend.dispatcher import make_derivative
     from tapec.backend.fingerprint import Request
+    from tapec.backend.program import directions
 
     labels = list(parameters(function))
-    own = len(labels) if kind == "hvp" else None
+    last = directions(function, kind, wrt)
+    own = len(labels) if last else None
 
     def make_program(argument_types: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
         # with a warm cache the compiler is not needed, nor imported
+        from tapec.backend.repeated_arguments import resolved
         from tapec.backend.signature import arguments, check_vector
         from tapec.pipeline import build
 
+        taken: tuple[Any, ...] = ()
         if own is not None:
-            check_vector(function, wrt, argument_types[:own], argument_types[own:])
-        return build(function, arguments(argument_types[:own], labels), kind, wrt, options, given=given)
+            if kind == "hvp":
+                check_vector(function, wrt, argument_types[:own], argument_types[own:])
+            taken = arguments(resolved(argument_types)[own:], list(last))
+        return build(function, arguments(argument_types[:own], labels), kind, wrt, options, given=given, taken=taken)
 
-    # the direction of a Hessian-vector product follows the arguments
-    extra = "v" if kind == "hvp" else ""
-    carrier = signature_function(function, function.__name__, docstring(function, kind, wrt), extra)
+    carrier = signature_function(function, function.__name__, docstring(function, kind, wrt), last)
     recipe = (_make, function, wrt, kind, options) if given is None else (derivative, given, wrt, kind, options)
     made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own, options))
     made.__tapec_lower__ = _Inline(function, wrt, kind)
@@ -166,16 +169,16 @@ class _Inline:
 
     def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.frontend.values import Static
-        from tapec.transforms.nested import call_derivative
+        from tapec.transforms.nested_calls import called_derivative
 
-        return call_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node)
+        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node)
 
 
 def maker(kind: str) -> Any:
     """How the function that makes derivatives of some kind is lowered."""
 
     def lower(ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
-        from tapec.transforms.nested import lower_maker
+        from tapec.transforms.nested_calls import lower_maker
 
         return lower_maker(kind)(ev, args, kwargs, node)
 

@@ -165,6 +165,12 @@ def call_structured(
         result = then(derivative, known, converted)
     if then is made_ready:
         return None
+    if request.kind in ("jvp", "vjp"):
+        inner = derivative._recipe[1]
+        back = functools.partial(
+            structured.returned, given=given[: request.count], derivative=inner if isinstance(inner, Remade) else None
+        )
+        result = tuple(map(back, result)) if request.kind == "jvp" else (back(result[0]), result[1])
     positions, single = derivative.sources
     return structured.result_like(request.kind, result, [given[position] for position in positions], single)
 

@@ -91,7 +91,7 @@ def derive(targets: Iterable[Target], root: Path = Path(), contiguous: bool = Fa
     raises  TapecError (see tapec.errors) for a function that is not found or not differentiable
     """
     from tapec.loading import load
-    from tapec.products import plain_function
+    from tapec.plain_functions import plain_function
     from tapec.signatures import from_annotations, parse
 
     # a file is run anew whenever it is loaded, and then has other functions
@@ -124,7 +124,7 @@ def derive_function(target: Target, function: types.FunctionType, signature: tup
         )
     program = build(function, arguments(signature, labels), target.mode, target.wrt, target.options)
     program = named(program, target.name or program.name)
-    extra = _extra(target, function, program, signature)
+    extra = _extra(target, function, signature)
     types_ = (*signature, *extra)
     return DerivedTarget(replace(target, name=program.name), function, program, types_, len(signature))
 
@@ -141,19 +141,17 @@ def _in_c_order(numba_type: Any) -> Any:
     return numba_type
 
 
-def _extra(target: Target, function: types.FunctionType, program: Program, signature: tuple[Any, ...]) -> list[Any]:
+def _extra(target: Target, function: types.FunctionType, signature: tuple[Any, ...]) -> list[Any]:
     """The types of what a derivative takes after the function's own arguments: tangents, or a vector."""
-    from tapec.frontend.numba_types import to_numba
+    if target.mode not in ("jvp", "hvp"):
+        return []
+    positions, single = resolve_wrt(function, target.wrt)
+    moving = [signature[position] for position in positions]
+    if target.mode == "jvp" or single:
+        return moving
+    from numba.core import types as nt
 
-    if target.mode == "jvp":
-        return [to_numba(program.core.types[seed]) for seed in program.seeds]
-    if target.mode == "hvp":
-        from numba.core import types as nt
-
-        positions, single = resolve_wrt(function, target.wrt)
-        vectors = [signature[position] for position in positions]
-        return [vectors[0] if single else nt.Tuple(vectors)]
-    return []
+    return [nt.Tuple(moving)]
 
 
 def named(program: Program, name: str) -> Program:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tapec.backend.program import resolve_wrt
 from tapec.build.boundary_values import Block, Foreign, Form, Nothing, Number, Sequence, form_of
@@ -211,7 +211,7 @@ class _Maker:
     def leading(self) -> tuple[list[tuple[str, Tree]], list[Tree], bool]:
         """The arguments' trees, those of the sources, and whether `wrt` named a single one."""
         program, target = self.derived.program, self.derived.target
-        written = written_parameters(program.lowered)
+        written = program.lowered.written
         arguments: list[tuple[str, Tree]] = []
         for label, kind in zip(program.params, self.derived.arguments, strict=True):
             arguments.append((label, self.argument(form_of(kind), label, label)))
@@ -338,17 +338,6 @@ def leaves_of(tree: Tree) -> Iterator[int]:
             yield from leaves_of(item)
     elif tree is not None:
         yield tree
-
-
-def written_parameters(lowered: Any) -> frozenset[str]:
-    """The core parameters whose memory the function may store into."""
-    from tapec.syntax.core import changed, walk
-
-    written: set[str] = set()
-    for stmt in walk(lowered.function.body):
-        for array in changed(stmt):
-            written |= lowered.roots.get(array, frozenset({array}))
-    return frozenset(written)
 
 
 def c_name(name: str) -> str:

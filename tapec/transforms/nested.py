@@ -18,7 +18,7 @@ from tapec.frontend.dicts import get, keys_of, new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Static, Sym, Tup, Value, describe, static_int
+from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
@@ -28,36 +28,55 @@ from tapec.transforms.ssa import to_ssa
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A derivative of a function that exists only while its caller is lowered."""
+class InnerCall:
+    """A call whose derivative is written where it stands.
 
-    callee: Value
-    kind: str
-    wrt: Any
+    result     what it returns
+    block      the statements that compute it
+    chosen     what it is differentiated by; `single` is one thing alone
+    sources    the names of the numbers and arrays in those
+    core       the call as a function of names of its own, which reads `constants`
+    structure  what rebuilds the result from new leaves
+    """
 
-    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        return call_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node)
+    result: Value
+    block: Block
+    chosen: list[Value]
+    single: bool
+    sources: tuple[str, ...]
+    core: Function
+    constants: frozenset[str]
+    structure: Any
 
+    @classmethod
+    def of(
+        cls, ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+    ) -> InnerCall:
+        """The call of a function, to be differentiated by arguments in `wrt`."""
+        single = not isinstance(wrt, tuple)
+        wanted = (wrt,) if single else wrt
+        parameters = Parameters(ev, [_pick(ev, one, args, kwargs, callee, node) for one in wanted])
+        inner_args, inner_kwargs = parameters.bind_all(callee, args, kwargs)
+        chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in wanted]
+        result, block = parameters.called(callee, inner_args, inner_kwargs, node)
+        parameters.check_kept(node)
+        sources = tuple(leaf for value in chosen for leaf in leaves(ev, value, node))
+        return cls(result, block, chosen, single, sources, *prepared(ev, parameters, block, result, sources, node))
 
-def lower_maker(kind: str) -> Any:
-    """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
+    def by_sources(self, ev: Evaluator, found: Any) -> Value:
+        """Derivatives by source, each a value or again derivatives by source, in the structure of `wrt`."""
+        if not isinstance(found, dict):
+            assert isinstance(found, Value)
+            return found
+        bars = {name: self.by_sources(ev, one) for name, one in found.items()}
+        gradients = tuple(rebuild(ev, value, bars) for value in self.chosen)
+        return gradients[0] if self.single else Tup(gradients)
 
-    def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        wrt = kwargs.get("wrt", args[1] if len(args) > 1 else None)
-        return Static(Derived(args[0], kind, 0 if wrt is None else _known(ev, wrt, node)))
-
-    return make
-
-
-def _known(ev: Evaluator, value: Value, node: Any) -> Any:
-    position = static_int(value)
-    if position is not None:
-        return position
-    if isinstance(value, Static):
-        return value.obj
-    if isinstance(value, Tup):
-        return tuple(_known(ev, item, node) for item in value.items)
-    ev.fail(UnsupportedSyntax, "wrt must be known when the function is compiled", node)
+    def value_and_adjoints(self, ev: Evaluator, values: list[Value]) -> tuple[Value, Value]:
+        """Both, of the results of the call and then the adjoints of its sources."""
+        count = len(self.core.results)
+        adjoints = dict(zip(dict.fromkeys(self.sources), values[count:], strict=True))
+        return self.structure(values[:count]), self.by_sources(ev, adjoints)
 
 
 def call_derivative(
@@ -69,38 +88,20 @@ def call_derivative(
     if kind == "hvp" and not args:
         ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
     vector = args.pop() if kind == "hvp" else None
-    single = not isinstance(wrt, tuple)
-    parameters = Parameters(ev, [_pick(ev, one, args, kwargs, callee, node) for one in ((wrt,) if single else wrt)])
-    inner_args, inner_kwargs = parameters.bind_all(callee, args, kwargs)
-    chosen = [_pick(ev, one, inner_args, inner_kwargs, callee, node) for one in ((wrt,) if single else wrt)]
-    result, block = parameters.called(callee, inner_args, inner_kwargs, node)
-    parameters.check_kept(node)
-    sources = [leaf for value in chosen for leaf in leaves(ev, value, node)]
-    core, constants, structure = prepared(ev, parameters, block, result, sources, node)
+    call = InnerCall.of(ev, callee, wrt, args, kwargs, node)
+    result, core, constants = call.result, call.core, call.constants
     if kind in JACOBIANS:
-        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(sources)), constants, chosen, result, node)
-        return structure([_by_sources(ev, block, chosen, single) for block in blocks])
+        blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(call.sources)), constants, call.chosen, result, node)
+        made: Value = call.structure([call.by_sources(ev, block) for block in blocks])
+        return made
     if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
         ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
     if vector is not None:
-        return _by_sources(ev, _product(ev, core, sources, vector, constants, node), chosen, single)
-    swept = reverse(core, tuple(sources), constants, unit_seed=True, fuse=ev.prepare is not None)
-    count = len(swept.values)
+        return call.by_sources(ev, _product(ev, core, list(call.sources), vector, constants, node))
+    swept = reverse(core, call.sources, constants, unit_seed=True, fuse=ev.prepare is not None)
     values = splice(ev, swept.function("inner", (*swept.values, *swept.adjoints)))
-    gradient = _by_sources(ev, dict(zip(dict.fromkeys(sources), values[count:], strict=True)), chosen, single)
-    if kind == "grad":
-        return gradient
-    return Tup((structure(values[:count]), gradient))
-
-
-def _by_sources(ev: Evaluator, found: Any, chosen: list[Value], single: bool) -> Value:
-    """Derivatives by source, each a value or again derivatives by source, in the structure of `wrt`."""
-    if not isinstance(found, dict):
-        assert isinstance(found, Value)
-        return found
-    bars = {name: _by_sources(ev, one, chosen, single) for name, one in found.items()}
-    gradients = tuple(rebuild(ev, value, bars) for value in chosen)
-    return gradients[0] if single else Tup(gradients)
+    value, gradient = call.value_and_adjoints(ev, values)
+    return gradient if kind == "grad" else Tup((value, gradient))
 
 
 def _blocks(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tapec.analyses.aliases import aliases
 from tapec.analyses.random_draws import drawn
 from tapec.errors import NotDifferentiable, TypeMismatch, UnsupportedSyntax
 from tapec.frontend.allocation import dim
@@ -22,6 +23,7 @@ from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_none
 from tapec.syntax.core import (
     Const,
+    Function,
     If,
     Raise,
     changed,
@@ -91,6 +93,33 @@ def _bound(ev: Evaluator, value: Value) -> Value:
     named = binder.bind("tangent", value)
     ev.block.extend(binder.copies)
     return named
+
+
+def writes_into_parameters(core: Function) -> bool:
+    """Whether a function writes into memory that a parameter may hold."""
+    classes = aliases(core)
+    held = {classes.find(param) for param in core.params if isinstance(core.types[param], Array)}
+    return any(classes.find(array) in held for stmt in walk(core.body) for array in changed(stmt))
+
+
+def seeds_of(ev: Evaluator, result: Value, cotangent: Value, copied: bool, node: Any) -> list[str]:
+    """The names of what belongs to each float in a result, of a cotangent of its structure."""
+    if isinstance(result, Tup):
+        if not isinstance(cotangent, Tup) or len(cotangent.items) != len(result.items):
+            ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(cotangent)}", node)
+        pairs = zip(result.items, cotangent.items, strict=True)
+        return [name for one, seed in pairs for name in seeds_of(ev, one, seed, copied, node)]
+    if not isinstance(result, Complex) and not (isinstance(result, Sym) and result.type.is_float):
+        return []
+    cotangent = ev.materialise(cotangent)
+    if not isinstance(cotangent, Sym | Complex):
+        ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(cotangent)}", node)
+    seed = _in_dtype(ev, cotangent, result, "the cotangent", node)
+    if isinstance(result, Complex) and not isinstance(seed, Complex):
+        ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(seed)}", node, hint="make it complex")
+    if copied and (is_array(seed) or (isinstance(seed, Complex) and seed.is_array)):
+        seed = ev.materialise(ev.method(seed, "copy", [], {}, node))
+    return leaves(ev, _bound(ev, seed), node)
 
 
 def lower_vjp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

@@ -6,17 +6,20 @@ import numpy as np
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def cumulative_jvp(x, x_dot):
-    """The value of `cumulative` and its tangent, for given tangents of its arguments."""
-    x_n0 = x.shape[0]
-    out = np.empty(x_n0)
-    out_dot = np.zeros(x_n0)
+    """The value of `cumulative` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def cumulative(x):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
+    out = np.empty(n)
+    out_dot = np.zeros(n)
     # c = np.cumsum(x)
-    if x_n0 > 0:
+    if n > 0:
         t = x[0]
         t_1 = x_dot[0]
         out_dot[0] = t_1
         out[0] = t
-        for j in range(1, x_n0):
+        for j in range(1, n):
             t += x[j]
             t_1 += x_dot[j]
             out_dot[j] = t_1
@@ -24,7 +27,7 @@ def cumulative_jvp(x, x_dot):
     # return np.sum(np.sqrt(1.0 + c * c))
     total = 0.0
     total_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         t_2 = out[i]
         t_3 = t_2 * out_dot[i]
         t_4 = np.sqrt(1.0 + t_2 * t_2)

@@ -6,16 +6,19 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def dot_loop_jvp(x, y, x_dot):
-    """The value of `dot_loop` and its tangent, for given tangents of its arguments."""
-    n = y.shape[0]
-    x_n0 = x.shape[0]
+    """The value of `dot_loop` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def dot_loop(x, y):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
+    n_1 = y.shape[0]
     # s += x[i] * y[i]
-    if x_n0 > n:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, x_n0 - 1, n, "s += x[i] * y[i]")
+    if n > n_1:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, n - 1, n_1, "s += x[i] * y[i]")
     # for i in range(x.size):
     s = 0.0
     s_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         # s += x[i] * y[i]
         t = y[i]
         s += x[i] * t

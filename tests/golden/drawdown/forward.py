@@ -6,18 +6,20 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def drawdown_jvp(x, x_dot):
-    """The value of `drawdown` and its tangent, for given tangents of its arguments."""
-    # for i in range(x.size):
-    x_n0 = x.shape[0]
+    """The value of `drawdown` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def drawdown(x):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     # peak = x[0]
-    if x_n0 <= 0:
-        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, x_n0, "peak = x[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`x`", 0, 0, n, "peak = x[0]")
     peak = x[0]
     peak_dot = x_dot[0]
     # for i in range(x.size):
     worst = 0.0
     worst_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         # peak = max(peak, x[i])
         t = x[i]
         t_1 = x_dot[i]

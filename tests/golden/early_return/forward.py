@@ -5,14 +5,18 @@ import numba
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def early_return_jvp(x, x_dot):
-    """The value of `early_return` and its tangent, for given tangents of its arguments."""
+    """The value of `early_return` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def early_return(x):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     # for i in range(x.size):
     result = 0.0
     result_dot = 0.0
     s = 0.0
     s_dot = 0.0
     left = False
-    for i in range(x.shape[0]):
+    for i in range(n):
         # for j in range(i):
         left = False
         for j in range(i):

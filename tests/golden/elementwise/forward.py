@@ -11,20 +11,24 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def elementwise_jvp(x, y, x_dot):
-    """The value of `elementwise` and its tangent, for given tangents of its arguments."""
+    """The value of `elementwise` and its tangent, for given tangents of `x`."""
     tapec_runtime.wide_vectors()
+    # def elementwise(x, y):
+    x_dot_1 = x_dot.copy()
+    n = x.shape[0]
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     # z = x * y + np.sin(x)
     y_n0 = y.shape[0]
-    x_n0 = x.shape[0]
-    if x_n0 != y_n0:
-        if x_n0 == 1:
+    if n != y_n0:
+        if n == 1:
             extent = y_n0
         else:
             if y_n0 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = x_n0
-        if x_n0 != extent:
-            if x_n0 != 1:
+            extent = n
+        if n != extent:
+            if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
@@ -33,7 +37,7 @@ def elementwise_jvp(x, y, x_dot):
         out = np.empty(extent)
         for i in range(extent):
             t = i * step
-            out_dot[i] = x_dot[t]
+            out_dot[i] = x_dot_1[t]
             out[i] = x[t]
         if y_n0 != extent:
             if y_n0 != 1:
@@ -46,7 +50,7 @@ def elementwise_jvp(x, y, x_dot):
             t_1[i] = y[i * step_1]
     else:
         out = x
-        out_dot = x_dot
+        out_dot = x_dot_1
         t_1 = y
     total = 0.0
     total_dot = 0.0
@@ -59,4 +63,4 @@ def elementwise_jvp(x, y, x_dot):
         t_6 = 2 * t_5 * (t_4 * t_3 + tapec_runtime.cos(t_2) * t_3)
         total += t_5 ** 2
         total_dot += t_6
-    return total / x_n0, total_dot / x_n0
+    return total / n, total_dot / n

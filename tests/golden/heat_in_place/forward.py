@@ -7,25 +7,28 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def heat_in_place_jvp(u, steps, u_dot):
-    """The value of `heat_in_place` and its tangent, for given tangents of its arguments."""
+    """The value of `heat_in_place` and its tangent, for given tangents of `u`."""
     tapec_runtime.wide_vectors()
-    u_n0 = u.shape[0]
+    n = u.shape[0]
+    # def heat_in_place(u, steps):
+    if n != u_dot.shape[0]:
+        raise ValueError("the vector for `u` has another shape than `u`")
     # v = u.copy()
-    t_dot = np.empty(u_n0)
-    t = np.empty(u_n0)
-    for i in range(u_n0):
+    t_dot = np.empty(n)
+    t = np.empty(n)
+    for i in range(n):
         t_dot[i] = u_dot[i]
         t[i] = u[i]
     # w = v.copy()
-    t_1_dot = np.empty(u_n0)
-    t_1 = np.empty(u_n0)
+    t_1_dot = np.empty(n)
+    t_1 = np.empty(n)
     for _ in range(steps):
         # w = v.copy()
-        for i in tapec_runtime.independent(range(u_n0)):
+        for i in tapec_runtime.independent(range(n)):
             t_1_dot[i] = t_dot[i]
             t_1[i] = t[i]
         # for i in range(1, v.size - 1):
-        for i in tapec_runtime.independent(range(1, u_n0 - 1)):
+        for i in tapec_runtime.independent(range(1, n - 1)):
             # v[i] = w[i] + 0.1 * (w[i - 1] - 2.0 * w[i] + w[i + 1])
             t_2 = t_1[i]
             t_3 = t_1_dot[i]
@@ -35,7 +38,7 @@ def heat_in_place_jvp(u, steps, u_dot):
     # return np.sum(v * v)
     total = 0.0
     total_dot = 0.0
-    for i in range(u_n0):
+    for i in range(n):
         t_5 = t[i]
         t_6 = t_5 * t_dot[i]
         total += t_5 * t_5

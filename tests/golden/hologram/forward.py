@@ -11,22 +11,26 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def hologram_jvp(phase, field, phase_dot):
-    """The value of `hologram` and its tangent, for given tangents of its arguments."""
+    """The value of `hologram` and its tangent, for given tangents of `phase`."""
     field_re = field.real
     field_im = field.imag
     tapec_runtime.wide_vectors()
+    # def hologram(phase, field):
+    phase_dot_1 = phase_dot.copy()
+    n = phase.shape[0]
+    if n != phase_dot.shape[0]:
+        raise ValueError("the vector for `phase` has another shape than `phase`")
     # wave = np.exp(1j * phase) * field + 1.0
     field_re_n0 = field_re.shape[0]
-    phase_n0 = phase.shape[0]
-    if phase_n0 != field_re_n0:
-        if phase_n0 == 1:
+    if n != field_re_n0:
+        if n == 1:
             extent = field_re_n0
         else:
             if field_re_n0 != 1:
                 raise ValueError("operands could not be broadcast together")
-            extent = phase_n0
-        if phase_n0 != extent:
-            if phase_n0 != 1:
+            extent = n
+        if n != extent:
+            if n != 1:
                 raise ValueError("could not broadcast input array into the shape of the target")
             step = 0
         else:
@@ -35,7 +39,7 @@ def hologram_jvp(phase, field, phase_dot):
         out = np.empty(extent)
         for i in range(extent):
             t = i * step
-            out_dot[i] = phase_dot[t]
+            out_dot[i] = phase_dot_1[t]
             out[i] = phase[t]
         t_1 = field_re_n0 != extent
         if t_1:
@@ -60,15 +64,15 @@ def hologram_jvp(phase, field, phase_dot):
         field_re = out_1
     else:
         out = phase
-        out_dot = phase_dot
+        out_dot = phase_dot_1
     # return np.sum(np.abs(wave) ** 2) + wave[0].imag
     t_2 = out.shape[0]
     if t_2 <= 0:
         raise tapec_runtime.IndexOutOfRange("an array", 0, 0, t_2, "return np.sum(np.abs(wave) ** 2) + wave[0].imag")
     # wave = np.exp(1j * phase) * field + 1.0
-    n = max(t_2, 0)
-    t_kept = np.empty(n)
-    t_kept_1 = np.empty(n)
+    n_1 = max(t_2, 0)
+    t_kept = np.empty(n_1)
+    t_kept_1 = np.empty(n_1)
     for i in range(t_2):
         t_3 = 0.0 + out[i]
         t_kept_1[i] = t_3

@@ -5,12 +5,16 @@ import numba
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def masked_mean_jvp(x, floor, x_dot):
-    """The value of `masked_mean` and its tangent, for given tangents of its arguments."""
+    """The value of `masked_mean` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def masked_mean(x, floor):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     # for value in x:
     count = 0
     total = 0.0
     total_dot = 0.0
-    for k in range(x.shape[0]):
+    for k in range(n):
         value = x[k]
         # if value < floor:
         if not value < floor:

@@ -5,11 +5,15 @@ import numba
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def nested_while_jvp(x, x_dot):
-    """The value of `nested_while` and its tangent, for given tangents of its arguments."""
+    """The value of `nested_while` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def nested_while(x):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     # for i in range(x.size):
     s = 0.0
     s_dot = 0.0
-    for i in range(x.shape[0]):
+    for i in range(n):
         v = x[i]
         v_dot = x_dot[i]
         while abs(v) > 0.1:

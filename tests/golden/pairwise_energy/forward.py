@@ -6,16 +6,21 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def pairwise_energy_jvp(p, cutoff, p_dot):
-    """The value of `pairwise_energy` and its tangent, for given tangents of its arguments."""
-    n = p.shape[1]
-    p_n0 = p.shape[0]
+    """The value of `pairwise_energy` and its tangent, for given tangents of `p`."""
+    n = p.shape[0]
+    # def pairwise_energy(p, cutoff):
+    if n != p_dot.shape[0]:
+        raise ValueError("the vector for `p` has another shape than `p`")
+    n_1 = p.shape[1]
+    if n_1 != p_dot.shape[1]:
+        raise ValueError("the vector for `p` has another shape than `p`")
     # dy = p[i, 1] - p[j, 1]
-    if n < 2 and p_n0 > 1:
-        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, n, "dy = p[i, 1] - p[j, 1]")
+    if n_1 < 2 and n > 1:
+        raise tapec_runtime.IndexOutOfRange("`p`", 1, 1, n_1, "dy = p[i, 1] - p[j, 1]")
     # for i in range(p.shape[0]):
     energy = 0.0
     energy_dot = 0.0
-    for i in range(p_n0):
+    for i in range(n):
         for j in range(i):
             dx = p[i, 0] - p[j, 0]
             dy = p[i, 1] - p[j, 1]

@@ -11,14 +11,19 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def perceptron_jvp(w1, w2, x, w1_dot):
-    """The value of `perceptron` and its tangent, for given tangents of its arguments."""
+    """The value of `perceptron` and its tangent, for given tangents of `w1`."""
+    n = w1.shape[0]
+    # def perceptron(w1, w2, x):
+    if n != w1_dot.shape[0]:
+        raise ValueError("the vector for `w1` has another shape than `w1`")
+    if w1.shape[1] != w1_dot.shape[1]:
+        raise ValueError("the vector for `w1` has another shape than `w1`")
     # hidden = np.tanh(w1 @ x)
     t = np.dot(w1, x)
     t_1 = np.dot(w1_dot, x)
-    w1_n0 = w1.shape[0]
-    hidden_dot = np.empty(w1_n0)
-    hidden = np.empty(w1_n0)
-    for i in range(w1_n0):
+    hidden_dot = np.empty(n)
+    hidden = np.empty(n)
+    for i in range(n):
         t_2 = tapec_runtime.tanh(t[i])
         hidden_dot[i] = (1.0 - t_2 * t_2) * t_1[i]
         hidden[i] = t_2

@@ -5,11 +5,15 @@ import numba
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def rosenbrock_jvp(x, x_dot):
-    """The value of `rosenbrock` and its tangent, for given tangents of its arguments."""
+    """The value of `rosenbrock` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def rosenbrock(x):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     # for i in range(x.size - 1):
     s = 0.0
     s_dot = 0.0
-    for i in range(x.shape[0] - 1):
+    for i in range(n - 1):
         # s += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
         t = x[i]
         t_1 = x_dot[i]

@@ -6,11 +6,15 @@ import numpy as np
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def single_precision_jvp(x, x_dot):
-    """The value of `single_precision` and its tangent, for given tangents of its arguments."""
+    """The value of `single_precision` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def single_precision(x):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     s = np.float32(0.0)
     # for i in range(x.size):
     s_dot = s
-    for i in range(x.shape[0]):
+    for i in range(n):
         # s += x[i] * x[i]
         t = x[i]
         t_1 = t * x_dot[i]

@@ -12,25 +12,27 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def softmax_entropy_jvp(z, label, z_dot):
-    """The value of `softmax_entropy` and its tangent, for given tangents of its arguments."""
+    """The value of `softmax_entropy` and its tangent, for given tangents of `z`."""
     tapec_runtime.wide_vectors()
-    # for i in range(1, z.size):
-    z_n0 = z.shape[0]
+    n = z.shape[0]
+    # def softmax_entropy(z, label):
+    if n != z_dot.shape[0]:
+        raise ValueError("the vector for `z` has another shape than `z`")
     # top = z[0]
-    if z_n0 <= 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, z_n0, "top = z[0]")
+    if n <= 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, 0, n, "top = z[0]")
     # return math.log(total) + top - z[label]
-    if label >= z_n0 or label + z_n0 < 0:
-        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, z_n0, "return math.log(total) + top - z[label]")
+    if label >= n or label + n < 0:
+        raise tapec_runtime.IndexOutOfRange("`z`", 0, label, n, "return math.log(total) + top - z[label]")
     top = z[0]
     # for i in range(1, z.size):
-    for i in range(1, z_n0):
+    for i in range(1, n):
         if z[i] > top:
             top = z[i]
     # for i in range(z.size):
     total = 0.0
     total_dot = 0.0
-    for i in range(z_n0):
+    for i in range(n):
         # total += math.exp(z[i] - top)
         t = tapec_runtime.exp(z[i] - top)
         total += t

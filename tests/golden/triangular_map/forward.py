@@ -11,16 +11,21 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def triangular_map_jvp(w, x, w_dot):
-    """The value of `triangular_map` and its tangent, for given tangents of its arguments."""
+    """The value of `triangular_map` and its tangent, for given tangents of `w`."""
     tapec_runtime.wide_vectors()
-    d = x.shape[1]
     n = w.shape[0]
+    # def triangular_map(w, x):
+    if n != w_dot.shape[0]:
+        raise ValueError("the vector for `w` has another shape than `w`")
+    n_1 = w.shape[1]
+    if n_1 != w_dot.shape[1]:
+        raise ValueError("the vector for `w` has another shape than `w`")
+    d = x.shape[1]
     x_n0 = x.shape[0]
     # image[r] += w[r, c] * x[i, c]
     t = x_n0 > 0
     if d > n and t:
         raise tapec_runtime.IndexOutOfRange("`w`", 0, d - 1, n, "image[r] += w[r, c] * x[i, c]")
-    n_1 = w.shape[1]
     if d > n_1 and t:
         raise tapec_runtime.IndexOutOfRange("`w`", 1, d - 1, n_1, "image[r] += w[r, c] * x[i, c]")
     # for i in range(n):

@@ -7,19 +7,22 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def views_jvp(x, x_dot):
-    """The value of `views` and its tangent, for given tangents of its arguments."""
-    x_n0 = x.shape[0]
+    """The value of `views` and its tangent, for given tangents of `x`."""
+    n = x.shape[0]
+    # def views(x):
+    if n != x_dot.shape[0]:
+        raise ValueError("the vector for `x` has another shape than `x`")
     # y = x.copy()
-    t_dot = np.empty(x_n0)
-    t = np.empty(x_n0)
-    for i in range(x_n0):
+    t_dot = np.empty(n)
+    t = np.empty(n)
+    for i in range(n):
         t_dot[i] = x_dot[i]
         t[i] = x[i]
     # for i in range(inner.size):
-    inner_n0 = max(x_n0 - 2, 0)
+    inner_n0 = max(n - 2, 0)
     # inner[i] = inner[i] * y[i]
-    if inner_n0 >= x_n0 and inner_n0 > 0:
-        raise tapec_runtime.IndexOutOfRange("an array", 0, inner_n0, x_n0, "inner[i] = inner[i] * y[i]")
+    if inner_n0 >= n and inner_n0 > 0:
+        raise tapec_runtime.IndexOutOfRange("an array", 0, inner_n0, n, "inner[i] = inner[i] * y[i]")
     # for i in range(inner.size):
     for i in range(inner_n0):
         # inner[i] = inner[i] * y[i]
@@ -30,7 +33,7 @@ def views_jvp(x, x_dot):
     # return y.sum()
     total = 0.0
     total_dot = 0.0
-    for i in range(x_n0):
+    for i in range(n):
         total += t[i]
         total_dot += t_dot[i]
     return total, total_dot

@@ -7,13 +7,16 @@ import tapec_runtime
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def wave_buffers_jvp(u, v, steps, u_dot):
-    """The value of `wave_buffers` and its tangent, for given tangents of its arguments."""
+    """The value of `wave_buffers` and its tangent, for given tangents of `u`."""
     tapec_runtime.wide_vectors()
-    u_n0 = u.shape[0]
+    n = u.shape[0]
+    # def wave_buffers(u, v, steps):
+    if n != u_dot.shape[0]:
+        raise ValueError("the vector for `u` has another shape than `u`")
     # old = u.copy()
-    old_dot = np.empty(u_n0)
-    old = np.empty(u_n0)
-    for i in range(u_n0):
+    old_dot = np.empty(n)
+    old = np.empty(n)
+    for i in range(n):
         old_dot[i] = u_dot[i]
         old[i] = u[i]
     v_n0 = v.shape[0]
@@ -27,29 +30,29 @@ def wave_buffers_jvp(u, v, steps, u_dot):
         # for i in range(1, now.size - 1):
         for i in tapec_runtime.independent(range(1, now.shape[0] - 1)):
             # old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-            n = now.shape[0]
-            if i >= n or i < -n:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, n, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            n_1 = now.shape[0]
+            if i >= n_1 or i < -n_1:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i, n_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             t = 2.0 * now[i]
             t_1 = 2.0 * now_dot[i]
-            n_1 = old.shape[0]
-            if i >= n_1 or i < -n_1:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_1, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            n_2 = now.shape[0]
-            if i - 1 >= n_2 or i - 1 < -n_2:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i - 1, n_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            n_2 = old.shape[0]
+            if i >= n_2 or i < -n_2:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_2, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             n_3 = now.shape[0]
-            if i + 1 >= n_3 or i + 1 < -n_3:
-                raise tapec_runtime.IndexOutOfRange("`now`", 0, i + 1, n_3, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            if i - 1 >= n_3 or i - 1 < -n_3:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i - 1, n_3, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            n_4 = now.shape[0]
+            if i + 1 >= n_4 or i + 1 < -n_4:
+                raise tapec_runtime.IndexOutOfRange("`now`", 0, i + 1, n_4, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             t_2 = 0.2 * (now[i - 1] - t + now[i + 1])
             t_3 = 0.2 * (now_dot[i - 1] - t_1 + now_dot[i + 1])
-            n_4 = old_dot.shape[0]
-            if i >= n_4 or i < -n_4:
-                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_4, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
-            old_dot[i] = t_1 - old_dot[i] + t_3
-            n_5 = old.shape[0]
+            n_5 = old_dot.shape[0]
             if i >= n_5 or i < -n_5:
                 raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_5, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
+            old_dot[i] = t_1 - old_dot[i] + t_3
+            n_6 = old.shape[0]
+            if i >= n_6 or i < -n_6:
+                raise tapec_runtime.IndexOutOfRange("`old`", 0, i, n_6, "old[i] = 2.0 * now[i] - old[i] + 0.2 * (now[i - 1] - 2.0 * now[i] + n...")
             old[i] = t - old[i] + t_2
         now_1 = now
         now = old

@@ -1,0 +1,90 @@
+"""Derivatives of every kind inside lowered code: what makes them, and what calls them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tapec.errors import TypeMismatch, UnsupportedSyntax
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.values import NONE, Static, Tup, Value, static_int
+from tapec.transforms.nested import InnerCall, call_derivative, parameter_names, splice, with_tangents
+from tapec.transforms.nested_products import lower_jvp, seeds_of, writes_into_parameters
+from tapec.transforms.reverse import reverse
+from tapec.transforms.seed_shapes import with_checked_seeds
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A derivative of a function that exists only while its caller is lowered."""
+
+    callee: Value
+    kind: str
+    wrt: Any
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return called_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node)
+
+
+def lower_maker(kind: str) -> Any:
+    """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
+
+    def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        wrt = kwargs.get("wrt", args[1] if len(args) > 1 else None)
+        return Static(Derived(args[0], kind, 0 if wrt is None else _known(ev, wrt, node)))
+
+    return make
+
+
+def _known(ev: Evaluator, value: Value, node: Any) -> Any:
+    position = static_int(value)
+    if position is not None:
+        return position
+    if isinstance(value, Static):
+        return value.obj
+    if isinstance(value, Tup):
+        return tuple(_known(ev, item, node) for item in value.items)
+    ev.fail(UnsupportedSyntax, "wrt must be known when the function is compiled", node)
+
+
+def called_derivative(
+    ev: Evaluator, callee: Value, kind: str, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """What a derivative of any kind returns, called with its arguments."""
+    if kind == "jvp":
+        return _pushed(ev, callee, wrt, args, kwargs, node)
+    if kind == "vjp":
+        return _pulled(ev, callee, wrt, args, kwargs, node)
+    return call_derivative(ev, callee, kind, wrt, args, kwargs, node)
+
+
+def _pushed(
+    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """The value and the tangent, for tangents behind the arguments."""
+    wanted = wrt if isinstance(wrt, tuple) else (wrt,)
+    own, tangents = args[: len(args) - len(wanted)], args[len(args) - len(wanted) :]
+    names = parameter_names(callee)
+    own += [kwargs[name] for name in names[len(own) :] if name in kwargs]
+    if len(own) + len(tangents) != len(args) + len(kwargs):
+        ev.fail(TypeMismatch, f"a call of a derivative takes {len(wanted)} tangents behind the arguments", node)
+    places = [names.index(one) if isinstance(one, str) and one in names else one for one in wanted]
+    moving = {place % len(own) if own else place: one for place, one in zip(places, tangents, strict=True)}
+    if len(moving) < len(wanted) or any(not isinstance(place, int) or place >= len(own) for place in places):
+        ev.fail(UnsupportedSyntax, f"there are no arguments {wrt} to differentiate by", node)
+    return lower_jvp(ev, [callee, Tup(tuple(own)), Tup(tuple(moving.get(k, NONE) for k in range(len(own))))], {}, node)
+
+
+def _pulled(
+    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """The value and the adjoints, for a cotangent behind the arguments."""
+    if not args:
+        ev.fail(TypeMismatch, "a pullback takes its cotangent as the last argument", node)
+    *args, cotangent = (ev.materialise(arg) for arg in args)
+    call = InnerCall.of(ev, callee, wrt, args, {key: ev.materialise(one) for key, one in kwargs.items()}, node)
+    swept = with_checked_seeds(reverse(call.core, call.sources, call.constants))
+    given = seeds_of(ev, call.result, cotangent, writes_into_parameters(call.core), node)
+    whole = swept.function("inner", (*swept.values, *swept.adjoints))
+    bound = with_tangents(ev, whole, call.core, swept.seeds, dict(zip(swept.seeds, given, strict=True)))
+    return Tup(call.value_and_adjoints(ev, splice(ev, bound)))
