@@ -14,7 +14,7 @@ from tapec.functions import custom_gradient, function, opaque, register
 from tapec.gradient_tape import GradientTape
 from tapec.implicit import fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
-from tapec.product_functions import jvp_fun, vjp_fun
+from tapec.product_functions import gnvp, hessian_diag, hessp, jvp_fun, vjp_fun
 from tapec.products import jvp, vjp
 from tapec.version import __version__ as __version__
 from tapec_runtime.indexed_slices import IndexedSlices
@@ -40,8 +40,11 @@ __all__ = [
     "float32",
     "float64",
     "function",
+    "gnvp",
     "grad",
     "hessian",
+    "hessian_diag",
+    "hessp",
     "hvp",
     "implicit_root",
     "int32",

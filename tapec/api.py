@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from tapec.bound import Bound, BoundDerivative, DirectionsLast, takes_all_by_position, unbound
 from tapec.callables import DerivativeFunction, P, R, Sources
 from tapec.captured import CapturedDerivative, lifted
+from tapec.composed import KINDS as COMPOSED
+from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
@@ -137,9 +139,10 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     from tapec.backend.fingerprint import Request
     from tapec.backend.program import directions
 
-    labels = list(parameters(function))
+    program_of = composed(function, kind, wrt) if kind in COMPOSED else None
+    labels = list(parameters(program_of or function))
     last = directions(function, kind, wrt)
-    own = len(labels) if last else None
+    own = len(labels) if last and program_of is None else None
 
     def make_program(argument_types: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
         # with a warm cache the compiler is not needed, nor imported
@@ -147,6 +150,8 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
         from tapec.backend.signature import arguments, check_vector
         from tapec.pipeline import build
 
+        if program_of is not None:
+            return build(program_of, arguments(argument_types, labels), "primal", (), options)
         taken: tuple[Any, ...] = ()
         if own is not None:
             if kind == "hvp":
@@ -154,11 +159,25 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
             taken = arguments(resolved(argument_types)[own:], list(last))
         return build(function, arguments(argument_types[:own], labels), kind, wrt, options, given=given, taken=taken)
 
-    carrier = signature_function(function, function.__name__, docstring(function, kind, wrt), last)
+    described = function.__name__, docstring(function, kind, wrt)
+    if kind == "hessp" and program_of is not None:
+        carrier = signature_function(program_of, *described)
+    else:
+        carrier = signature_function(function, *described, last)
     recipe = (_make, function, wrt, kind, options) if given is None else (derivative, given, wrt, kind, options)
     made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own, options))
-    made.__tapec_lower__ = _Inline(function, wrt, kind)
+    if program_of is not None:
+        made.__tapec_lower__ = functools.partial(_inlined, program_of)
+    else:
+        made.__tapec_lower__ = _Inline(function, wrt, kind)
     return made
+
+
+def _inlined(function: types.FunctionType, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+    """How a function that stands for a derivative is lowered where differentiated code calls that."""
+    from tapec.frontend.values import Static
+
+    return ev.apply(Static(function), args, kwargs, node)
 
 
 class _Inline:
@@ -234,7 +253,11 @@ def generate(
 
     function = plain_function(f)
     arguments = argument_types(function, signature)
-    return function, build(function, arguments, kind, wrt, chosen(options), listener=listener)
+    if kind not in COMPOSED:
+        return function, build(function, arguments, kind, wrt, chosen(options), listener=listener)
+    made = composed(function, kind, wrt)
+    given = with_vector(function, kind, wrt, arguments)
+    return function, build(made, given, "primal", (), chosen(options), listener=listener)
 
 
 def argument_types(function: types.FunctionType, signature: Any) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from typing import Any, Unpack, overload
 
 from tapec.api import derivative, maker
 from tapec.callables import DerivativeFunction, Sources
+from tapec.composed import ComposedMaker
 from tapec.options import Keywords, chosen
 
 Product = DerivativeFunction[..., Any]
@@ -65,6 +66,79 @@ def vjp_fun(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Un
     return derivative(f, wrt, "vjp", chosen(options))
 
 
+@overload
+def hessp(f: Callable[..., Any], wrt: int | str = 0, **options: Unpack[Keywords]) -> Product: ...
+@overload
+def hessp(f: None = None, wrt: int | str = 0, **options: Unpack[Keywords]) -> Decorator: ...
+def hessp(f: Callable[..., Any] | None = None, wrt: int | str = 0, **options: Unpack[Keywords]) -> Any:
+    """`hvp` in SciPy's order of arguments, `hessp(x, p, *args)`: the vector follows the argument that it belongs to.
+
+    f        a function that returns one float
+    wrt      position or name of one parameter
+    options  as for `grad`
+    returns  a function of the arguments with the vector `p` among them, which has the shape of the gradient, as has the
+             result; what is left out has its default
+    raises   UsageError  for several parameters;  ValueError and TapecError as `hvp`
+
+    >>> import numpy as np
+    >>> from scipy.optimize import minimize
+    >>> def valley(x, a):
+    ...     return np.sum(a * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+    >>> product = hessp(valley)
+    >>> product(np.ones(2), np.array([1.0, 0.0]), 100.0)
+    array([ 802., -400.])
+    """
+    return derivative(f, wrt, "hessp", chosen(options))
+
+
+@overload
+def hessian_diag(f: Callable[..., Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> Product: ...
+@overload
+def hessian_diag(f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Decorator: ...
+def hessian_diag(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+    """The diagonal of a function's Hessian: the second derivative by each number alone.
+
+    f        a function that returns one float
+    wrt      position or name of a parameter, or a tuple of those; tuples, lists and dicts of arrays and numbers
+    options  as for `grad`
+    returns  a function of the same arguments: what has the structure, shapes and dtypes of the gradient
+    raises   as `hvp`
+
+    It takes one Hessian-vector product for each number, in one compiled loop, and no matrix.
+
+    >>> import numpy as np
+    >>> hessian_diag(lambda x: np.sum(x ** 3) + x[0] * x[1])(np.array([1.0, 2.0]))
+    array([ 6., 12.])
+    """
+    return derivative(f, wrt, "hessian_diag", chosen(options))
+
+
+@overload
+def gnvp(f: Callable[..., Any], wrt: Sources = 0, **options: Unpack[Keywords]) -> Product: ...
+@overload
+def gnvp(f: None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Decorator: ...
+def gnvp(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
+    """The Gauss-Newton product JᵀJv of a function's Jacobian J and a vector, without the matrix.
+
+    f        a function that returns residuals: a float, an array, or tuples of those
+    wrt      position or name of a parameter, or a tuple of those
+    options  as for `grad`
+    returns  a function of all the arguments and a last one: the vector, in the structure, shapes and dtypes of the
+             arguments in `wrt`, as is the result
+    raises   ValueError  for a vector of another shape;  TapecError (see tapec.errors) at the first call
+
+    Where a loss is half the sum of the squares of its residuals, JᵀJ is its Hessian less a term that vanishes with the
+    residuals (Nocedal and Wright, Numerical Optimization, 2006, section 10.2).
+
+    >>> import numpy as np
+    >>> gnvp(lambda x, t: x[0] * np.exp(x[1] * t))(np.array([1.0, 0.0]), np.arange(3.0), np.array([1.0, 0.0]))
+    array([3., 3.])
+    """
+    return derivative(f, wrt, "gnvp", chosen(options))
+
+
 # how these are lowered when differentiated code calls them
 for _function, _kind in ((jvp_fun, "jvp"), (vjp_fun, "vjp")):
     setattr(_function, "__tapec_lower__", maker(_kind))  # noqa: B010
+for _function in (gnvp, hessian_diag, hessp):
+    setattr(_function, "__tapec_lower__", ComposedMaker(_function.__name__))  # noqa: B010

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("build",),
     (
-        *("api", "bound", "captured", "check", "explanation", "functions", "gradient_tape", "jacobians"),
+        *("api", "bound", "captured", "check", "composed", "explanation", "functions", "gradient_tape", "jacobians"),
         *("implicit", "loading", "plain_functions", "product_functions", "products", "signatures", "structure"),
     ),
     ("tape",),

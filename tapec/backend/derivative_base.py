@@ -100,7 +100,7 @@ class Remade:
 
 
 def _vectors_matched(derivative: Any, request: Request, given: list[Any]) -> list[Any]:
-    """The arguments of a Hessian-vector product with the dicts of its vector in the order of those of the sources."""
+    """The arguments of a product with the dicts of its vector in the order of those of the sources."""
     positions, single = derivative.sources
     *own, vector = given
     if len(own) <= max(positions, default=0):
@@ -146,7 +146,7 @@ def call_structured(
     """Call a derivative with lists and dataclasses among the arguments; or what else is to be done with it."""
     given = [arg.value if isinstance(arg, OmittedArg) else arg for arg in args]
     known = {k: known_arguments.canonical(arg) for k, arg in enumerate(given) if known_arguments.is_known(arg)}
-    if request is not None and request.kind == "hvp":
+    if request is not None and request.kind in ("hvp", "gnvp"):
         given = _vectors_matched(derivative, request, given)
     converted = [
         OmittedArg(known[k]) if k in known else structured.plain(arg, names[min(k, len(names) - 1)])

@@ -51,6 +51,9 @@ def with_directions(structure: Boundary, directions: Iterable[Direction], copied
         tree = conversions.tree(one.tree, one.like, one.like if one.given is None else one.given)
         if isinstance(tree, str):
             made.labels.append(tree)
+        elif isinstance(tree, Pair):
+            made.labels.append(tree.whole)
+            made.unpack += tree.taken_apart(tree.whole)
         else:
             made.labels.append(free(one.label, taken))
             made.unpack += taken_apart(tree, made.labels[-1])

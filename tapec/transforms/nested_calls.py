@@ -31,19 +31,20 @@ def lower_maker(kind: str) -> Any:
 
     def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         wrt = kwargs.get("wrt", args[1] if len(args) > 1 else None)
-        return Static(Derived(args[0], kind, 0 if wrt is None else _known(ev, wrt, node)))
+        return Static(Derived(args[0], kind, 0 if wrt is None else known(ev, wrt, node)))
 
     return make
 
 
-def _known(ev: Evaluator, value: Value, node: Any) -> Any:
+def known(ev: Evaluator, value: Value, node: Any) -> Any:
+    """What `wrt` is, as a Python value."""
     position = static_int(value)
     if position is not None:
         return position
     if isinstance(value, Static):
         return value.obj
     if isinstance(value, Tup):
-        return tuple(_known(ev, item, node) for item in value.items)
+        return tuple(known(ev, item, node) for item in value.items)
     ev.fail(UnsupportedSyntax, "wrt must be known when the function is compiled", node)
 
 
