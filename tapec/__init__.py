@@ -14,6 +14,7 @@ from tapec.functions import custom_gradient, function, opaque, register
 from tapec.gradient_tape import GradientTape
 from tapec.implicit import fixed_point, implicit_root
 from tapec.jacobians import hessian, hvp, jacfwd, jacobian, jacrev
+from tapec.linear_map import LinearMap, linearize
 from tapec.product_functions import gnvp, hessian_diag, hessp, jvp_fun, vjp_fun
 from tapec.products import jvp, vjp
 from tapec.version import __version__ as __version__
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GradientTape",
     "IndexedSlices",
+    "LinearMap",
     "UnconnectedGradients",
     "Variable",
     "check_grads",
@@ -54,6 +56,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "jvp_fun",
+    "linearize",
     "opaque",
     "register",
     "stop_gradient",

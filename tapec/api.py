@@ -18,7 +18,7 @@ from tapec.composed import composed, with_vector
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
-from tapec.options import DEFAULT, Keywords, Options, chosen
+from tapec.options import DEFAULT, Keywords, Options, chosen, no_aux
 from tapec.plain_functions import plain_function
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpac
              last bit; memory="500MB": loops that would keep more for the reverse sweep are
              checkpointed; parallel=True: loops run on threads where their iterations can run in any
              order, with the same bits on any number of threads; boundscheck=True: an index out of
-             range raises IndexError, and nothing runs on threads; cache=False: nothing is kept on disk
+             range raises IndexError, and nothing runs on threads; cache=False: nothing is kept on disk;
+             has_aux=True: the function returns a tuple of the float and of anything else, which is returned beside
+             the gradient: (gradient, anything)
     returns  a function of the same arguments: an array of the source's shape and dtype, a float
              for a float, a tuple for a tuple of sources; by a complex source `dL/dRe + i dL/dIm`.
              Call it from Python or from jitted code.
@@ -73,7 +75,8 @@ def value_and_grad(
 def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpack[Keywords]) -> Any:
     """The value and the gradient of a function that returns one float, in one pass.
 
-    Parameters as for `grad`; the result is a tuple (value, gradient).
+    Parameters as for `grad`; the result is a tuple (value, gradient).  With has_aux=True it is ((value, anything),
+    gradient).
 
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
@@ -83,6 +86,8 @@ def value_and_grad(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opti
 
 def derivative(f: Callable[..., Any] | None, wrt: Any, kind: str, options: Options = DEFAULT) -> Any:
     """A derivative of some kind (`pipeline.KINDS`); for no function a decorator that makes it."""
+    if kind not in ("grad", "value_and_grad"):
+        no_aux(options, f"tapec.{kind}")
     if f is None:
         return functools.partial(derivative, wrt=wrt, kind=kind, options=options)
     load(*CALLS)
@@ -169,7 +174,7 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     if program_of is not None:
         made.__tapec_lower__ = functools.partial(_inlined, program_of)
     else:
-        made.__tapec_lower__ = _Inline(function, wrt, kind)
+        made.__tapec_lower__ = _Inline(function, wrt, kind, options.has_aux)
     return made
 
 
@@ -183,14 +188,14 @@ def _inlined(function: types.FunctionType, ev: Any, args: Any, kwargs: Any, node
 class _Inline:
     """How a derivative is lowered where differentiated code calls it."""
 
-    def __init__(self, function: types.FunctionType, wrt: Any, kind: str) -> None:
-        self.function, self.wrt, self.kind = function, wrt, kind
+    def __init__(self, function: types.FunctionType, wrt: Any, kind: str, has_aux: bool = False) -> None:
+        self.function, self.wrt, self.kind, self.has_aux = function, wrt, kind, has_aux
 
     def __call__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
         from tapec.frontend.values import Static
         from tapec.transforms.nested_calls import called_derivative
 
-        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node)
+        return called_derivative(ev, Static(self.function), self.kind, self.wrt, args, kwargs, node, self.has_aux)
 
 
 def maker(kind: str) -> Any:

@@ -29,7 +29,7 @@ from tapec.journal import Listener, stage
 from tapec.optimise import alone_for, forms, prepare, tidy, used
 from tapec.optimise.shapes.versions import OTHER_FORM, Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
-from tapec.options import Options, no_limit
+from tapec.options import Options, no_aux, no_limit
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import (
     Assign,
@@ -87,6 +87,8 @@ def build(
     none, they have the types that they should have.
     """
     options = options or Options()
+    if kind not in ("grad", "value_and_grad"):
+        no_aux(options, f"tapec.{kind}")
     stage(listener, "lowering")
     lowered = lower(function, arguments, prepare=prepare if options.fast else None)
     options = options.with_checks(lowered.boundscheck)
@@ -135,7 +137,7 @@ def _build(
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
     if kind != "jvp":
-        check_target(lowered, function, kind)
+        check_target(lowered, function, kind, options.has_aux)
     if kind in JACOBIANS:
         refuse_complex(function, structure, sources, kind)
         # the runs of a Jacobian are behind the checks
@@ -220,29 +222,36 @@ def _build(
         swept = with_checked_seeds(swept)
         tree, like = trees(lowered.result, iter(swept.seeds), swept.types)
         structure = taking([Direction("cotangent", "the cotangent", tree, like)])
-    count = 0 if kind == "grad" else len(swept.values)
+    # a gradient alone comes with what is returned beside the number
+    kept = swept.values[1 if options.has_aux else len(swept.values) :] if kind == "grad" else swept.values
+    first, count = len(swept.values) - len(kept), len(kept)
 
     doc = _doc(kind, function, [structure.labels[p] for p in positions])
 
     def sweeps(swept: Reversed) -> Function:
-        results: tuple[Atom, ...] = (*swept.values[:count], *swept.adjoints)
+        results: tuple[Atom, ...] = (*swept.values[first:], *swept.adjoints)
         body = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward, Return(results))
         return Function(name, (*core.params, *swept.seeds), body, swept.types, doc)
 
     def text(values: tuple[Expr, ...]) -> str:
         gradient = structure.gradients(positions, single, dict(zip(sources, values[count:], strict=True)))
-        return gradient if kind == "grad" else f"{structure.result(lowered.result, values[:count])}, {gradient}"
+        if kind != "grad":
+            return f"{structure.result(lowered.result, values[:count])}, {gradient}"
+        if not options.has_aux:
+            return gradient
+        # places in a result count the number, too
+        return f"{gradient}, {structure.result(lowered.result[2][1], (values[0], *values[:count]))}"
 
     made = sweeps(swept)
     if several is not None:
 
         def derived(program: Function) -> Function:
-            if program is first:
+            if program is begun:
                 return made
             prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
             return sweeps(back(prepared))
 
-        first = several.first
+        begun = several.first
         several = several.of(derived)
     return _finish(made, text, lowered, structure, options, listener, several=several, shapes=shapes)
 

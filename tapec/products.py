@@ -7,12 +7,12 @@ import functools
 import types
 import weakref
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from tapec.bound import Bound, takes_all_by_position, unbound
-from tapec.callables import R
 from tapec.captured import by_what_is_held, lifted
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
@@ -58,26 +58,29 @@ def _new_sweep(function: types.FunctionType, kind: str, wrt: tuple[int, ...], co
     return make_derivative(carrier, make_program, (_sweep, function, kind, wrt, count, options), request)
 
 
-def _flat(value: Any) -> list[Any]:
+def flat(value: Any) -> list[Any]:
+    """What stands in tuples and lists, one by one."""
     if isinstance(value, (tuple, list)):
-        return [leaf for item in value for leaf in _flat(item)]
+        return [leaf for item in value for leaf in flat(item)]
     return [value]
 
 
-def _is_float(leaf: Any) -> bool:
+def is_float(leaf: Any) -> bool:
+    """Whether a number or array has a derivative."""
     if type(leaf) is float:
         return True
     return leaf.dtype.kind in "fc" if isinstance(leaf, np.ndarray) else np.asarray(leaf).dtype.kind in "fc"
 
 
-def jvp(f: Callable[..., R], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[R, R]:
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> Any:
     """The value of `f` and its derivative in a direction (forward mode).
 
     primals   a tuple of arguments
     tangents  a tuple of the same structure: one float or array for each, None where the
               argument does not move
     options   as for `grad`
-    returns   (value, tangent), the tangent with the shape and dtype of the value
+    returns   (value, tangent), the tangent with the shape and dtype of the value; with has_aux=True, for a function
+              that returns a tuple (value, anything), (value, tangent, anything)
 
     `jvp_fun` is the same as a function, which jitted code can call, and whose calls cost less.
 
@@ -90,11 +93,25 @@ def jvp(f: Callable[..., R], primals: Any, tangents: Any, **options: Unpack[Keyw
         raise UsageError(f"{len(primals)} primals but {len(tangents)} tangents")
     moving = tuple([k for k, tangent in enumerate(tangents) if tangent is not None])
     load(*CALLS)
-    made = _known(f, moving, options) or _moved(f, moving, chosen(options))
+    asked = chosen(options)
+    has_aux, asked = asked.has_aux, replace(asked, has_aux=False) if asked.has_aux else asked
+    made = _known(f, moving, options) or directional(f, moving, asked)
     primals = [one if type(one) in _PLAIN else variables.plain(one) for one in primals]
-    seeds = [_like(tangents[k], primals[k], k) for k in moving]
-    value: tuple[R, R] = made(*primals, *seeds)
-    return value
+    seeds = [tangent_like(tangents[k], primals[k], k) for k in moving]
+    value, tangent = made(*primals, *seeds)
+    if not has_aux:
+        return value, tangent
+    value, aux = _with_aux(value, f)
+    return value, tangent[0], aux
+
+
+def _with_aux(value: Any, f: Any) -> tuple[Any, Any]:
+    """What a function returns that is differentiated, and what it returns beside that."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        name = getattr(f, "__name__", "the function")
+        raise UsageError(f"with has_aux=True, `{name}` must return a tuple of two items")
+    first, second = value
+    return first, second
 
 
 # of functions that hold nothing, the derivatives that were asked for, by what moves
@@ -110,7 +127,7 @@ def _known(f: Any, moving: tuple[int, ...], options: Keywords) -> Any:
     return None if found is None or found.reads.changed else found
 
 
-def _moved(f: Any, moving: tuple[int, ...], options: Options) -> Any:
+def directional(f: Any, moving: tuple[int, ...], options: Options) -> Any:
     """The function of the arguments and tangents of those that move."""
     from tapec.api import derivative
     from tapec.backend import known_arguments, staleness
@@ -134,7 +151,7 @@ def _moved(f: Any, moving: tuple[int, ...], options: Options) -> Any:
     return found
 
 
-def _like(tangent: Any, primal: Any, place: int) -> Any:
+def tangent_like(tangent: Any, primal: Any, place: int) -> Any:
     """A tangent in the dtype and the memory layout of what it belongs to, so that one program serves for all."""
     if type(tangent) is float and type(primal) is float:
         return tangent
@@ -205,16 +222,15 @@ def _shaped(seed: Any, like: Any, what: str, copied: bool = False) -> Any:
     return np.float32(seed) if isinstance(like, np.float32) else float(seed)
 
 
-def vjp(
-    f: Callable[..., R], *primals: Any, **options: Unpack[Keywords]
-) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
+def vjp(f: Callable[..., Any], *primals: Any, **options: Unpack[Keywords]) -> Any:
     """The value of `f` and the function that pulls a cotangent back (reverse mode).
 
     primals  the arguments; those of float type are differentiated, at their values on entry
     options  as for `grad`
     returns  (value, pullback); `pullback(cotangent)` takes one of the value's structure and
              returns a tuple with one entry per argument, None for arguments without derivative.
-             It may be called any number of times and keeps what it needs of the arguments.
+             It may be called any number of times and keeps what it needs of the arguments.  With has_aux=True, for
+             a function that returns a tuple (value, anything), (value, pullback, anything)
 
     The forward sweep runs once, here; a pull runs the reverse sweep (split reversal: Griewank and
     Walther, Evaluating Derivatives, 2008, section 4.6).  Where the value is one number its gradient
@@ -225,7 +241,25 @@ def vjp(
     >>> pullback(1.0)
     (3.0, 2.0)
     """
-    return vjp_by(f, None, primals, chosen(options))
+    asked = chosen(options)
+    if not asked.has_aux:
+        return vjp_by(f, None, primals, asked)
+    whole, pullback = vjp_by(f, None, primals, replace(asked, has_aux=False))
+    value, aux = _with_aux(whole, f)
+    nothing = zeros_of(aux)
+    return value, lambda cotangent: pullback((cotangent, nothing)), aux
+
+
+def zeros_of(value: Any) -> Any:
+    """Zero for each number, in the structure of a value."""
+    if isinstance(value, tuple | list):
+        items = [zeros_of(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: zeros_of(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return np.zeros_like(value)
+    return type(value)(0) if isinstance(value, float | complex | np.generic) else value
 
 
 def vjp_by(
@@ -253,17 +287,17 @@ def _vjp(
     wanted = own if by is None else [own[k] for k in sorted(by)]
     wrt = tuple(k for k in wanted if _differentiable(plain[k], k))
     value, pull = _split_reversal(function, wrt, plain, options) or _joint_reversal(function, wrt, plain, options)
-    like = _flat(value)
+    like = flat(value)
     derivative = bound.function if isinstance(bound.function, Remade) else None
     natural = structured.returned(value, primals, derivative)
     shapes = [np.empty_like(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in like]
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        theirs = _flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
+        theirs = flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
         if len(shapes) != len(theirs):
             raise UsageError("the cotangent has another structure than the value")
         pairs = zip(theirs, shapes, strict=True)
-        adjoints = pull([_shaped(c, v, "the cotangent", True) for c, v in pairs if _is_float(v)])
+        adjoints = pull([_shaped(c, v, "the cotangent", True) for c, v in pairs if is_float(v)])
         found = {k: structured.like(primals[k], one) for k, one in zip(wrt, adjoints, strict=True)}
         return tuple(map(found.get, own))
 
@@ -272,7 +306,7 @@ def _vjp(
 
 def _differentiable(primal: Any, position: int) -> bool:
     """Whether all numbers of an argument are floats; a mixture is an error."""
-    kinds = {_is_float(leaf) for leaf in _flat(primal) if leaf is not None}
+    kinds = {is_float(leaf) for leaf in flat(primal) if leaf is not None}
     if len(kinds) > 1:
         raise UsageError(
             f"argument {position} has floats beside other values: no derivative has its structure",
@@ -292,7 +326,7 @@ def _split_reversal(
     from tapec.backend.argument_types import argument_types
     from tapec.transforms.split import ListOfArrays
 
-    arrays = [leaf for leaf in _flat(primals) if isinstance(leaf, np.ndarray)]
+    arrays = [leaf for leaf in flat(primals) if isinstance(leaf, np.ndarray)]
     given = argument_types(primals)
     joint_only = _joint_only(function, wrt, options)
     if given is None or given in joint_only or repeated_arguments.others_overlap(arrays, {}):
@@ -303,7 +337,7 @@ def _split_reversal(
     except ListOfArrays:
         joint_only.add(given)
         return None
-    theirs = [*arrays, *_flat(value)]
+    theirs = [*arrays, *flat(value)]
     # the caller may write into the arguments and the value before pulling
     kept, state = residuals.apart(kept, theirs), residuals.apart(state, theirs)
 
@@ -328,25 +362,25 @@ def _joint_reversal(
     from tapec.api import derivative
     from tapec.backend import staleness
 
-    at_entry = _copied(primals)
+    at_entry = copied_arguments(primals)
     primal = _sweep(function, "primal", (), len(primals), options)
     value = primal(*primals)
 
     def pull(seeds: list[Any]) -> tuple[Any, ...]:
         _check_unchanged(primal, function)
         found = iter(seeds)
-        cotangent = rebuilt(value, (next(found) if _is_float(leaf) else leaf for leaf in _flat(value)))
+        cotangent = rebuilt(value, (next(found) if is_float(leaf) else leaf for leaf in flat(value)))
         both = staleness.shared(derivative, function, wrt, "vjp", options)
-        adjoints: tuple[Any, ...] = both(*_copied(at_entry), cotangent)[1]
+        adjoints: tuple[Any, ...] = both(*copied_arguments(at_entry), cotangent)[1]
         return adjoints
 
     return value, pull
 
 
-def _copied(value: Any) -> Any:
+def copied_arguments(value: Any) -> Any:
     """Arguments with arrays of their own."""
     if isinstance(value, tuple):
-        items = [_copied(item) for item in value]
+        items = [copied_arguments(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return copy.deepcopy(value) if isinstance(value, np.ndarray) else value
 

@@ -210,7 +210,7 @@ def test_what_was_made_without_the_jit_is_not_taken_for_what_is_made_with_it():
         return x**3
 
     def made():
-        return products._moved(cube, (0,), DEFAULT)
+        return products.directional(cube, (0,), DEFAULT)
 
     with interpreted():
         without = made()

@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("build",),
     (
         *("api", "bound", "captured", "check", "composed", "explanation", "functions", "gradient_tape", "jacobians"),
-        *("implicit", "loading", "plain_functions", "product_functions", "products", "signatures", "structure"),
+        *("implicit", "linear_map", "loading", "plain_functions", "product_functions", "products", "signatures", "structure"),
     ),
     ("tape",),
     ("pipeline", "results"),

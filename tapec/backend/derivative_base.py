@@ -165,14 +165,25 @@ def call_structured(
         result = then(derivative, known, converted)
     if then is made_ready:
         return None
-    if request.kind in ("jvp", "vjp"):
-        inner = derivative._recipe[1]
-        back = functools.partial(
-            structured.returned, given=given[: request.count], derivative=inner if isinstance(inner, Remade) else None
-        )
-        result = tuple(map(back, result)) if request.kind == "jvp" else (back(result[0]), result[1])
+    return _result_like(derivative, request, result, given)
+
+
+def _result_like(derivative: Any, request: Request, result: Any, given: list[Any]) -> Any:
+    """What a derivative returned, in the structures of the arguments that a call gave."""
+    inner = derivative._recipe[1]
+    back = functools.partial(
+        structured.returned, given=given[: request.count], derivative=inner if isinstance(inner, Remade) else None
+    )
+    kind, has_aux = request.kind, request.options.has_aux
+    if kind == "jvp":
+        result = tuple(map(back, result))
+    elif kind == "vjp" or (kind == "value_and_grad" and has_aux):
+        result = back(result[0]), result[1]
     positions, single = derivative.sources
-    return structured.result_like(request.kind, result, [given[position] for position in positions], single)
+    sources = [given[position] for position in positions]
+    if kind == "grad" and has_aux:
+        return structured.result_like(kind, result[0], sources, single), back(result[1])
+    return structured.result_like(kind, result, sources, single)
 
 
 def _packed_result(

@@ -282,7 +282,7 @@ def flatten_result(ev: Evaluator, value: Value, leaves: list[Atom], span: Span |
         case Sym():
             leaves.append(value.atom)
             return len(leaves) - 1, value.type
-        case Tup(items=items, cls=cls):
+        case Tup(items=items, cls=cls) | Record(items=items, cls=cls):
             return ("tuple", cls, [flatten_result(ev, item, leaves, span) for item in items])
         case Lst():
             contents = ev.heap[value]

@@ -18,7 +18,7 @@ from tapec.frontend.dicts import get, keys_of, new_dict
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Static, Sym, Tup, Value, describe
+from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Record, Static, Sym, Tup, Value, describe
 from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
 from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
@@ -80,7 +80,14 @@ class InnerCall:
 
 
 def call_derivative(
-    ev: Evaluator, callee: Value, kind: str, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+    ev: Evaluator,
+    callee: Value,
+    kind: str,
+    wrt: Any,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+    has_aux: bool = False,
 ) -> Value:
     """Write the derivative of `callee(*args, **kwargs)` into the current block."""
     args = [ev.materialise(arg) for arg in args]
@@ -94,6 +101,10 @@ def call_derivative(
         blocks = _blocks(ev, core, kind, tuple(dict.fromkeys(call.sources)), constants, call.chosen, result, node)
         made: Value = call.structure([call.by_sources(ev, block) for block in blocks])
         return made
+    if has_aux:
+        if not isinstance(result, Tup) or len(result.items) != 2:
+            ev.fail(NotDifferentiable, "with has_aux=True, the function must return a tuple of two items", node)
+        result = result.items[0]
     if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
         ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
     if vector is not None:
@@ -101,7 +112,9 @@ def call_derivative(
     swept = reverse(core, call.sources, constants, unit_seed=True, fuse=ev.prepare is not None)
     values = splice(ev, swept.function("inner", (*swept.values, *swept.adjoints)))
     value, gradient = call.value_and_adjoints(ev, values)
-    return gradient if kind == "grad" else Tup((value, gradient))
+    if kind == "grad":
+        return Tup((gradient, value.items[1])) if isinstance(value, Tup) else gradient
+    return Tup((value, gradient))
 
 
 def _blocks(
@@ -228,9 +241,9 @@ class Parameters:
     def bind(self, label: str, value: Value, title: str = "", inside: bool = False) -> Value:
         ev = self.ev
         inside = inside or any(value is one for one in self.sources)
-        if isinstance(value, Tup):
+        if isinstance(value, Tup | Record):
             items = (self.bind(f"{label}_{k}", item, f"{title}_{k}", inside) for k, item in enumerate(value.items))
-            return Tup(tuple(items), value.cls)
+            return type(value)(tuple(items), value.cls)
         if inside and (held := contents(ev, value)) is not None:
             own = {key: self.bind(f"{label}_{key}", item, f"{title}_{key}", inside) for key, item in held.items()}
             made = container(ev, value, own)
@@ -348,7 +361,7 @@ def leaves(ev: Evaluator, value: Value, node: Any, inside: bool = False) -> list
     """The names of the numbers and arrays of a value; `inside`: one that a container holds."""
     if (held := contents(ev, value)) is not None:
         return [leaf for item in held.values() for leaf in leaves(ev, item, node, True)]
-    if isinstance(value, Tup):
+    if isinstance(value, Tup | Record):
         return [leaf for item in value.items for leaf in leaves(ev, item, node, True)]
     if isinstance(value, Complex):
         return [leaf for part in parts(value) for leaf in leaves(ev, part, node)]
@@ -368,9 +381,9 @@ def _flatten(ev: Evaluator, value: Value, leaves: list[Atom], node: Any) -> Any:
     if isinstance(value, Complex):
         first, second = (_flatten(ev, part, leaves, node) for part in (value.re, value.im))
         return lambda new: _joined(ev, first(new), second(new))
-    if isinstance(value, Tup):
+    if isinstance(value, Tup | Record):
         parts = [_flatten(ev, item, leaves, node) for item in value.items]
-        return lambda new: Tup(tuple(part(new) for part in parts), value.cls)
+        return lambda new: type(value)(tuple(part(new) for part in parts), value.cls)
     if isinstance(value, Lst):
         ev.fail(UnsupportedSyntax, "a derivative of a function that returns a list", node)
     return lambda new: value
@@ -385,8 +398,8 @@ def _joined(ev: Evaluator, re: Value, im: Value) -> Value:
 def rebuild(ev: Evaluator, value: Value, bars: dict[str, Value]) -> Value:
     if (held := contents(ev, value)) is not None:
         return container(ev, value, {key: rebuild(ev, item, bars) for key, item in held.items()})
-    if isinstance(value, Tup):
-        return Tup(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
+    if isinstance(value, Tup | Record):
+        return type(value)(tuple(rebuild(ev, item, bars) for item in value.items), value.cls)
     if isinstance(value, Complex):
         return _joined(ev, *(rebuild(ev, part, bars) for part in parts(value)))
     if isinstance(value, Static):

@@ -7,7 +7,8 @@ from typing import Any
 
 from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator
-from tapec.frontend.values import NONE, Static, Tup, Value, static_int
+from tapec.frontend.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
+from tapec.options import Keywords
 from tapec.transforms.nested import InnerCall, call_derivative, parameter_names, splice, with_tangents
 from tapec.transforms.nested_products import lower_jvp, seeds_of, writes_into_parameters
 from tapec.transforms.reverse import reverse
@@ -21,17 +22,26 @@ class Derived:
     callee: Value
     kind: str
     wrt: Any
+    has_aux: bool = False
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        return called_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node)
+        return called_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node, self.has_aux)
 
 
 def lower_maker(kind: str) -> Any:
     """How `grad(f, wrt)` itself is lowered: to a `Derived`."""
 
     def make(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        wrt = kwargs.get("wrt", args[1] if len(args) > 1 else None)
-        return Static(Derived(args[0], kind, 0 if wrt is None else known(ev, wrt, node)))
+        callee, *rest = (*args, *(kwargs[name] for name in ("f",) if name in kwargs))
+        if other := sorted(kwargs.keys() - Keywords.__annotations__.keys() - {"f", "wrt", "mode"}):
+            hint = "write `wrt`" if other[0] == "argnums" else ""
+            ev.fail(UnsupportedSyntax, f"there is no option `{other[0]}`", node, hint=hint)
+        asked = plain_number(kwargs.get("has_aux", number(False)))
+        has_aux = asked.constant if isinstance(asked, Sym) else None
+        if has_aux is not False and (has_aux is not True or kind not in ("grad", "value_and_grad")):
+            ev.fail(UnsupportedSyntax, f"`has_aux` of `{kind}` in differentiated code", node, hint="leave it out")
+        wrt = kwargs.get("wrt", rest[0] if rest else None)
+        return Static(Derived(callee, kind, 0 if wrt is None else known(ev, wrt, node), has_aux))
 
     return make
 
@@ -49,14 +59,21 @@ def known(ev: Evaluator, value: Value, node: Any) -> Any:
 
 
 def called_derivative(
-    ev: Evaluator, callee: Value, kind: str, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+    ev: Evaluator,
+    callee: Value,
+    kind: str,
+    wrt: Any,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: Any,
+    has_aux: bool = False,
 ) -> Value:
     """What a derivative of any kind returns, called with its arguments."""
     if kind == "jvp":
         return _pushed(ev, callee, wrt, args, kwargs, node)
     if kind == "vjp":
         return _pulled(ev, callee, wrt, args, kwargs, node)
-    return call_derivative(ev, callee, kind, wrt, args, kwargs, node)
+    return call_derivative(ev, callee, kind, wrt, args, kwargs, node, has_aux)
 
 
 def _pushed(

@@ -20,7 +20,7 @@ from tapec.frontend.allocation import dim
 from tapec.frontend.evaluator import Evaluator, Frame
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
-from tapec.frontend.values import NONE, Complex, Lst, Static, Sym, Tup, Value, describe, is_array, is_none
+from tapec.frontend.values import NONE, Complex, Lst, Record, Static, Sym, Tup, Value, describe, is_array, is_none
 from tapec.syntax.core import (
     Const,
     Function,
@@ -62,7 +62,7 @@ def lower_jvp(ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: 
 
 def _pair(ev: Evaluator, primal: Value, tangent: Value, vectors: dict[str, str], node: Any) -> None:
     """Note the name of the tangent of each number and array of an argument."""
-    if isinstance(primal, Tup) and isinstance(tangent, Tup) and len(primal.items) == len(tangent.items):
+    if isinstance(primal, Tup | Record) and isinstance(tangent, Tup | Record) and _alike(primal, tangent):
         for one, other in zip(primal.items, tangent.items, strict=True):
             _pair(ev, one, other, vectors, node)
         return
@@ -73,6 +73,12 @@ def _pair(ev: Evaluator, primal: Value, tangent: Value, vectors: dict[str, str],
         return
     hint = "pass numbers, arrays, and tuples of those"
     ev.fail(TypeMismatch, f"the tangent of {describe(primal)} is {describe(tangent)}", node, hint=hint)
+
+
+def _alike(first: Tup | Record, second: Tup | Record) -> bool:
+    """Whether two structures have items of equal number and, if they are dicts or objects, of equal names."""
+    names = [getattr(one.cls, "mapping_keys", getattr(one.cls, "object_names", None)) for one in (first, second)]
+    return len(first.items) == len(second.items) and (None in names or names[0] == names[1])
 
 
 def _in_dtype(ev: Evaluator, seed: Any, like: Any, what: str, node: Any) -> Any:
@@ -104,8 +110,8 @@ def writes_into_parameters(core: Function) -> bool:
 
 def seeds_of(ev: Evaluator, result: Value, cotangent: Value, copied: bool, node: Any) -> list[str]:
     """The names of what belongs to each float in a result, of a cotangent of its structure."""
-    if isinstance(result, Tup):
-        if not isinstance(cotangent, Tup) or len(cotangent.items) != len(result.items):
+    if isinstance(result, Tup | Record):
+        if not isinstance(cotangent, Tup | Record) or not _alike(result, cotangent):
             ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(cotangent)}", node)
         pairs = zip(result.items, cotangent.items, strict=True)
         return [name for one, seed in pairs for name in seeds_of(ev, one, seed, copied, node)]
