@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy import complex64, complex128, float32, float64, int32, int64
 
 from tapec.api import emit, grad, value_and_grad
+from tapec.batching import vmap
 from tapec.check import check_grads
 from tapec.explanation import explain
 from tapec.functions import custom_gradient, function, opaque, register
@@ -63,6 +64,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vjp_fun",
+    "vmap",
 ]
 
 

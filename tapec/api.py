@@ -178,6 +178,14 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     return made
 
 
+def compiled_program(function: types.FunctionType, recipe: tuple[Any, ...], options: Options) -> Any:
+    """A function with source as it is, compiled as a derivative is; `recipe` makes it again."""
+    made = _make(function, (), "primal", options)
+    made._recipe = recipe
+    made.__tapec_lower__ = functools.partial(_inlined, function)
+    return made
+
+
 def _inlined(function: types.FunctionType, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
     """How a function that stands for a derivative is lowered where differentiated code calls that."""
     from tapec.frontend.values import Static

@@ -224,12 +224,12 @@ def _build(
         structure = taking([Direction("cotangent", "the cotangent", tree, like)])
     # a gradient alone comes with what is returned beside the number
     kept = swept.values[1 if options.has_aux else len(swept.values) :] if kind == "grad" else swept.values
-    first, count = len(swept.values) - len(kept), len(kept)
+    left_out, count = len(swept.values) - len(kept), len(kept)
 
     doc = _doc(kind, function, [structure.labels[p] for p in positions])
 
     def sweeps(swept: Reversed) -> Function:
-        results: tuple[Atom, ...] = (*swept.values[first:], *swept.adjoints)
+        results: tuple[Atom, ...] = (*swept.values[left_out:], *swept.adjoints)
         body = (Note("forward sweep"), *swept.forward, Note("reverse sweep"), *swept.backward, Return(results))
         return Function(name, (*core.params, *swept.seeds), body, swept.types, doc)
 

@@ -140,5 +140,5 @@ def gnvp(f: Callable[..., Any] | None = None, wrt: Sources = 0, **options: Unpac
 # how these are lowered when differentiated code calls them
 for _function, _kind in ((jvp_fun, "jvp"), (vjp_fun, "vjp")):
     setattr(_function, "__tapec_lower__", maker(_kind))  # noqa: B010
-for _function in (gnvp, hessian_diag, hessp):
-    setattr(_function, "__tapec_lower__", ComposedMaker(_function.__name__))  # noqa: B010
+for _program in (gnvp, hessian_diag, hessp):
+    setattr(_program, "__tapec_lower__", ComposedMaker(_program.__name__))  # noqa: B010

@@ -175,6 +175,8 @@ def _result_like(derivative: Any, request: Request, result: Any, given: list[Any
         structured.returned, given=given[: request.count], derivative=inner if isinstance(inner, Remade) else None
     )
     kind, has_aux = request.kind, request.options.has_aux
+    if kind == "primal":
+        return back(result)
     if kind == "jvp":
         result = tuple(map(back, result))
     elif kind == "vjp" or (kind == "value_and_grad" and has_aux):
