@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
 
 from tapec.bound import Bound, BoundDerivative, DirectionsLast, takes_all_by_position, unbound
 from tapec.callables import DerivativeFunction, P, R, Sources
@@ -24,6 +24,11 @@ from tapec.plain_functions import plain_function
 if TYPE_CHECKING:
     from tapec.backend.program import Program
     from tapec.journal import Listener
+
+# what `emit` writes
+Emitted = Literal[
+    "grad", "jvp", "vjp", "hvp", "hessp", "gnvp", "hessian_diag", "jacobian", "jacfwd", "jacrev", "hessian"
+]
 
 
 @overload
@@ -144,10 +149,10 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
     from tapec.backend.fingerprint import Request
     from tapec.backend.program import directions
 
-    program_of = composed(function, kind, wrt) if kind in COMPOSED else None
-    labels = list(parameters(program_of or function))
+    stands_for = composed(function, kind, wrt) if kind in COMPOSED else None
+    labels = list(parameters(stands_for or function))
     last = directions(function, kind, wrt)
-    own = len(labels) if last and program_of is None else None
+    own = len(labels) if last and stands_for is None else None
 
     def make_program(argument_types: tuple[Any, ...], given: tuple[Any, ...] | None) -> Any:
         # with a warm cache the compiler is not needed, nor imported
@@ -155,8 +160,9 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
         from tapec.backend.signature import arguments, check_vector
         from tapec.pipeline import build
 
-        if program_of is not None:
-            return build(program_of, arguments(argument_types, labels), "primal", (), options)
+        if stands_for is not None:
+            made = build(stands_for, arguments(argument_types, labels), "primal", (), options)
+            return made.named(stands_for.__name__)
         taken: tuple[Any, ...] = ()
         if own is not None:
             if kind == "hvp":
@@ -165,14 +171,14 @@ def _make(function: types.FunctionType, wrt: Any, kind: str, options: Options, g
         return build(function, arguments(argument_types[:own], labels), kind, wrt, options, given=given, taken=taken)
 
     described = function.__name__, docstring(function, kind, wrt)
-    if kind == "hessp" and program_of is not None:
-        carrier = signature_function(program_of, *described)
+    if kind == "hessp" and stands_for is not None:
+        carrier = signature_function(stands_for, *described)
     else:
         carrier = signature_function(function, *described, last)
     recipe = (_make, function, wrt, kind, options) if given is None else (derivative, given, wrt, kind, options)
     made = make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, own, options))
-    if program_of is not None:
-        made.__tapec_lower__ = functools.partial(_inlined, program_of)
+    if stands_for is not None:
+        made.__tapec_lower__ = functools.partial(_inlined, stands_for)
     else:
         made.__tapec_lower__ = _Inline(function, wrt, kind, options.has_aux)
     return made
@@ -222,7 +228,7 @@ def emit(
     wrt: Any = 0,
     signature: Any = None,
     value: bool = True,
-    mode: Literal["grad", "jvp", "hvp"] = "grad",
+    mode: Emitted = "grad",
     **options: Unpack[Keywords],
 ) -> str:
     """The generated derivative of `f` as the text of a Python module.
@@ -230,8 +236,8 @@ def emit(
     signature  Numba argument types: a tuple such as (numba.float64[:], numba.int64), or text
                such as "f8[:], i8"; by default the function's annotations
     value      whether the generated gradient returns (value, gradient) or the gradient alone
-    mode       "grad"; "jvp": a function of the arguments and a tangent for each of those that `wrt` names;
-               "hvp": a function of the arguments and a vector
+    mode       which derivative: "grad", or another function of this module by its name: "jacobian", "jacfwd", "jacrev",
+               "hessian", "hvp", "hessp", "hessian_diag", "gnvp"; "jvp" is that of `jvp_fun`, "vjp" that of `vjp_fun`
     options    as for `grad`
     returns    a module that imports NumPy, Numba and, where needed, tapec_runtime
     raises     TapecError (see tapec.errors)
@@ -242,8 +248,8 @@ def emit(
     load("tapec.backend.module")
     from tapec.backend.module import module_text
 
-    if mode not in ("grad", "jvp", "hvp"):
-        raise UsageError(f'mode must be "grad", "jvp" or "hvp", not {mode!r}')
+    if mode not in get_args(Emitted):
+        raise UsageError(f"mode must be one of {', '.join(map(repr, get_args(Emitted)))}, not {mode!r}")
     kind = "value_and_grad" if mode == "grad" and value else mode
     function, program = generate(f, wrt, signature, kind, **options)
     return module_text(program, function)
@@ -262,15 +268,27 @@ def generate(
     Parameters as for `emit`; `listener` is told what the compiler does.
     """
     load("tapec.pipeline", "tapec.backend.signature", "tapec.signatures")
-    from tapec.pipeline import build
-
     function = plain_function(f)
     arguments = argument_types(function, signature)
+    return function, program_of(function, arguments, kind, wrt, chosen(options), listener)
+
+
+def program_of(
+    function: types.FunctionType,
+    arguments: tuple[Any, ...],
+    kind: str,
+    wrt: Any,
+    options: Options,
+    listener: Listener | None = None,
+) -> Program:
+    """The program of a derivative of some kind for the types of core that the function's own arguments have."""
+    from tapec.pipeline import build
+
     if kind not in COMPOSED:
-        return function, build(function, arguments, kind, wrt, chosen(options), listener=listener)
+        return build(function, arguments, kind, wrt, options, listener=listener)
     made = composed(function, kind, wrt)
     given = with_vector(function, kind, wrt, arguments)
-    return function, build(made, given, "primal", (), chosen(options), listener=listener)
+    return build(made, given, "primal", (), options, listener=listener).named(made.__name__)
 
 
 def argument_types(function: types.FunctionType, signature: Any) -> tuple[Any, ...]:

@@ -49,8 +49,9 @@ from tapec.syntax.core import (
     walk,
 )
 from tapec.syntax.types import Stack, Type
+from tapec.transforms.forward import forward
 from tapec.transforms.index_guards import with_guards
-from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed, pushed
+from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
 from tapec.transforms.memory_limit import limited
 from tapec.transforms.overlap_guards import separate_arguments, separate_elements
 from tapec.transforms.recursive_callees import with_lists
@@ -58,7 +59,7 @@ from tapec.transforms.recursive_residuals import CallerLists
 from tapec.transforms.residual_requests import Unhandable
 from tapec.transforms.reverse import Reversed, kept_by_loops, reverse, targets_of
 from tapec.transforms.scaled_pullback import is_linear, scaled
-from tapec.transforms.seed_shapes import with_checked_seeds
+from tapec.transforms.seed_shapes import with_checked_seeds, with_checked_tangents
 from tapec.transforms.split import Split, split
 from tapec_runtime.locking import compiling
 
@@ -160,13 +161,14 @@ def _build(
         core = prepare(core, constants, listener)
     core = replace(core, strong_zero=options.strong_zero)
     def taking(directions: Iterable[Direction]) -> Boundary:
-        typed = zip_longest(directions, taken)
-        return with_directions(structure, (replace(one, given=type_) for one, type_ in typed), bool(lowered.written))
+        typed = (replace(one, given=given) for one, given in zip_longest(directions, taken))
+        # of emitted source the caller's tangents are those of what the function leaves in its arguments
+        return with_directions(structure, typed, copied=bool(lowered.written and taken))
 
     if kind in ("jvp", "hvp"):
         if kind == "jvp":
             core = with_guards(core, sources, targets_of(core, shared=False, outputs=None), reads=True)
-            made = pushed(core, sources, constants)
+            made = with_checked_tangents(forward(core, sources, constants, name), len(core.params), sources)
         else:
             made = directed(core, sources, constants, options.fast)
         dots = dict(zip(sources, made.params[len(core.params) :], strict=True))

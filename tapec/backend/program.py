@@ -6,7 +6,7 @@ Nothing here needs the compiler: a program that is found in the cache runs witho
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tapec.errors import UnsupportedType, UsageError
@@ -68,6 +68,12 @@ class Program:
     def text(self) -> str:
         """The prelude and the source."""
         return f"{self.prelude}\n\n{self.source}" if self.prelude else self.source
+
+    def named(self, name: str) -> Program:
+        """The program with its function under another name."""
+        head = f"def {self.name}("
+        assert self.source.startswith(head)
+        return replace(self, name=name, source=f"def {name}({self.source.removeprefix(head)}")
 
 
 def resolve_wrt(function: types.FunctionType, wrt: Any) -> tuple[tuple[int, ...], bool]:

@@ -18,7 +18,10 @@ from tapec.options import DEFAULT, Options
 
 KINDS = ("source", "library", "extension")
 # as in `pipeline.KINDS`; those that need no adjoint of a result whose shape the caller cannot know
-MODES = ("value_and_grad", "grad", "jvp", "hvp", "primal", "jacobian", "jacfwd", "jacrev", "hessian")
+MODES = (
+    *("value_and_grad", "grad", "jvp", "hvp", "gnvp", "hessian_diag", "primal"),
+    *("jacobian", "jacfwd", "jacrev", "hessian"),
+)
 # what runs on every processor of the architecture
 BASELINE = "baseline"
 
@@ -109,9 +112,9 @@ def derive(targets: Iterable[Target], root: Path = Path(), contiguous: bool = Fa
 
 def derive_function(target: Target, function: types.FunctionType, signature: tuple[Any, ...]) -> DerivedTarget:
     """Generate the derivative that a target asks for, of a function at hand, for Numba types of its arguments."""
+    from tapec.api import program_of
     from tapec.backend.signature import arguments
     from tapec.frontend.source import parameters
-    from tapec.pipeline import build
 
     own = parameters(function)
     labels = list(own)
@@ -122,8 +125,8 @@ def derive_function(target: Target, function: types.FunctionType, signature: tup
             f"{len(labels)} parameters",
             hint="give one type for each parameter",
         )
-    program = build(function, arguments(signature, labels), target.mode, target.wrt, target.options)
-    program = named(program, target.name or program.name)
+    program = program_of(function, arguments(signature, labels), target.mode, target.wrt, target.options)
+    program = program.named(target.name or program.name)
     extra = _extra(target, function, signature)
     types_ = (*signature, *extra)
     return DerivedTarget(replace(target, name=program.name), function, program, types_, len(signature))
@@ -143,7 +146,7 @@ def _in_c_order(numba_type: Any) -> Any:
 
 def _extra(target: Target, function: types.FunctionType, signature: tuple[Any, ...]) -> list[Any]:
     """The types of what a derivative takes after the function's own arguments: tangents, or a vector."""
-    if target.mode not in ("jvp", "hvp"):
+    if target.mode not in ("jvp", "hvp", "gnvp"):
         return []
     positions, single = resolve_wrt(function, target.wrt)
     moving = [signature[position] for position in positions]
@@ -153,9 +156,3 @@ def _extra(target: Target, function: types.FunctionType, signature: tuple[Any, .
 
     return [nt.Tuple(moving)]
 
-
-def named(program: Program, name: str) -> Program:
-    """The program with its function under another name."""
-    head = f"def {program.name}("
-    assert program.source.startswith(head)
-    return replace(program, name=name, source=f"def {name}({program.source.removeprefix(head)}")

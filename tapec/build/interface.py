@@ -187,7 +187,7 @@ def gradient_sources(derived: DerivedTarget) -> tuple[Parameter, ...]:
     """
     maker = _Maker(derived, Nothing())
     _, sources, _ = maker.leading()
-    if derived.target.mode not in ("grad", "value_and_grad", "hvp"):
+    if derived.target.mode not in ("grad", "value_and_grad", "hvp", "gnvp", "hessian_diag"):
         return ()
     return tuple(maker.parameters[leaf] for source in sources for leaf in leaves_of(source))
 
@@ -223,14 +223,14 @@ class _Maker:
         trees = dict(arguments)
         positions, single = resolve_wrt(self.derived.function, target.wrt)
         sources = [trees[program.params[p]] for p in positions]
-        self.tie(target.mode, sources)
+        self.tie(target.mode, arguments, sources)
         return arguments, sources, single
 
-    def tie(self, mode: str, sources: list[Tree]) -> None:
+    def tie(self, mode: str, arguments: list[tuple[str, Tree]], sources: list[Tree]) -> None:
         """Tangents, and the vector of `hvp`, have the shapes of their sources."""
-        if mode not in ("jvp", "hvp"):
+        if mode not in ("jvp", "hvp", "gnvp"):
             return
-        own = len(self.derived.program.lowered.function.params)
+        own = sum(len(list(leaves_of(tree))) for _, tree in arguments[: self.derived.own])
         leaves = list(dict.fromkeys(leaf for source in sources for leaf in leaves_of(source)))
         for k, leaf in zip(range(own, len(self.parameters)), leaves, strict=True):
             # what the function writes into a source, it writes into its tangent, too
@@ -267,8 +267,10 @@ class _Maker:
             return ParameterGroup((value, self.gradients(second, sources, single, "grad", "gradient")))
         if mode == "grad":
             return self.gradients(self.returned, sources, single, "grad", "gradient")
-        if mode == "hvp":
+        if mode in ("hvp", "gnvp"):
             return self.gradients(self.returned, sources, single, "product", "product")
+        if mode == "hessian_diag":
+            return self.gradients(self.returned, sources, single, "diagonal", "diagonal")
         name = "value" if mode == "primal" else "block"
         return self.leaf(self.returned, name, name, None)
 

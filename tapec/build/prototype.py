@@ -129,7 +129,7 @@ def prototype_of(derived: DerivedTarget, interface: Interface) -> Prototype:
     arguments: list[Argument] = []
     for k, (label, tree) in enumerate(interface.arguments):
         if variadic or k >= derived.own:
-            arguments.append(Argument(_vector(own) if derived.target.mode == "hvp" else label, tree))
+            arguments.append(Argument(_vector(own) if derived.target.mode in ("hvp", "gnvp") else label, tree))
             continue
         default = REQUIRED if extra else own[k].default
         if default is not REQUIRED and not _fits(default, tree, interface.parameters):

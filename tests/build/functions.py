@@ -189,4 +189,6 @@ CASES = (
     ),
     Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=300), rng.normal(size=300)), mode="hvp"),
     Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3),), mode="hessian"),
+    Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3),), mode="hessian_diag"),
+    Case(oscillator, "f8[:]", lambda rng: (rng.normal(size=3), rng.normal(size=3)), mode="gnvp"),
 )

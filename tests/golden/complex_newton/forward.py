@@ -5,12 +5,12 @@ import numpy as np
 
 
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
-def complex_newton_jvp(c, n, c_dot_):
+def complex_newton_jvp(c, n, c_dot):
     """The value of `complex_newton` and its tangent, for given tangents of `c`."""
     c_re = c.real
     c_im = c.imag
-    c_re_dot = c_dot_.real
-    c_im_dot = c_dot_.imag
+    c_re_dot = c_dot.real
+    c_im_dot = c_dot.imag
     # for _ in range(n):
     z_im = 0.5
     z_im_dot = 0.0

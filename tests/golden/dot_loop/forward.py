@@ -7,20 +7,20 @@ import tapec_runtime
 @numba.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def dot_loop_jvp(x, y, x_dot):
     """The value of `dot_loop` and its tangent, for given tangents of `x`."""
-    n = x.shape[0]
-    # def dot_loop(x, y):
-    if n != x_dot.shape[0]:
-        raise ValueError("the vector for `x` has another shape than `x`")
-    n_1 = y.shape[0]
+    t = x.shape[0]
+    # for i in range(x.size):
+    if t != x_dot.shape[0]:
+        raise ValueError("the tangent of `x` has another shape than `x`")
+    n = y.shape[0]
     # s += x[i] * y[i]
-    if n > n_1:
-        raise tapec_runtime.IndexOutOfRange("`y`", 0, n - 1, n_1, "s += x[i] * y[i]")
+    if t > n:
+        raise tapec_runtime.IndexOutOfRange("`y`", 0, t - 1, n, "s += x[i] * y[i]")
     # for i in range(x.size):
     s = 0.0
     s_dot = 0.0
-    for i in range(n):
+    for i in range(t):
         # s += x[i] * y[i]
-        t = y[i]
-        s += x[i] * t
-        s_dot += t * x_dot[i]
+        t_1 = y[i]
+        s += x[i] * t_1
+        s_dot += t_1 * x_dot[i]
     return s, s_dot
