@@ -12,10 +12,12 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from tapec import jitted_calls
 from tapec.bound import Bound, takes_all_by_position, unbound
 from tapec.captured import by_what_is_held, lifted
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
+from tapec.jitted_calls import called_in_jitted_code
 from tapec.on_demand import CALLS, load
 from tapec.options import DEFAULT, Keywords, Options, chosen
 from tapec.plain_functions import plain_function
@@ -72,6 +74,7 @@ def is_float(leaf: Any) -> bool:
     return leaf.dtype.kind in "fc" if isinstance(leaf, np.ndarray) else np.asarray(leaf).dtype.kind in "fc"
 
 
+@called_in_jitted_code(jitted_calls.directional)
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> Any:
     """The value of `f` and its derivative in a direction (forward mode).
 
@@ -82,7 +85,8 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
     returns   (value, tangent), the tangent with the shape and dtype of the value; with has_aux=True, for a function
               that returns a tuple (value, anything), (value, tangent, anything)
 
-    `jvp_fun` is the same as a function, which jitted code can call, and whose calls cost less.
+    `jvp_fun` is the same as a function, whose calls cost less.  Jitted code may call both, this one with a function
+    that is jitted.
 
     >>> jvp(lambda x: x ** 3, (2.0,), (1.0,))
     (8.0, 12.0)
@@ -222,6 +226,7 @@ def _shaped(seed: Any, like: Any, what: str, copied: bool = False) -> Any:
     return np.float32(seed) if isinstance(like, np.float32) else float(seed)
 
 
+@called_in_jitted_code(jitted_calls.pulled)
 def vjp(f: Callable[..., Any], *primals: Any, **options: Unpack[Keywords]) -> Any:
     """The value of `f` and the function that pulls a cotangent back (reverse mode).
 

@@ -24,8 +24,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("build",),
     (
         *("api", "bound", "captured", "check", "composed", "explanation", "functions", "gradient_tape", "jacobians"),
-        *("implicit", "linear_map", "loading", "plain_functions", "product_functions", "products", "signatures"),
-        *("batching", "structure"),
+        *("implicit", "jitted_calls", "linear_map", "loading", "plain_functions", "product_functions", "products"),
+        *("batching", "signatures", "structure"),
     ),
     ("tape",),
     ("pipeline", "results"),
