@@ -92,7 +92,7 @@ class LinearMap:
     @cached_property
     def pullback(self) -> Callable[[Any], tuple[Any, ...]]:
         """What `vjp` returns for the function and its arguments."""
-        return vjp_by(self._f, self._moving, self._primals, self._options)[1]
+        return vjp_by(self._f, self._moving, copied_arguments(self._primals), self._options)[1]
 
     @cached_property
     def shape(self) -> tuple[int, int]:

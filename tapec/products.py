@@ -96,10 +96,13 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
     if len(primals) != len(tangents):
         raise UsageError(f"{len(primals)} primals but {len(tangents)} tangents")
     moving = tuple([k for k, tangent in enumerate(tangents) if tangent is not None])
-    load(*CALLS)
-    asked = chosen(options)
-    has_aux, asked = asked.has_aux, replace(asked, has_aux=False) if asked.has_aux else asked
-    made = _known(f, moving, options) or directional(f, moving, asked)
+    has_aux = False
+    made = None if options else _known(f, moving)
+    if made is None:
+        load(*CALLS)
+        asked = chosen(options)
+        has_aux = asked.has_aux
+        made = directional(f, moving, replace(asked, has_aux=False) if has_aux else asked)
     primals = [one if type(one) in _PLAIN else variables.plain(one) for one in primals]
     seeds = [tangent_like(tangents[k], primals[k], k) for k in moving]
     value, tangent = made(*primals, *seeds)
@@ -118,17 +121,17 @@ def _with_aux(value: Any, f: Any) -> tuple[Any, Any]:
     return first, second
 
 
-# of functions that hold nothing, the derivatives that were asked for, by what moves
-_directional: dict[tuple[types.FunctionType, tuple[int, ...], bool], Any] = {}
+# the derivatives that were asked for, by function and by what moves; whether without the JIT, and what tells that
+_directional: dict[tuple[types.FunctionType, tuple[int, ...]], tuple[Any, bool, Callable[[], bool]]] = {}
 _PLAIN = frozenset({float, np.ndarray, int})
 
 
-def _known(f: Any, moving: tuple[int, ...], options: Keywords) -> Any:
+def _known(f: Any, moving: tuple[int, ...]) -> Any:
     """The derivative of an earlier call, where all that it has read is as it was; None if there is none."""
-    from tapec_runtime.locking import jit_is_off
-
-    found = _directional.get((f, moving, jit_is_off())) if type(f) is types.FunctionType and not options else None
-    return None if found is None or found.reads.changed else found
+    found = _directional.get((f, moving)) if type(f) is types.FunctionType else None
+    if found is None or found[0].reads.changed or found[2]() is not found[1]:
+        return None
+    return found[0]
 
 
 def directional(f: Any, moving: tuple[int, ...], options: Options) -> Any:
@@ -151,7 +154,7 @@ def directional(f: Any, moving: tuple[int, ...], options: Options) -> Any:
     if function is f and options == DEFAULT:
         if len(_directional) > _KEPT:
             _directional.clear()
-        _directional[f, moving, jit_is_off()] = found
+        _directional[f, moving] = found, jit_is_off(), jit_is_off
     return found
 
 
