@@ -14,7 +14,7 @@ from numba import njit
 
 import tapec
 import tapec.product_functions
-from tapec.errors import TapecError, TypeMismatch, UsageError
+from tapec.errors import TapecError, UsageError
 
 pytestmark = pytest.mark.generated
 
@@ -222,16 +222,10 @@ def test_results_that_are_no_floats_have_no_seed():
 REFUSED = [
     (lambda: tapec.jvp_fun(lambda x: x * x)(X, np.ones(4)), ValueError, "tangent of `x` has another shape"),
     (lambda: tapec.vjp_fun(lambda x: x * x)(X, np.ones(4)), ValueError, "cotangent has another shape"),
-    (lambda: tapec.jvp_fun(lambda x: x * x)(X, 1.0), UsageError, "the tangent of `x` is float64, where"),
     (lambda: tapec.jvp_fun(lambda x: x * x)(X, None), UsageError, "is None, where"),
-    (lambda: tapec.jvp_fun(lambda p: p[0])((X, 1.0), (V,)), UsageError, "not a tuple of 2 items"),
-    (lambda: tapec.jvp_fun(lambda x: x * x)(1.0, 1j), UsageError, "is complex"),
-    (lambda: tapec.jvp_fun(lambda x, y: x * y, wrt=(0, "x")), UsageError, "names `x` twice"),
-    (lambda: tapec.hessp(lambda x, y: x * y, wrt=(0, 1)), UsageError, "by one argument"),
     (lambda: tapec.vjp_fun(lambda x: None)(1.0, 1.0), TapecError, "returns nothing"),
     (lambda: tapec.jvp_fun(lambda n: n * 2)(3, 1.0), TapecError, "no derivative"),
     (lambda: tapec.gnvp(lambda x: x * x)(X, np.ones(4)), ValueError, "another shape"),
-    (lambda: tapec.grad(lambda x: tapec.vjp_fun(lambda y: y)(x, (x, x))[0])(1.0), TypeMismatch, "the cotangent of"),
 ]
 
 

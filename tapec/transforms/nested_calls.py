@@ -81,10 +81,11 @@ def _pushed(
 ) -> Value:
     """The value and the tangent, for tangents behind the arguments."""
     wanted = wrt if isinstance(wrt, tuple) else (wrt,)
-    own, tangents = args[: len(args) - len(wanted)], args[len(args) - len(wanted) :]
+    first = max(len(args) - len(wanted), 0)
+    own, tangents = args[:first], args[first:]
     names = parameter_names(callee)
     own += [kwargs[name] for name in names[len(own) :] if name in kwargs]
-    if len(own) + len(tangents) != len(args) + len(kwargs):
+    if len(tangents) < len(wanted) or len(own) + len(tangents) != len(args) + len(kwargs):
         ev.fail(TypeMismatch, f"a call of a derivative takes {len(wanted)} tangents behind the arguments", node)
     places = [names.index(one) if isinstance(one, str) and one in names else one for one in wanted]
     moving = {place % len(own) if own else place: one for place, one in zip(places, tangents, strict=True)}

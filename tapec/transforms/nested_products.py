@@ -121,8 +121,6 @@ def seeds_of(ev: Evaluator, result: Value, cotangent: Value, copied: bool, node:
     if not isinstance(cotangent, Sym | Complex):
         ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(cotangent)}", node)
     seed = _in_dtype(ev, cotangent, result, "the cotangent", node)
-    if isinstance(result, Complex) and not isinstance(seed, Complex):
-        ev.fail(TypeMismatch, f"the cotangent of {describe(result)} is {describe(seed)}", node, hint="make it complex")
     if copied and (is_array(seed) or (isinstance(seed, Complex) and seed.is_array)):
         seed = ev.materialise(ev.method(seed, "copy", [], {}, node))
     return leaves(ev, _bound(ev, seed), node)
