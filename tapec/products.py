@@ -8,12 +8,13 @@ import types
 import weakref
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, TypeVar, Unpack, cast, overload
 
 import numpy as np
 
 from tapec import jitted_calls
 from tapec.bound import Bound, takes_all_by_position, unbound
+from tapec.callables import R
 from tapec.captured import by_what_is_held, lifted
 from tapec.errors import UsageError
 from tapec.frontend.source import parameters
@@ -24,6 +25,7 @@ from tapec.plain_functions import plain_function
 from tapec.structure import rebuilt
 from tapec_runtime import variables
 
+A = TypeVar("A")
 _KEPT = 512
 
 
@@ -74,8 +76,14 @@ def is_float(leaf: Any) -> bool:
     return leaf.dtype.kind in "fc" if isinstance(leaf, np.ndarray) else np.asarray(leaf).dtype.kind in "fc"
 
 
+@overload
+def jvp(
+    f: Callable[..., tuple[R, A]], primals: Any, tangents: Any, *, has_aux: Literal[True], **options: Any
+) -> tuple[R, R, A]: ...
+@overload
+def jvp(f: Callable[..., R], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> tuple[R, R]: ...
 @called_in_jitted_code(jitted_calls.directional)
-def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Keywords]) -> Any:
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Any) -> Any:
     """The value of `f` and its derivative in a direction (forward mode).
 
     primals   a tuple of arguments
@@ -100,7 +108,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, **options: Unpack[Ke
     made = None if options else _known(f, moving)
     if made is None:
         load(*CALLS)
-        asked = chosen(options)
+        asked = chosen(cast(Keywords, options))
         has_aux = asked.has_aux
         made = directional(f, moving, replace(asked, has_aux=False) if has_aux else asked)
     primals = [one if type(one) in _PLAIN else variables.plain(one) for one in primals]
@@ -229,8 +237,16 @@ def _shaped(seed: Any, like: Any, what: str, copied: bool = False) -> Any:
     return np.float32(seed) if isinstance(like, np.float32) else float(seed)
 
 
+@overload
+def vjp(
+    f: Callable[..., tuple[R, A]], *primals: Any, has_aux: Literal[True], **options: Any
+) -> tuple[R, Callable[[Any], tuple[Any, ...]], A]: ...
+@overload
+def vjp(
+    f: Callable[..., R], *primals: Any, **options: Unpack[Keywords]
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @called_in_jitted_code(jitted_calls.pulled)
-def vjp(f: Callable[..., Any], *primals: Any, **options: Unpack[Keywords]) -> Any:
+def vjp(f: Callable[..., Any], *primals: Any, **options: Any) -> Any:
     """The value of `f` and the function that pulls a cotangent back (reverse mode).
 
     primals  the arguments; those of float type are differentiated, at their values on entry
@@ -249,7 +265,7 @@ def vjp(f: Callable[..., Any], *primals: Any, **options: Unpack[Keywords]) -> An
     >>> pullback(1.0)
     (3.0, 2.0)
     """
-    asked = chosen(options)
+    asked = chosen(cast(Keywords, options))
     if not asked.has_aux:
         return vjp_by(f, None, primals, asked)
     whole, pullback = vjp_by(f, None, primals, replace(asked, has_aux=False))
