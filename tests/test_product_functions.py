@@ -168,6 +168,11 @@ def test_seeds_of_other_dtypes_and_layouts_are_converted():
     for one in (seed, np.asfortranarray(seed), seed.astype(np.float32), seed.astype(np.int64)):
         np.testing.assert_array_equal(push(square, one)[1], wanted[0])
         np.testing.assert_array_equal(pull(square, one)[1], wanted[1])
+    rows = np.arange(6.0).reshape(2, 3)
+    product, hessian = tapec.gnvp(lambda x: x.ravel() ** 2), tapec.hessp(lambda x: np.sum(x.ravel() ** 3))
+    for one in (np.asfortranarray(rows), rows.astype(np.int64)):
+        np.testing.assert_array_equal(product(rows, one), 4.0 * rows**3)
+        np.testing.assert_array_equal(hessian(rows, one), 6.0 * rows**2)
     single = tapec.jvp_fun(lambda x: x * x)(X.astype(np.float32), V)[1]
     assert single.dtype == np.float32
     fixed = V.copy()

@@ -19,9 +19,9 @@ from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.open_blocks import freeze
 from tapec.frontend.recursion import with_changes
 from tapec.frontend.values import Complex, Dct, Items, Lst, RebuiltList, Record, Static, Sym, Tup, Value, describe
-from tapec.syntax.core import Assign, Atom, Block, Const, Function, Name, Return, reads, walk, writes, written_in
+from tapec.syntax.core import Assign, Atom, Block, Function, Name, Return, reads, walk, writes, written_in
 from tapec.syntax.types import Array, Scalar
-from tapec.transforms.jacobian import JACOBIANS, blocks_of, directed
+from tapec.transforms.jacobian import JACOBIANS, blocks_of
 from tapec.transforms.nested_memory import separate
 from tapec.transforms.reverse import reverse
 from tapec.transforms.ssa import to_ssa
@@ -92,9 +92,6 @@ def call_derivative(
     """Write the derivative of `callee(*args, **kwargs)` into the current block."""
     args = [ev.materialise(arg) for arg in args]
     kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
-    if kind == "hvp" and not args:
-        ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
-    vector = args.pop() if kind == "hvp" else None
     call = InnerCall.of(ev, callee, wrt, args, kwargs, node)
     result, core, constants = call.result, call.core, call.constants
     if kind in JACOBIANS:
@@ -105,10 +102,7 @@ def call_derivative(
         if not isinstance(result, Tup) or len(result.items) != 2:
             ev.fail(NotDifferentiable, "with has_aux=True, the function must return a tuple of two items", node)
         result = result.items[0]
-    if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
-        ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
-    if vector is not None:
-        return call.by_sources(ev, _product(ev, core, list(call.sources), vector, constants, node))
+    check_number(ev, result, node)
     swept = reverse(core, call.sources, constants, unit_seed=True, fuse=ev.prepare is not None)
     values = splice(ev, swept.function("inner", (*swept.values, *swept.adjoints)))
     value, gradient = call.value_and_adjoints(ev, values)
@@ -146,29 +140,10 @@ def _blocks(
     return [block(2 if kind == "hessian" else 1) for _ in core.results]
 
 
-def _product(
-    ev: Evaluator,
-    core: Function,
-    sources: list[str],
-    vector: Value,
-    constants: frozenset[str],
-    node: Any,
-) -> dict[str, Value]:
-    """Write a Hessian-vector product; its parts by source."""
-    unique = tuple(dict.fromkeys(sources))
-    made = directed(core, unique, constants, ev.prepare is not None)
-    given = leaves(ev, _with_names(ev, vector), node)
-    if len(given) != len(sources):
-        ev.fail(UnsupportedSyntax, "the vector has another structure than the gradient", node)
-    vectors = dict(zip(sources, given, strict=True))
-    return dict(zip(unique, splice(ev, with_tangents(ev, made, core, unique, vectors)), strict=True))
-
-
-def _with_names(ev: Evaluator, value: Value) -> Value:
-    """A value whose numbers that are known while compiling have names."""
-    if isinstance(value, Tup):
-        return Tup(tuple(_with_names(ev, item) for item in value.items), value.cls)
-    return ev.assign(value.atom, value.type) if isinstance(value, Sym) and isinstance(value.atom, Const) else value
+def check_number(ev: Evaluator, result: Value, node: Any) -> None:
+    """Refuse the gradient of what is no float."""
+    if not isinstance(result, Sym) or not isinstance(result.type, Scalar) or not result.type.is_float:
+        ev.fail(NotDifferentiable, f"the gradient of {describe(result)}: a float is needed", node)
 
 
 def with_tangents(

@@ -9,8 +9,16 @@ from tapec.errors import TypeMismatch, UnsupportedSyntax
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.values import NONE, Static, Sym, Tup, Value, number, plain_number, static_int
 from tapec.options import Keywords
-from tapec.transforms.nested import InnerCall, call_derivative, parameter_names, splice, with_tangents
-from tapec.transforms.nested_products import lower_jvp, seeds_of, writes_into_parameters
+from tapec.transforms.jacobian import directed
+from tapec.transforms.nested import (
+    InnerCall,
+    call_derivative,
+    check_number,
+    parameter_names,
+    splice,
+    with_tangents,
+)
+from tapec.transforms.nested_products import lower_jvp, pair, seeds_of, writes_into_parameters
 from tapec.transforms.reverse import reverse
 from tapec.transforms.seed_shapes import with_checked_seeds
 
@@ -71,6 +79,8 @@ def called_derivative(
     """What a derivative of any kind returns, called with its arguments."""
     if kind == "jvp":
         return _pushed(ev, callee, wrt, args, kwargs, node)
+    if kind == "hvp":
+        return _directed(ev, callee, wrt, args, kwargs, node)
     if kind == "vjp":
         return _pulled(ev, callee, wrt, args, kwargs, node)
     return call_derivative(ev, callee, kind, wrt, args, kwargs, node, has_aux)
@@ -92,6 +102,23 @@ def _pushed(
     if len(moving) < len(wanted) or any(not isinstance(place, int) or place >= len(own) for place in places):
         ev.fail(UnsupportedSyntax, f"there are no arguments {wrt} to differentiate by", node)
     return lower_jvp(ev, [callee, Tup(tuple(own)), Tup(tuple(moving.get(k, NONE) for k in range(len(own))))], {}, node)
+
+
+def _directed(
+    ev: Evaluator, callee: Value, wrt: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """The product of the Hessian and the vector behind the arguments."""
+    if not args:
+        ev.fail(UnsupportedSyntax, "a Hessian-vector product needs its vector as the last argument", node)
+    *args, vector = (ev.materialise(arg) for arg in args)
+    call = InnerCall.of(ev, callee, wrt, args, {key: ev.materialise(one) for key, one in kwargs.items()}, node)
+    check_number(ev, call.result, node)
+    vectors: dict[str, str] = {}
+    pair(ev, call.chosen[0] if call.single else Tup(tuple(call.chosen)), vector, vectors, node, "vector")
+    sources = tuple(dict.fromkeys(call.sources))
+    made = directed(call.core, sources, call.constants, ev.prepare is not None)
+    parts = splice(ev, with_tangents(ev, made, call.core, sources, vectors))
+    return call.by_sources(ev, dict(zip(sources, parts, strict=True)))
 
 
 def _pulled(
