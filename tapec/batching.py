@@ -87,12 +87,15 @@ def _mapped(f: Callable[..., Any], in_axes: Axes, out_axes: int, options: Option
 
 def batched(function: types.FunctionType, axes: tuple[int | None, ...], out_axes: int) -> types.FunctionType:
     """The loop over examples, as a function with source."""
-    names = list(parameters(function))
+    own = parameters(function)
+    names = list(own)
+    defaults = {f"default_{name}": one.default for name, one in own.items() if one.default is not one.empty}
+    heads = [f"{name}=default_{name}" if f"default_{name}" in defaults else name for name in names]
     f = "differentiated"
     while f in (*names, function.__name__):
         f += "_"
     handed = [f, f"({''.join(f'{name}, ' for name in names)})", repr(axes), str(out_axes)]
-    made = written(_loop, function, names, handed, [], **{f: function})
+    made = written(_loop, function, heads, handed, [], **{f: function}, **defaults)
     made.__name__ = made.__qualname__ = f"{made.__name__}_vmap"
     found: types.FunctionType = made
     return found
@@ -105,29 +108,39 @@ class _NumbersOf:
         raise NotImplementedError
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        from tapec.frontend.values import NONE
+
         # written for its types alone, and taken back
         block, state, roots = ev.block, ev.snapshot(), dict(ev.roots)
         ev.block = []
         result = ev.materialise(ev.apply(args[0], list(args[1:]), {}, node))
         ev.block, ev.roots = block, roots
         ev.restore(state)
-        return _zeros(ev, result)
+        try:
+            return _zeros(ev, result)
+        except _NoNumber:
+            return NONE
 
     def __tapec_key__(self) -> tuple[Any, ...]:
         return ("numbers of",)
 
 
+class _NoNumber(Exception):
+    """There is something else than numbers and None in a result."""
+
+
 def _zeros(ev: Any, result: Any) -> Any:
-    from tapec.frontend.values import NONE, Complex, Sym, Tup, number
+    from tapec.frontend.values import Complex, Sym, Tup, is_none, number
     from tapec.syntax.types import Scalar
 
     if isinstance(result, Tup):
-        items = tuple(_zeros(ev, item) for item in result.items)
-        return NONE if NONE in items else Tup(items, result.cls)
+        return Tup(tuple(_zeros(ev, item) for item in result.items), result.cls)
     if isinstance(result, Complex) and not result.is_array:
         return Complex(_zeros(ev, result.re), _zeros(ev, result.im))
+    if is_none(result):
+        return result
     if not isinstance(result, Sym) or not isinstance(result.type, Scalar):
-        return NONE
+        raise _NoNumber
     return ev.cast(number(0), result.type)
 
 
@@ -213,6 +226,8 @@ def _room(value: Any, count: Any) -> Any:
     """Arrays for the results of all examples, of one of them."""
     if isinstance(value, (tuple, list, dict)):
         return _of_kind(value, tuple([_room(item, count) for item in _items(value)]))
+    if value is None:
+        return None
     one = np.asarray(value)
     return np.empty((count, *one.shape), one.dtype)
 
@@ -221,14 +236,14 @@ def _put(found: Any, i: Any, value: Any) -> None:
     if isinstance(value, (tuple, list, dict)):
         for room, item in zip(_items(found), _items(value), strict=True):
             _put(room, i, item)
-    else:
+    elif value is not None:
         found[i] = value
 
 
 def _back(found: Any, axis: Any) -> Any:
     if isinstance(found, (tuple, list, dict)):
         return _of_kind(found, tuple([_back(item, axis) for item in _items(found)]))
-    return found if axis == 0 else np.moveaxis(found, 0, axis)
+    return found if axis == 0 or found is None else np.moveaxis(found, 0, axis)
 
 
 def _items(value: Any) -> Any:

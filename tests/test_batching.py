@@ -86,6 +86,13 @@ def test_dtypes_and_no_examples():
         tapec.vmap(lambda x: x * 2)(np.ones((0, 3)))
 
 
+def test_defaults_and_none():
+    assert tapec.vmap(lambda x, a=2.0: x * a, in_axes=(0, None))(np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+    doubled, nothing = tapec.vmap(lambda x: (x * 2.0, None))(X)
+    assert nothing is None and doubled.shape == X.shape
+    assert tapec.vmap(lambda x: (x, None))(np.zeros(0))[1] is None
+
+
 def test_it_is_differentiated():
     batch = losses()
     np.testing.assert_allclose(tapec.grad(lambda w: np.sum(batch(w, X, Y)))(W), 2.0 * (X @ W - Y) @ X)

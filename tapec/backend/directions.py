@@ -155,7 +155,7 @@ def _conversion(label: str, like: Any, given: Any, copied: bool) -> str:
 
 
 _NUMBERS = {
-    "float64": "float",
+    "float64": "np.float64",
     "float32": "np.float32",
     "complex128": "complex",
     "complex64": "np.complex64",
