@@ -82,6 +82,18 @@ class Options:
         """The flags as keyword arguments, the same text in every process."""
         return ", ".join(f"{name}={_text(value)}" for name, value in self.flags.items())
 
+    def __hash__(self) -> int:
+        # asked for at each call of `vjp`
+        found: int | None = self.__dict__.get("_hash")
+        if found is None:
+            found = hash(astuple(self))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # hashes of text are those of one process
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}
+
     def __tapec_key__(self) -> tuple[Any, ...]:
         """What tells options from others, for the cache."""
         return astuple(replace(self, progress=True))

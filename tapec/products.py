@@ -6,7 +6,7 @@ import copy
 import functools
 import types
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar, Unpack, cast, overload
 
@@ -156,13 +156,16 @@ def directional(f: Any, moving: tuple[int, ...], options: Options) -> Any:
     if hasattr(bound.function, "__tapec_key__"):
         return staleness.shared(derivative, bound.function, moving, "jvp", options)
     function = _shared(plain_function(bound.function))
+    # of a lambda that is made anew, the one that was met before
+    if options == DEFAULT and (known := _known(function, moving)) is not None:
+        return known
     asked = function, moving, "jvp", options
     shares = takes_all_by_position(function) and known_arguments.sharing(function) is not None
     found = derivative(*asked) if shares else staleness.shared(derivative, *asked)
-    if function is f and options == DEFAULT:
+    if options == DEFAULT:
         if len(_directional) > _KEPT:
             _directional.clear()
-        _directional[f, moving] = found, jit_is_off(), jit_is_off
+        _directional[function, moving] = found, jit_is_off(), jit_is_off
     return found
 
 
@@ -199,7 +202,7 @@ def _plain(function: types.FunctionType, arguments: tuple[Any, ...]) -> tuple[An
     load(*CALLS)
     from tapec.backend import structured
 
-    if all(type(one) in structured.LEAVES for one in arguments):
+    if all([type(one) in structured.LEAVES for one in arguments]):
         return arguments
     labels = list(parameters(function))
     return tuple(structured.plain(one, labels[min(k, len(labels) - 1)]) for k, one in enumerate(arguments))
@@ -302,11 +305,12 @@ def _vjp(
 
     function = _shared(plain_function(bound.function))
     names = parameters(function)
-    extra = any(one.kind is one.VAR_POSITIONAL for one in names.values())
-    if bound.is_free and len(primals) > len(names) and not extra:
+    own: Sequence[int] = range(len(primals))
+    if not bound.is_free:
+        own = bound.positions(names, len(primals))
+        primals = bound.arguments(names, primals)
+    elif len(primals) > len(names) and not any(one.kind is one.VAR_POSITIONAL for one in names.values()):
         raise TypeError(f"too many arguments: expected {len(names)}, got {len(primals)}")
-    own = bound.positions(names, len(primals))
-    primals = primals if bound.is_free else bound.arguments(names, primals)
     plain = _plain(function, primals)
     wanted = own if by is None else [own[k] for k in sorted(by)]
     wrt = tuple(k for k in wanted if _differentiable(plain[k], k))
@@ -317,7 +321,10 @@ def _vjp(
     shapes = [np.empty_like(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in like]
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        theirs = flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
+        if type(cotangent) in structured.LEAVES:
+            theirs = [cotangent]
+        else:
+            theirs = flat(structured.plain(structured.matched(cotangent, natural, "the cotangent"), "cotangent"))
         if len(shapes) != len(theirs):
             raise UsageError("the cotangent has another structure than the value")
         pairs = zip(theirs, shapes, strict=True)
@@ -330,6 +337,8 @@ def _vjp(
 
 def _differentiable(primal: Any, position: int) -> bool:
     """Whether all numbers of an argument are floats; a mixture is an error."""
+    if type(primal) is float or type(primal) is np.ndarray:
+        return is_float(primal)
     kinds = {is_float(leaf) for leaf in flat(primal) if leaf is not None}
     if len(kinds) > 1:
         raise UsageError(
