@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from numba import njit
+from numba.core.errors import TypingError
 
 import tapec
 import tapec.product_functions
@@ -279,6 +280,8 @@ def test_in_jitted_code_and_pickled():
     assert np.isclose(pickle.loads(pickle.dumps(push))(X, V)[1], push(X, V)[1])
     assert "hessp" in repr(product) and "quartic" in repr(product)
     assert pickle.loads(pickle.dumps(tapec.jvp)) is tapec.jvp
+    with pytest.raises(TypingError, match="make `pull = tapec.vjp_fun"):
+        njit(lambda x: tapec.vjp(inner, x)[0])(X)
 
 
 @pytest.mark.compiled
