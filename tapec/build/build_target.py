@@ -17,9 +17,9 @@ from tapec.errors import UsageError
 from tapec.options import DEFAULT, Options
 
 KINDS = ("source", "library", "extension")
-# as in `pipeline.KINDS`; those that need no adjoint of a result whose shape the caller cannot know
+# as in `pipeline.KINDS` and `composed.KINDS`
 MODES = (
-    *("value_and_grad", "grad", "jvp", "hvp", "gnvp", "hessian_diag", "primal"),
+    *("value_and_grad", "grad", "jvp", "vjp", "hvp", "gnvp", "hessian_diag", "primal"),
     *("jacobian", "jacfwd", "jacrev", "hessian"),
 )
 # what runs on every processor of the architecture
@@ -127,7 +127,7 @@ def derive_function(target: Target, function: types.FunctionType, signature: tup
         )
     program = program_of(function, arguments(signature, labels), target.mode, target.wrt, target.options)
     program = program.named(target.name or program.name)
-    extra = _extra(target, function, signature)
+    extra = _extra(target, function, program, signature)
     types_ = (*signature, *extra)
     return DerivedTarget(replace(target, name=program.name), function, program, types_, len(signature))
 
@@ -144,8 +144,10 @@ def _in_c_order(numba_type: Any) -> Any:
     return numba_type
 
 
-def _extra(target: Target, function: types.FunctionType, signature: tuple[Any, ...]) -> list[Any]:
-    """The types of what a derivative takes after the function's own arguments: tangents, or a vector."""
+def _extra(target: Target, function: types.FunctionType, program: Program, signature: tuple[Any, ...]) -> list[Any]:
+    """The types of what a derivative takes after the function's own arguments: tangents, a cotangent, or a vector."""
+    if target.mode == "vjp":
+        return [_cotangent(program.lowered.result)]
     if target.mode not in ("jvp", "hvp", "gnvp"):
         return []
     positions, single = resolve_wrt(function, target.wrt)
@@ -156,3 +158,18 @@ def _extra(target: Target, function: types.FunctionType, signature: tuple[Any, .
 
     return [nt.Tuple(moving)]
 
+
+def _cotangent(result: Any) -> Any:
+    """The Numba type of the cotangent of a result; none where there is no float."""
+    from numba.core import types as nt
+
+    from tapec.frontend.numba_types import to_numba
+
+    if result is None:
+        return nt.none
+    if result[0] in ("tuple", "list"):
+        return nt.Tuple([_cotangent(item) for item in result[2]])
+    if result[0] == "complex":
+        kind: Any = getattr(nt, result[1].dtype)
+        return nt.Array(kind, result[1].ndim, "A") if hasattr(result[1], "ndim") else kind
+    return to_numba(result[1]) if result[1].is_float else nt.none

@@ -187,7 +187,7 @@ def gradient_sources(derived: DerivedTarget) -> tuple[Parameter, ...]:
     """
     maker = _Maker(derived, Nothing())
     _, sources, _ = maker.leading()
-    if derived.target.mode not in ("grad", "value_and_grad", "hvp", "gnvp", "hessian_diag"):
+    if derived.target.mode not in ("grad", "value_and_grad", "vjp", "hvp", "gnvp", "hessian_diag"):
         return ()
     return tuple(maker.parameters[leaf] for source in sources for leaf in leaves_of(source))
 
@@ -259,7 +259,7 @@ class _Maker:
 
     def result(self, mode: str, sources: list[Tree], single: bool) -> Tree:
         """The leaves of what is returned, named after what they are."""
-        if mode in ("value_and_grad", "jvp"):
+        if mode in ("value_and_grad", "jvp", "vjp"):
             value_form, second = _items(self.returned)
             value = self.leaf(value_form, "value", "value", None)
             if mode == "jvp":

@@ -124,7 +124,7 @@ def prototype_of(derived: DerivedTarget, interface: Interface) -> Prototype:
     """The Python function of a target; its name and its parameters are those of the derivative from `tapec.grad`."""
     own = list(parameters(derived.function).values())
     variadic = any(one.kind is one.VAR_POSITIONAL for one in own)
-    # tangents, or a vector, must not follow a default
+    # tangents, a cotangent or a vector must not follow a default
     extra = derived.own < len(interface.arguments)
     arguments: list[Argument] = []
     for k, (label, tree) in enumerate(interface.arguments):
