@@ -311,15 +311,21 @@ class DirectionsLast:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == self._count + len(self.directions) and not kwargs and not self._any_number:
             return self._made[self._count](*args)
+        derivative, given = self._bound(args, kwargs)
+        return derivative(*given)
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+        """The derivative that takes the arguments by position, and those with all defaults and the directions."""
         args, last = with_directions(self, self._signature.parameters, self.directions, args, kwargs)
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = (*bound.args, *bound.kwargs.values())
-        return self._of(len(given))(*given, *last)
+        return self._of(len(given)), (*given, *last)
 
     def compile(self, *arguments: Any) -> None:
         """Compile ahead of the first call, for types or examples of the arguments and of the directions."""
-        self._of(len(arguments) - len(self.directions)).compile(*arguments)
+        derivative, given = self._bound(arguments, {})
+        derivative.compile(*given)
 
     @property
     def reads(self) -> DirectionsLast:
@@ -337,10 +343,11 @@ class DirectionsLast:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._made[self._count], name)
 
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types, with those of the directions; for no types, all there is."""
-        if types_:
-            text: str = self._of(len(types_) - len(self.directions)).source(*types_)
+    def source(self, *arguments: Any) -> str:
+        """The generated source for types of arguments or examples, directions included; for none, all there is."""
+        if arguments:
+            derivative, given = self._bound(arguments, {})
+            text: str = derivative.source(*given)
             return text
         return "\n\n".join(filter(None, (made.source() for made in self._made.values())))
 
@@ -382,12 +389,16 @@ class BoundDerivative:
 
     def compile(self, *arguments: Any) -> None:
         """Compile ahead of the first call, for examples of the arguments that are left."""
-        count = len(arguments) - len(self._directions)
-        self.derivative.compile(*self.bound.arguments(self._own, arguments[:count], {}), *arguments[count:])
+        self.derivative.compile(*self._with_bound(arguments))
 
-    def source(self, *types_: Any) -> str:
-        """The generated source for argument types of the plain function; for no types, all there is."""
-        text: str = self.derivative.source(*types_)
+    def _with_bound(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments of the plain function."""
+        count = max(len(arguments) - len(self._directions), 0)
+        return (*self.bound.arguments(self._own, arguments[:count], {}), *arguments[count:])
+
+    def source(self, *arguments: Any) -> str:
+        """The generated source for types of the arguments that are left, or examples; for none, all there is."""
+        text: str = self.derivative.source(*(self._with_bound(arguments) if arguments else ()))
         return text
 
     def __tapec_lower__(self, ev: Any, args: Any, kwargs: Any, node: Any) -> Any:

@@ -25,11 +25,11 @@ from tapec.frontend.evaluator import RESERVED
 from tapec.frontend.lower import Lowered, lower
 from tapec.frontend.source import parameters
 from tapec.frontend.values import Tup
-from tapec.journal import Listener, stage
 from tapec.optimise import alone_for, forms, prepare, tidy, used
 from tapec.optimise.shapes.versions import OTHER_FORM, Versions
 from tapec.optimise.simplify.unset_names import initialise_unset
 from tapec.options import Options, no_aux, no_limit
+from tapec.remarks import Listener, heard_by, stage
 from tapec.results import check_target, is_number, refuse_complex
 from tapec.syntax.core import (
     Assign,
@@ -82,23 +82,27 @@ def build(
 ) -> Program:
     """Run the pipeline for one function and signature.
 
-    `arguments` holds one structure of core types per parameter, or a Static; `listener` is told of stages
-    and decisions.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
+    `arguments` holds one structure of core types per parameter, or a Static; `listener` hears of stages
+    and remarks.  Of a program that has several forms, that for the arguments `given` is made, if there are any.
     `taken` holds the structures of the tangents, the cotangent or the vector that follow the arguments; if there are
     none, they have the types that they should have.
     """
     options = options or Options()
     if kind not in ("grad", "value_and_grad"):
         no_aux(options, f"tapec.{kind}")
-    stage(listener, "lowering")
-    lowered = lower(function, arguments, prepare=prepare if options.fast else None)
-    options = options.with_checks(lowered.boundscheck)
-    alike = None
-    if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
-        alike = lowered_alike(function, arguments, prepare, lowered)
-    stage(listener, "differentiating")
-    program = _build(lowered, function, arguments, kind, wrt, options, listener, alike, given, taken)
-    callees = callees_text(program, lowered, options) if lowered.callees else ""
+    with heard_by(listener):
+        stage("lowering")
+    with heard_by(None):
+        lowered = lower(function, arguments, prepare=prepare if options.fast else None)
+        options = options.with_checks(lowered.boundscheck)
+        alike = None
+        if kind in ("grad", "value_and_grad") and options.fast and options.memory is None:
+            alike = lowered_alike(function, arguments, prepare, lowered)
+    with heard_by(listener):
+        stage("differentiating")
+        program = _build(lowered, function, arguments, kind, wrt, options, alike, given, taken)
+    with heard_by(None):
+        callees = callees_text(program, lowered, options) if lowered.callees else ""
     prelude = "\n\n".join(filter(None, (callees, program.prelude)))
     return replace(program, prelude=prelude, options=used(options, program.core))
 
@@ -110,7 +114,6 @@ def _build(
     kind: str,
     wrt: Any,
     options: Options,
-    listener: Listener | None,
     alike: tuple[Function, tuple[tuple[Expr, Expr], ...]] | None,
     given: tuple[Any, ...] | None,
     taken: tuple[Any, ...],
@@ -134,7 +137,7 @@ def _build(
         def value(values: tuple[Expr, ...]) -> str:
             return structure.result(lowered.result, values)
 
-        return _finish(made, value, lowered, structure, options, listener)
+        return _finish(made, value, lowered, structure, options)
     positions, single = resolve_wrt(function, wrt)
     sources = structure.sources(positions, function)
     if kind != "jvp":
@@ -150,7 +153,7 @@ def _build(
         if alike is not None:
             first, equal = alike
             alike = replace(first, body=(*guards(first), *first.body)), equal
-        several = forms(core, constants, alike, listener)
+        several = forms(core, constants, alike)
     shapes = None
     if given is not None and kind in ("grad", "value_and_grad"):
         shapes = structure.shapes(given)
@@ -158,7 +161,7 @@ def _build(
         several = several if shapes is None else alone_for(several, shapes)
         core = several.first
     if options.fast:
-        core = prepare(core, constants, listener)
+        core = prepare(core, constants)
     core = replace(core, strong_zero=options.strong_zero)
     def taking(directions: Iterable[Direction]) -> Boundary:
         typed = (replace(one, given=given) for one, given in zip_longest(directions, taken))
@@ -179,14 +182,14 @@ def _build(
             for label, (tree, like) in zip(by, (structure.trees[p] for p in positions), strict=True)
         ]
         if kind == "jvp":
-            return _tangents(made, lowered, taking(tangents), options, listener)
+            return _tangents(made, lowered, taking(tangents), options)
         tuples = tuple(one.tree for one in tangents), Tup(tuple(one.like for one in tangents))
         vector = Direction("v", "the vector", *((tangents[0].tree, tangents[0].like) if single else tuples))
 
         def product(values: tuple[Expr, ...]) -> str:
             return structure.gradients(positions, single, dict(zip(sources, values, strict=True)))
 
-        return _finish(made, product, lowered, taking([vector]), options, listener)
+        return _finish(made, product, lowered, taking([vector]), options)
     if kind in JACOBIANS:
         made = blocks_of(kind, core, sources, constants, options.fast)
         doc = _doc(kind, function, [structure.labels[p] for p in positions])
@@ -198,22 +201,23 @@ def _build(
         def blocks(values: tuple[Expr, ...]) -> str:
             return structure.blocks(lowered.result, positions, single, sources, order, values)
 
-        return _finish(made, blocks, lowered, structure, options, listener)
+        return _finish(made, blocks, lowered, structure, options)
     apart = kind in ("augmented", "pullback")
     scales = apart and options.fast and is_number(lowered.result) and is_linear((core, *lowered.callees))
     unit_seed = scales or kind in ("grad", "value_and_grad")
     fuse = options.fast and (scales or not apart)
     if options.memory is not None:
         stored = partial(kept_by_loops, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse)
-        core = limited(core, constants, options.memory, stored)
+        with heard_by(None):
+            core = limited(core, constants, options.memory, stored)
     handed = None
     alone = options.memory is None and not options.threads
     if lowered.callees and options.fast and alone and (scales or not apart):
-        handed = with_lists(lowered.callees, constants, core.body, listener)
+        handed = with_lists(lowered.callees, constants, core.body)
     back = partial(
         _swept, sources=sources, constants=constants, unit_seed=unit_seed, fuse=fuse, grow=options.fast, handed=handed
     )
-    swept = back(core, listener=listener)
+    swept = back(core)
     if apart:
         label = core.name if core.name.isidentifier() else "function"
         parts = scaled(swept, label) if scales else split(swept, label, constants)
@@ -250,12 +254,13 @@ def _build(
         def derived(program: Function) -> Function:
             if program is begun:
                 return made
-            prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
-            return sweeps(back(prepared))
+            with heard_by(None):  # all remarks are on the first one
+                prepared = replace(prepare(program, constants), strong_zero=options.strong_zero)
+                return sweeps(back(prepared))
 
         begun = several.first
         several = several.of(derived)
-    return _finish(made, text, lowered, structure, options, listener, several=several, shapes=shapes)
+    return _finish(made, text, lowered, structure, options, several=several, shapes=shapes)
 
 
 def _swept(function: Function, handed: CallerLists | None, **given: Any) -> Reversed:
@@ -294,7 +299,7 @@ def _labels(function: types.FunctionType, count: int) -> tuple[str, ...]:
 
 
 def _tangents(
-    made: Function, lowered: Lowered, structure: Boundary, options: Options, listener: Listener | None
+    made: Function, lowered: Lowered, structure: Boundary, options: Options
 ) -> Program:
     """The function that returns the value and its tangent, of the one that returns the parts of both."""
     places: list[int] = []
@@ -320,7 +325,7 @@ def _tangents(
             return combined(tree, *(tangent(part, values) for part in tree[2]))
         return printer.expression(values[dots[tree[0]]]) if tree[0] in dots else "0"
 
-    return _finish(made, text, lowered, structure, options, listener)
+    return _finish(made, text, lowered, structure, options)
 
 
 def _augmented(
@@ -338,7 +343,7 @@ def _augmented(
         value = structure.result(lowered.result, values[:first])
         return f"{value}, {structure.make(None, kept)}, {structure.make(None, state)}"
 
-    return _finish(made, text, lowered, structure, options, None)
+    return _finish(made, text, lowered, structure, options)
 
 
 def _leaving(value: Expr, kind: Type) -> str:
@@ -375,7 +380,7 @@ def _pullback(
         return structure.gradients(positions, False, dict(zip(sources, values, strict=True)))
 
     seeds = made.params[len(parts.kept) + len(parts.state) :]
-    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, None, seeds)
+    return _finish(made, text, lowered, structure.of_residuals(labels, unpack), options, seeds)
 
 
 def _same_extents(block: Block, partners: dict[str, str]) -> Block:
@@ -441,7 +446,6 @@ def _finish(
     lowered: Lowered,
     structure: Boundary,
     options: Options,
-    listener: Listener | None,
     seeds: tuple[str, ...] = (),
     several: Versions | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
@@ -451,7 +455,7 @@ def _finish(
     several  the forms of which `core` is the first one
     shapes   those of parameters, where the form for them may be made alone
     """
-    stage(listener, "optimising")
+    stage("optimising")
     seeds, taken_apart = grouped(seeds, _complex_results(lowered) if seeds else [], core.types)
     labels = (*structure.labels, *seeds)
     taken = (*lowered.constants, *structure.namespace, *labels, *(pair.whole for pair in structure.pairs()))
@@ -460,7 +464,7 @@ def _finish(
     if several is not None:
         several = several.of(lambda program: replace(program, body=_same_extents(program.body, partners)))
         several = replace(several, special=tuple(form.asked_of(partners) for form in several.special))
-    core = tidy(core, frozenset(taken).difference(core.params), options, listener, several, shapes)
+    core = tidy(core, frozenset(taken).difference(core.params), options, several, shapes)
     _check_depth(core.body)
     whole = core
     core, kernels = with_kernels(core) if options.fast else (core, ())
