@@ -21,8 +21,9 @@ from tapec.captured import by_what_is_held
 from tapec.errors import NotDifferentiable, UnsupportedFunction, UsageError
 from tapec.frontend.source import parameters
 from tapec.on_demand import CALLS, load
-from tapec.options import Keywords, Options, chosen, no_limit
-from tapec.products import _flat, _new_seeded, _plain, _shared, plain_function
+from tapec.options import Keywords, Options, chosen, no_aux, no_limit
+from tapec.plain_functions import plain_function
+from tapec.products import _carrier, _plain, _shared, flat
 from tapec_runtime import variables
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def sparse_hessian(f: Callable[..., Any] | None = None, wrt: Sources = 0, **opti
 def _made(f: Any, wrt: Any, kind: str, options: Options) -> Any:
     if f is None:
         return functools.partial(_made, wrt=wrt, kind=kind, options=options)
-    return SparseDerivative(f, wrt, kind, no_limit(options, f"tapec.{kind}"))
+    return SparseDerivative(f, wrt, kind, no_limit(no_aux(options, f"tapec.{kind}"), f"tapec.{kind}"))
 
 
 class SparseDerivative(Generic[P]):
@@ -220,8 +221,28 @@ class _Programs:
         if key not in self.made:
             kind = f"hessian_{part}" if self.kind == "sparse_hessian" else part
             seeds = 1 if part == "sparsity" else 2
-            self.made[key] = _new_seeded(self.function, kind, wrt, count, seeds, self.options)
+            self.made[key] = _seeded(self.function, kind, wrt, count, seeds, self.options)
         return self.made[key]
+
+
+def _seeded(
+    function: types.FunctionType, kind: str, wrt: tuple[int, ...], count: int, further: int, options: Options
+) -> Any:
+    """A program that takes arrays of our own after the arguments."""
+    from tapec.backend.dispatcher import make_derivative
+    from tapec.backend.fingerprint import Request
+
+    labels = list(parameters(function))
+
+    def make_program(argument_types: tuple[Any, ...], _: Any) -> Any:
+        from tapec.backend.signature import arguments
+        from tapec.pipeline import build
+
+        return build(function, arguments(argument_types[:count], labels), kind, wrt, options)
+
+    carrier = _carrier(function, [*(f"argument_{k}" for k in range(count)), *(f"array_{k}" for k in range(further))])
+    recipe = _seeded, function, kind, wrt, count, further, options
+    return make_derivative(carrier, make_program, recipe, Request(function, kind, wrt, count, options))
 
 
 class _Call:
@@ -231,11 +252,11 @@ class _Call:
         self.programs, self.positions = programs, positions
         self.primals = _plain(programs.function, variables.plain(tuple(args)))
         sources = [k for k in self.positions if k < len(self.primals)]
-        leaves = [leaf for k in sources for leaf in _flat(self.primals[k]) if leaf is not None]
+        leaves = [leaf for k in sources for leaf in flat(self.primals[k]) if leaf is not None]
         self.count = sum(np.size(leaf) for leaf in leaves)
         single = bool(leaves) and all(getattr(leaf, "dtype", None) == np.float32 for leaf in leaves)
         self.dtype = np.float32 if single else np.float64
-        self.key = self.positions, _kind_of(self.primals), _repeated(_flat(self.primals))
+        self.key = self.positions, _kind_of(self.primals), _repeated(flat(self.primals))
 
     def run(self, part: str, *given: Any) -> Any:
         return self.programs.program(part, self.positions, len(self.primals))(*self.primals, *given)

@@ -625,6 +625,16 @@ def test_a_pattern_belongs_to_the_order_of_a_dict():
         np.testing.assert_allclose(derivative(p).toarray(), np.hstack([wanted[key] for key in p]))
 
 
+def test_a_complex_result_has_rows_for_its_parts():
+    def complex_result(x):
+        return np.exp(1j * x) * x[::-1]
+
+    x = arr(3)
+    found = tapec.sparse_jacobian(complex_result)(x).toarray()
+    wanted = tapec.jacobian(complex_result)(x)
+    np.testing.assert_allclose(found, np.concatenate((wanted.real, wanted.imag)), atol=1e-12)
+
+
 def test_derivatives_of_derivatives():
     matrix = tapec.sparse_jacobian(tapec.grad(chain))(arr(5))
     np.testing.assert_allclose(matrix.toarray(), tapec.hessian(chain)(arr(5)), atol=1e-12)
