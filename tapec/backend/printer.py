@@ -300,6 +300,8 @@ class _Writer:
                 self.lines.append(f"{pad}raise {exception}({_list(args)})")
             case Print(args=args):
                 self.lines.append(f"{pad}print({_list(args)})")
+            case Call(targets=targets, function=Custom(), args=args):
+                self.lines.append(f"{pad}{', '.join(targets)} = {_list(args[: len(targets)])}")
             case Call(targets=targets, function=function, args=args):
                 call = _primary(function, args)
                 left = ", ".join(targets) + ("," if len(targets) == 1 and "." in function else "")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tapec.analyses.aliases import handed_on
 from tapec.errors import NotDifferentiable, UnsupportedSyntax
+from tapec.frontend.closures import Held
 from tapec.frontend.complex_arithmetic import each, joined, parts
 from tapec.frontend.dicts import get, keys_of, new_dict
 from tapec.frontend.evaluator import Evaluator
@@ -28,12 +29,19 @@ from tapec.transforms.ssa import to_ssa
 
 
 @dataclass(frozen=True)
-class Derived:
+class Derived(Held):
     """A derivative of a function that exists only while its caller is lowered."""
 
     callee: Value
     kind: str
     wrt: Any
+
+    @property
+    def held(self) -> Value:
+        return self.callee
+
+    def holding(self, value: Value) -> Derived:
+        return replace(self, callee=value)
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         return call_derivative(ev, self.callee, self.kind, self.wrt, args, kwargs, node)

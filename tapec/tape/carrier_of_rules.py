@@ -1,0 +1,271 @@
+"""What stands for a function with a derivative of its own where differentiated code calls it."""
+
+from __future__ import annotations
+
+import itertools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from tapec.analyses.activity import call_operands, differentiable_operands
+from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
+from tapec.frontend.closures import Held, taken
+from tapec.frontend.evaluator import Evaluator
+from tapec.frontend.inline import bind_arguments
+from tapec.frontend.open_blocks import freeze
+from tapec.frontend.rebuilt import gathered, spread
+from tapec.frontend.recursion import with_changes
+from tapec.frontend.source import FunctionSource
+from tapec.frontend.values import (
+    Complex,
+    Declared,
+    Dct,
+    Func,
+    Instance,
+    Lst,
+    Method,
+    Partial,
+    Rebuilt,
+    Static,
+    Sym,
+    Tup,
+    Value,
+    describe,
+)
+from tapec.frontend.complex_arithmetic import joined
+from tapec.syntax.core import Assign, Atom, Block, Call, Name, Op, Push, Stmt, Store, changed, walk, writes, written_in
+from tapec.syntax.custom_rule import Custom
+from tapec.syntax.types import Array
+from tapec.tape.custom_rule import PULLBACK, Rule, leaves_of
+from tapec_runtime.variables import stop_gradient
+
+_serial = itertools.count(1)
+
+
+class Carrier(Held):
+    """Calls the user's function, or lowers it where differentiated code calls it.
+
+    function   a Python function, or a function that is known while code is lowered, which returns its value and the
+               functions of its rule
+    roles      what these are, in their order
+    decorator  by which of our functions it was made
+    shown      the function whose text errors name, where that is another one
+    """
+
+    def __init__(
+        self,
+        function: types.FunctionType | Func,
+        roles: tuple[str, ...],
+        decorator: str,
+        name: str = "",
+        shown: types.FunctionType | None = None,
+    ) -> None:
+        self.function, self.roles, self.decorator, self.shown = function, roles, decorator, shown
+        node_name = getattr(function.node, "name", "<lambda>") if isinstance(function, Func) else function.__name__
+        self.name = name or node_name
+
+    @property
+    def held(self) -> Value:
+        return self.function if isinstance(self.function, Func) else Static(self.function)
+
+    def holding(self, value: Value) -> Carrier:
+        if not isinstance(value, Func):
+            return self
+        return Carrier(value, self.roles, self.decorator, self.name)
+
+    def become(self, function: types.FunctionType, roles: tuple[str, ...]) -> None:
+        """Have another rule from now on."""
+        self.shown, self.function, self.roles = self.shown or self.function, function, roles  # type: ignore[assignment]
+
+    @property
+    def wanted(self) -> str:
+        """What its function has to return."""
+        return " and ".join(("its value", *(f"a {role}" for role in self.roles)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        assert not isinstance(self.function, Func)
+        result = self.function(*args, **kwargs)
+        functions = result[1:] if isinstance(result, tuple) else ()
+        if len(functions) != len(self.roles) or not all(map(callable, functions)):
+            more = ", or get its rule by `defjvp`" if self.decorator == "custom_jvp" else ""
+            raise UsageError(f"`{self.name}` must return {self.wanted}, as {self.decorator} asks{more}")
+        return result[0]
+
+    # lowering
+
+    def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        function = self.function if isinstance(self.function, Func) else Static(self.function)
+        positional, options, needed = self._bound(ev, args, kwargs, node)
+        block, start, before = ev.block, len(ev.block), dict(ev.written)
+        calls_as_is, ev.calls_as_is = ev.calls_as_is, True
+        try:
+            returned = ev.apply(function, positional, options, node)
+        finally:
+            ev.calls_as_is = calls_as_is
+        returned = ev.materialise(returned)
+        functions = returned.items[1:] if isinstance(returned, Tup) else ()
+        if len(functions) != len(self.roles) or not all(map(_callable, functions)):
+            ev.fail(UnsupportedSyntax, f"`{self.name}` must return {self.wanted}", node)
+        assert isinstance(returned, Tup)
+        given = tuple(_spread(ev, one) for one in positional)
+        self._check_writes(ev, given, before, node)
+        value = ev.materialise(returned.items[0])
+        if isinstance(value, Lst) and spread(ev, value) is None:
+            value = ev.as_array(value, node)
+        result = _spread(ev, value)
+        values = [one.now for one in leaves_of(result)]
+        if not values or not _plain(result):
+            message = f"a derivative of its own for a function that returns {describe(value)}"
+            ev.fail(UnsupportedSyntax, message, node, hint="return numbers, arrays, and tuples of those")
+        region = with_changes(ev, freeze(block[start:]), node)
+        operands = [leaf for one in given for leaf in leaves_of(one)]
+        outside = _outside(ev, region, values, operands)
+        kept: list[Sym] = []
+        makes = {role: taken(ev, one, kept, node) for role, one in zip(self.roles, functions, strict=True)}
+        # a result that a function reads is what the rule differentiates, in second derivatives as well
+        places = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
+        kinds = [places.get(one.atom, one.type) for one in kept]
+        source = self._source(ev)
+        key = self.function.node if isinstance(self.function, Func) else self.function
+        rule = Rule(
+            *(self.name, source, key, makes, given, needed, result, len(outside), kinds),
+            *(ev.live is not None, ev.constants),
+        )
+        stopped = [ev.sym(ev.materialise(ev.call_object(stop_gradient, [one], {}, node))) for one in values]
+        arguments: list[Atom] = [*(one.atom for one in operands), *map(Name, outside)]
+        arguments += [one.atom for one, kind in zip(kept, kinds, strict=True) if not isinstance(kind, int)]
+        if key not in ev.finding:
+            rule.find_constants(ev, [one.atom for one in stopped], arguments, node)
+        operation = Custom(f"{self.decorator};{next(_serial)}", rule)
+        made = iter(_assigned(ev, operation, stopped, arguments))
+        return _with_leaves(ev, result, made)
+
+    def _bound(
+        self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any
+    ) -> tuple[list[Value], dict[str, Value], int]:
+        """The arguments by position, in the order of the parameters, the options, and how many of the first were given."""
+        args = [ev.materialise(arg) for arg in args]
+        kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
+        function = self.function
+        if isinstance(function, Func):
+            definition, defaults, named = function.node, function.defaults, function.kw_defaults
+        else:
+            definition = ev.source_of(function).node
+            values = function.__kwdefaults__ or {}
+            defaults = tuple(
+                ev.wrap(one, None, ("default", function, k)) for k, one in enumerate(function.__defaults__ or ())
+            )
+            named = tuple(
+                ev.wrap(values[one.id], None, ("kwdefault", function, one.id)) if one.id in values else None
+                for one in definition.args.kwonlyargs
+            )
+        spec = definition.args
+        if spec.kwarg is not None:
+            ev.fail(UnsupportedSyntax, f"`{self.name}` has a parameter `**{spec.kwarg.id}`", node)
+        found = bind_arguments(ev, definition, self.name, defaults, named, args, kwargs, node)
+        names = [one.id for one in (*spec.posonlyargs, *spec.args)]
+        positional = [found[name] for name in names]
+        if spec.vararg is not None:
+            extra = found[spec.vararg.id]
+            assert isinstance(extra, Tup)
+            positional += extra.items
+        by_name = [k + 1 for k, name in enumerate(names) if name in kwargs]
+        return positional, {one.id: found[one.id] for one in spec.kwonlyargs}, max((len(args), *by_name))
+
+    def _source(self, ev: Evaluator) -> FunctionSource:
+        """The text that errors name."""
+        if self.shown is not None:
+            return ev.source_of(self.shown)
+        return self.function.frame.source if isinstance(self.function, Func) else ev.source_of(self.function)
+
+    def _check_writes(self, ev: Evaluator, given: tuple[Any, ...], before: dict[str, int], node: Any) -> None:
+        """Refuse a function that writes into its arguments: its rule says nothing of what is left there."""
+        for leaf in (leaf for one in given for leaf in leaves_of(one)):
+            roots = ev.roots_of(leaf.atom.id) if isinstance(leaf.atom, Name) and leaf.is_array else ()
+            if any(ev.written.get(root, 0) != before.get(root, 0) for root in roots):
+                ev.fail(
+                    UnsupportedSyntax,
+                    f"`{self.name}`, which has a derivative of its own, writes into an argument",
+                    node,
+                    reason="its rule is that of what it returns",
+                    hint="write into a copy, and return it",
+                )
+
+
+def _callable(value: Value) -> bool:
+    if isinstance(value, Static):
+        return callable(value.obj)
+    return isinstance(value, Func | Partial | Method | Declared | Instance)
+
+
+def _spread(ev: Evaluator, value: Value) -> Any:
+    """A value whose lists and dicts, of known length, are what they hold; others stay as they are."""
+    value = ev.materialise(value)
+    found = spread(ev, value)
+    return value if found is None else found
+
+
+def _plain(result: Any) -> bool:
+    if isinstance(result, Tup | Rebuilt):
+        return all(map(_plain, result.items))
+    return isinstance(result, Sym | Complex | Static)
+
+
+def _assigned(ev: Evaluator, operation: Custom, values: list[Sym], arguments: list[Atom]) -> list[Sym]:
+    """The operation, written; its results."""
+    atoms = (*(one.atom for one in values), *arguments)
+    if len(values) == 1:
+        made = [ev.assign(Op(operation, atoms), values[0].type)]
+    else:
+        made = [Sym(Name(ev.define("t", one.type, temporary=True)), one.type) for one in values]
+        ev.emit(Call(tuple(one.atom.id for one in made if isinstance(one.atom, Name)), operation, atoms, ev.span))
+    for one in made:
+        if isinstance(one.type, Array) and isinstance(one.atom, Name):
+            ev.roots[one.atom.id] = frozenset({one.atom.id})
+    return made
+
+
+def _with_leaves(ev: Evaluator, result: Any, leaves: Iterator[Sym]) -> Any:
+    """The result of other leaves."""
+    if isinstance(result, Sym):
+        return next(leaves)
+    if isinstance(result, Complex):
+        re, im = next(leaves), next(leaves)
+        return joined(ev, re, im) if result.is_array else Complex(re, im)
+    if isinstance(result, Tup):
+        return Tup(tuple(_with_leaves(ev, one, leaves) for one in result.items), result.cls)
+    if isinstance(result, Rebuilt):
+        return gathered(ev, Rebuilt(result.keys, tuple(_with_leaves(ev, one, leaves) for one in result.items)))
+    return result
+
+
+def _outside(ev: Evaluator, region: Block, values: list[Sym], operands: list[Sym]) -> list[str]:
+    """The floats on which values depend with a derivative, and which neither a region computes nor operands are."""
+    stmts = list(walk(region))
+    inside = written_in(region)
+    known = {one.atom.id for one in operands if isinstance(one.atom, Name)}
+    needed = {one.atom.id for one in values if isinstance(one.atom, Name)}
+    memory: frozenset[str] = frozenset().union(*(ev.roots.get(name, frozenset()) for name in needed))
+    before = -1
+    while before != len(needed):
+        before = len(needed)
+        for stmt in stmts:
+            changes = any(ev.roots_of(name) & memory for name in changed(stmt))
+            if not changes and not needed & {*writes(stmt)}:
+                continue
+            for name in _flowing(stmt):
+                if ev.types[name].is_float and name not in needed:
+                    needed.add(name)
+                    memory |= ev.roots.get(name, frozenset())
+    return sorted(needed - inside - known - ev.constants.keys())
+
+
+def _flowing(stmt: Stmt) -> list[str]:
+    match stmt:
+        case Assign(value=value):
+            return list(differentiable_operands(value))
+        case Store(value=Name(id=name)) | Push(value=Name(id=name)):
+            return [name]
+        case Call():
+            return list(call_operands(stmt))
+    return []
