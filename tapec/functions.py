@@ -60,8 +60,8 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> CustomFunct
              well; see `custom_jvp`
     raises   UsageError for what is no function with Python source
 
-    The derivative is used wherever differentiated code calls the function: in reverse mode as it is, in forward mode its
-    transpose, unless the tangents are given.  It has to be linear in the adjoint for that.
+    The derivative is used wherever differentiated code calls the function: in reverse mode as it is, in forward mode
+    its transpose, unless the tangents are given.  It has to be linear in the adjoint for that.
 
     >>> from tapec import custom_gradient
     >>> @custom_gradient
@@ -88,8 +88,8 @@ def custom_jvp(f: Callable[..., Any]) -> Any:
     returns  a function of the same arguments that returns the value alone
     raises   UsageError for what is no function with Python source
 
-    The derivative is used wherever differentiated code calls the function: in forward mode as it is, in reverse mode its
-    transpose.  It has to be linear in the tangents.
+    The derivative is used wherever differentiated code calls the function: in forward mode as it is, in reverse mode
+    its transpose.  It has to be linear in the tangents.
 
     >>> from tapec import custom_jvp, grad, jvp
     >>> @custom_jvp
@@ -156,13 +156,13 @@ def register(
     f        the function: of Numba, of a C library (ctypes), or any Python callable that has no derivative yet
     vjp      a function of the result's adjoint, the result, and the arguments of `f`, which returns the adjoints of the
              arguments: one, or a tuple with one for each, None for those without derivative
-    jvp      a function of the arguments' tangents, the result, and the arguments, which returns the result's tangent.  Of
-             several arguments the tangents are a tuple, with None for those without
+    jvp      a function of the arguments' tangents, the result, and the arguments, which returns the result's tangent.
+             Of several arguments the tangents are a tuple, with None for those without
     result   the type of what `f` returns, as for `opaque`
     raises   UsageError for what cannot be called, and for functions that have a derivative
 
-    Differentiated code that calls `f` from then on calls it as it is (see `opaque`).  One of `vjp` and `jvp` is enough if
-    it can be read: the other mode is its transpose.
+    Differentiated code that calls `f` from then on calls it as it is (see `opaque`).  One of `vjp` and `jvp` is enough
+    if it can be read: the other mode is its transpose.
 
     >>> import ctypes, math
     >>> from tapec import grad, register

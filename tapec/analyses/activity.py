@@ -72,7 +72,7 @@ def call_operands(stmt: Call) -> Iterator[str]:
 
 
 def _operands(fn: Custom, args: tuple[Expr, ...]) -> Iterator[str]:
-    """The operands of an operation with a rule of its own, and what the rule does not know; whoever meets it is told."""
+    """The operands of an operation with a rule of its own; also what the rule does not know, which is refused."""
     first = fn.rule.results
     return (arg.id for arg in args[first : first + fn.rule.operands + fn.rule.outside] if isinstance(arg, Name))
 

@@ -108,7 +108,7 @@ class _Taking:
                 return lambda opening: value
             case Lst() | Dct():
                 return self.container(value)
-            case Instance(cls=cls, cells=cells, home=home):
+            case Instance(cls=cls, cells=cells):
                 return self.instance(cls, cells)
             case Iteration(kind=kind) if kind != "range":
                 self.refuse(value)
@@ -134,8 +134,7 @@ class _Taking:
         return lambda opening: rebuild(value, lambda path, _: positions[path](opening))
 
     def container(self, value: Lst | Dct) -> Make:
-        contents = self.ev.heap.get(value) if isinstance(value, Lst) else None
-        if isinstance(contents, Growing):
+        if isinstance(value, Lst) and isinstance(contents := self.ev.heap.get(value), Growing):
             inner = self.structure(contents)
             label = value.label
 
@@ -224,7 +223,7 @@ def _holds_values(obj: Any) -> bool:
     if not type(obj).__module__.startswith("tapec.") or not is_dataclass(obj):
         return False
     held = [getattr(obj, one.name) for one in fields(obj)]
-    return any(isinstance(one, Value) or (isinstance(one, tuple) and any(isinstance(x, Value) for x in one)) for one in held)
+    return any(isinstance(item, Value) for one in held for item in (one if isinstance(one, tuple) else (one,)))
 
 
 def opened(ev: Evaluator, leaves: Sequence[Any], types: Sequence[Any]) -> Opening:

@@ -1,4 +1,4 @@
-"""Operations that carry their own rule, or none: what functions with derivatives of their own, and `opaque`, become in core."""
+"""Operations that carry their own rule, or none: what `custom_gradient`, `custom_jvp` and `opaque` become in core."""
 
 from __future__ import annotations
 

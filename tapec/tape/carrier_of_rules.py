@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tapec.analyses.activity import call_operands, differentiable_operands
-from tapec.errors import NotDifferentiable, UnsupportedSyntax, UsageError
+from tapec.errors import UnsupportedSyntax, UsageError
 from tapec.frontend.closures import Held, taken
+from tapec.frontend.complex_arithmetic import joined
 from tapec.frontend.evaluator import Evaluator
 from tapec.frontend.inline import bind_arguments
 from tapec.frontend.open_blocks import freeze
@@ -19,7 +20,6 @@ from tapec.frontend.source import FunctionSource
 from tapec.frontend.values import (
     Complex,
     Declared,
-    Dct,
     Func,
     Instance,
     Lst,
@@ -32,11 +32,10 @@ from tapec.frontend.values import (
     Value,
     describe,
 )
-from tapec.frontend.complex_arithmetic import joined
 from tapec.syntax.core import Assign, Atom, Block, Call, Name, Op, Push, Stmt, Store, changed, walk, writes, written_in
 from tapec.syntax.custom_rule import Custom
 from tapec.syntax.types import Array
-from tapec.tape.custom_rule import PULLBACK, Rule, leaves_of
+from tapec.tape.custom_rule import Rule, leaves_of
 from tapec_runtime.variables import stop_gradient
 
 _serial = itertools.count(1)
@@ -95,7 +94,7 @@ class Carrier(Held):
 
     def __tapec_lower__(self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         function = self.function if isinstance(self.function, Func) else Static(self.function)
-        positional, options, needed = self._bound(ev, args, kwargs, node)
+        positional, needed, options = self._bound(ev, args, kwargs, node)
         block, start, before = ev.block, len(ev.block), dict(ev.written)
         calls_as_is, ev.calls_as_is = ev.calls_as_is, True
         try:
@@ -123,7 +122,7 @@ class Carrier(Held):
         kept: list[Sym] = []
         makes = {role: taken(ev, one, kept, node) for role, one in zip(self.roles, functions, strict=True)}
         # a result that a function reads is what the rule differentiates, in second derivatives as well
-        places = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
+        places: dict[Atom, int] = {one.atom: k for k, one in enumerate(values) if isinstance(one.atom, Name)}
         kinds = [places.get(one.atom, one.type) for one in kept]
         source = self._source(ev)
         key = self.function.node if isinstance(self.function, Func) else self.function
@@ -142,8 +141,8 @@ class Carrier(Held):
 
     def _bound(
         self, ev: Evaluator, args: list[Value], kwargs: dict[str, Value], node: Any
-    ) -> tuple[list[Value], dict[str, Value], int]:
-        """The arguments by position, in the order of the parameters, the options, and how many of the first were given."""
+    ) -> tuple[list[Value], int, dict[str, Value]]:
+        """The arguments by position, in the order of parameters, and how many of them are given; the options."""
         args = [ev.materialise(arg) for arg in args]
         kwargs = {key: ev.materialise(value) for key, value in kwargs.items()}
         function = self.function
@@ -170,7 +169,7 @@ class Carrier(Held):
             assert isinstance(extra, Tup)
             positional += extra.items
         by_name = [k + 1 for k, name in enumerate(names) if name in kwargs]
-        return positional, {one.id: found[one.id] for one in spec.kwonlyargs}, max((len(args), *by_name))
+        return positional, max((len(args), *by_name)), {one.id: found[one.id] for one in spec.kwonlyargs}
 
     def _source(self, ev: Evaluator) -> FunctionSource:
         """The text that errors name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -120,7 +119,8 @@ def registered(function: Any, vjp: Any, jvp: Any, result: Any) -> None:
     if has_derivative(function):
         raise UsageError(f"{function!r} has a derivative")
     heads, defaults = _of_registered(function, rules[0])
-    own = {name: heads.own(name) for name in ("registered", "function", "vjp", "jvp", "gradient", "tangent", "y", "bar")}
+    names = ("registered", "function", "vjp", "jvp", "gradient", "tangent", "y", "bar")
+    own = {name: heads.own(name) for name in names}
     y, bar = own["y"], own["bar"]
     lines = [f"def {own['registered']}({heads.text}):", f"    {y} = {own['function']}({heads.call()})"]
     roles: list[str] = []

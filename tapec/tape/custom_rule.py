@@ -1,7 +1,7 @@
 """The rule of a function with a derivative of its own, written into the program where a derivative needs it.
 
-A rule is a function of adjoints, a gradient function, or one of tangents.  Either one serves the mode that is its own as
-it is, and the other mode by its transpose (`transforms/transposition.py`).
+A rule is a function of adjoints, a gradient function, or one of tangents.  Either one serves the mode that is its own
+as it is, and the other mode by its transpose (`transforms/transposition.py`).
 """
 
 from __future__ import annotations
@@ -174,11 +174,11 @@ class Rule:
 
     def _one_way(self, role: str, span: Span | None, reason: str) -> NotDifferentiable:
         if role == PULLBACK:
-            mode, hint = "forward", "for tangents: `defjvp` of a custom gradient, tapec.custom_jvp, or jvp= of tapec.register"
+            mode, other = "forward", "tangents: tapec.custom_jvp, its `defjvp`, or jvp= of tapec.register"
         else:
-            mode, hint = "reverse", "for adjoints: tapec.custom_gradient, or vjp= of tapec.register"
+            mode, other = "reverse", "adjoints: tapec.custom_gradient, or vjp= of tapec.register"
         message = f"`{self.label}` has no {mode} mode: its {role} cannot be transposed"
-        return NotDifferentiable(message, span, reason, f"give it a rule {hint}")
+        return NotDifferentiable(message, span, reason, f"give it a rule for {other}")
 
     def _lowered(
         self,
@@ -223,8 +223,9 @@ class _Lowered:
 
 
 def _copy(out: Emitter, atom: Atom | None) -> Atom | None:
-    type_ = None if atom is None else out.type_of(atom)
-    return out.let("t", Op("copy", (atom,)), Array(type_.dtype, type_.ndim)) if isinstance(type_, Array) else atom
+    if atom is None or not isinstance(type_ := out.type_of(atom), Array):
+        return atom
+    return out.let("t", Op("copy", (atom,)), Array(type_.dtype, type_.ndim))
 
 
 class _Lowering:
@@ -314,9 +315,9 @@ class _Lowering:
 
     # what it returns
 
-    def _items(self, found: Value) -> tuple[Any, ...]:
+    def _items(self, returned: Value) -> tuple[Any, ...]:
         """What is returned for each argument, or for the result."""
-        found = self._spread(found)
+        found = self._spread(returned)
         if self.role == TANGENT:
             return (found,)
         count, least = len(self.rule.given), self.rule.needed
@@ -352,15 +353,16 @@ class _Lowering:
             for part, own in zip(parts(value), parts(like), strict=True):
                 yield self._atom(part, own.type, next(targets))
         elif isinstance(like, Tup | Rebuilt):
-            keys = getattr(value, "keys", None)
+            keys = value.keys if isinstance(value, Rebuilt) else None
             if not isinstance(value, Tup | Rebuilt) or len(value.items) != len(like.items):
                 self._mismatch(value, like)
-            if isinstance(like, Rebuilt) and keys is not None and set(keys) != set(like.keys or ()):
+            names = like.keys if isinstance(like, Rebuilt) else None
+            items = dict(zip(keys or range(len(value.items)), value.items, strict=True))
+            wanted = names or tuple(range(len(like.items)))
+            if items.keys() != set(wanted):
                 self._mismatch(value, like)
-            items = dict(zip(keys, value.items, strict=True)) if keys is not None else None
-            for k, one in enumerate(like.items):
-                item = value.items[k] if items is None else items[like.keys[k]]
-                yield from self._atoms(item, one, targets)
+            for key, one in zip(wanted, like.items, strict=True):
+                yield from self._atoms(items[key], one, targets)
 
     def _atom(self, value: Any, type_: Any, target: Atom) -> Atom | None:
         ev = self.ev

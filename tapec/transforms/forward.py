@@ -154,18 +154,20 @@ class _Forward:
         emitter.add(stmt)
         rule, arguments = fn.rule, args[fn.rule.results :]
         refuse_outside(rule, arguments, self.activity)
-        dots = [self.tangent(arg, emitter) for arg in arguments[: rule.operands]]
+        given = (self.tangent(arg, emitter) for arg in arguments[: rule.operands])
+        dots = [None if dot is None else emitter.atom(dot) for dot in given]
         block, tangents = rule.push_forward(emitter, dots, [Name(target) for target in targets], arguments)
         emitter.extend(block)
         for target, dot in zip(targets, tangents, strict=True):
             type_ = self.types[target]
             if target not in self.activity:
                 continue
-            if dot is None:
-                dot = zero_of(type_) if isinstance(type_, Scalar) else Name(emitter.zeros_like("zero", target))
+            value: Expr | None = dot
+            if value is None:
+                value = zero_of(type_) if isinstance(type_, Scalar) else Name(emitter.zeros_like("zero", target))
             if isinstance(type_, Array):
-                self.types[self.dot(target, emitter)] = emitter.type_of(dot)
-            emitter.assign(self.dot(target, emitter), dot)
+                self.types[self.dot(target, emitter)] = emitter.type_of(value)
+            emitter.assign(self.dot(target, emitter), value)
 
     def call(self, stmt: Call, emitter: Emitter) -> None:
         """A recursive function: its tangent takes the tangents of all its float arguments."""
