@@ -9,6 +9,7 @@ from typing import Any
 
 from tapec.analyses.activity import call_operands, differentiable_operands
 from tapec.errors import UnsupportedSyntax, UsageError
+from tapec.frontend.allocation import dim, dim_key
 from tapec.frontend.closures import Held, taken
 from tapec.frontend.complex_arithmetic import joined
 from tapec.frontend.evaluator import Evaluator
@@ -128,7 +129,7 @@ class Carrier(Held):
         key = self.function.node if isinstance(self.function, Func) else self.function
         rule = Rule(
             *(self.name, source, key, makes, given, needed, result, len(outside), kinds),
-            *(ev.live is not None, ev.constants),
+            *(ev.live is not None, ev.constants, [_extents(ev, one) for one in (*values, *operands, *kept)]),
         )
         stopped = [ev.sym(ev.materialise(ev.call_object(stop_gradient, [one], {}, node))) for one in values]
         arguments: list[Atom] = [*(one.atom for one in operands), *map(Name, outside)]
@@ -191,6 +192,13 @@ class Carrier(Held):
                 )
 
 
+def _extents(ev: Evaluator, value: Sym) -> tuple[Any, ...]:
+    """What identifies the extents of an array: equal ones are equal."""
+    if not isinstance(value.type, Array):
+        return ()
+    return tuple(dim_key(ev, value, axis) for axis in range(value.type.ndim))
+
+
 def _callable(value: Value) -> bool:
     if isinstance(value, Static):
         return callable(value.obj)
@@ -218,9 +226,11 @@ def _assigned(ev: Evaluator, operation: Custom, values: list[Sym], arguments: li
     else:
         made = [Sym(Name(ev.define("t", one.type, temporary=True)), one.type) for one in values]
         ev.emit(Call(tuple(one.atom.id for one in made if isinstance(one.atom, Name)), operation, atoms, ev.span))
-    for one in made:
+    for one, value in zip(made, values, strict=True):
         if isinstance(one.type, Array) and isinstance(one.atom, Name):
             ev.roots[one.atom.id] = frozenset({one.atom.id})
+            for axis in range(one.type.ndim):
+                ev.dims[one.atom.id, axis] = dim(ev, value, axis).atom
     return made
 
 

@@ -7,6 +7,7 @@ as it is, and the other mode by its transpose (`transforms/transposition.py`).
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from tapec.frontend.rebuilt import gathered, spread
 from tapec.frontend.source import FunctionSource
 from tapec.frontend.tensors import require_equal
 from tapec.frontend.values import NONE, Complex, Func, Rebuilt, Static, Sym, Tup, Value, describe, is_none, number
-from tapec.syntax.core import Atom, Block, Name, Op
+from tapec.syntax.core import Atom, Block, Const, Name, Op
 from tapec.syntax.types import Array, Scalar, Type
 from tapec.tape.object_standins import Refusing
 from tapec.transforms.emitter import Emitter
@@ -56,6 +57,7 @@ class Rule:
     functions  what makes its gradient function, its tangent function, or both; by role
     given      the arguments, as structure of leaves, of which the first `needed` were given; `result` the result
     kept       the types of what the functions read from around them; the number of a result in place of a type
+    extents    what tells which extents are equal, of the results, the operands and what is kept
     """
 
     label: str
@@ -69,6 +71,7 @@ class Rule:
     kept: list[Type | int]
     alive: bool
     constants: dict[str, Any]
+    extents: list[tuple[Any, ...]]
 
     def __post_init__(self) -> None:
         self.result_types = [leaf.type for leaf in leaves_of(self.result)]
@@ -252,13 +255,35 @@ class _Lowering:
         types = [rule.result_types[kind] if isinstance(kind, int) else kind for kind in rule.kept]
         self.function: Value = rule.functions[role](opened(ev, leaves, types))
         # what must stay as it is
+        self.leaves = leaves
         self.outer = {atom.id for atom in (*atoms.results, *atoms.arguments) if isinstance(atom, Name)}
         self.span = _span_of(ev, self.function) or rule.source.span(rule.source.node)
         self.operands = atoms.arguments[: rule.operands]
         self.shapes = atoms.shapes
 
+    def _note_extents(self, given: Sequence[Atom | None]) -> None:
+        """Tell the evaluator which extents are equal."""
+        rule, pulls = self.rule, self.role == PULLBACK
+        known: dict[Any, Atom] = {}
+        count = rule.results
+        first = rule.extents[:count] if pulls else rule.extents[count : count + rule.operands]
+        atoms = [*given, *self.shapes, *self.operands, *self.leaves]
+        every: list[tuple[Any, int, Any]] = []
+        for atom, keys in zip(atoms, (*first, *rule.extents), strict=True):
+            if isinstance(atom, Name):
+                every += [(atom, axis, key) for axis, key in enumerate(keys)]
+        counts = Counter(key for _, _, key in every)
+        for atom, axis, key in every:
+            if isinstance(key[0], Const) and key[1] == 0:
+                self.ev.dims[atom.id, axis] = key[0]
+            elif key in known:
+                self.ev.dims[atom.id, axis] = known[key]
+            elif counts[key] > 1:
+                known[key] = dim(self.ev, Sym(atom, self.emitter.type_of(atom)), axis).atom
+
     def run(self, given: Sequence[Atom | None]) -> _Lowered:
         ev, rule = self.ev, self.rule
+        self._note_extents(given)
         pulls = self.role == PULLBACK
         takes = (rule.result,) if pulls else rule.given
         if pulls and isinstance(rule.result, Tup) and rule.result.cls is None:
